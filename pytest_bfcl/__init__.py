@@ -1,0 +1,59 @@
+"""pytest-bfcl: the Berkeley Function-Calling Leaderboard as a pytest plugin, and its parts as a library.
+
+Public names load on first use, so that importing the package (as pytest does in every session) costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pytest_bfcl.checkers import assert_answer as assert_answer
+    from pytest_bfcl.checkers import assert_calls as assert_calls
+    from pytest_bfcl.checkers import assert_no_calls as assert_no_calls
+    from pytest_bfcl.checkers import assert_state as assert_state
+    from pytest_bfcl.evaluation import run as run
+    from pytest_bfcl.evaluation import score_lines as score_lines
+    from pytest_bfcl.failures import AdapterError as AdapterError
+    from pytest_bfcl.failures import Failure as Failure
+    from pytest_bfcl.failures import FailureTag as FailureTag
+    from pytest_bfcl.failures import Verdict as Verdict
+    from pytest_bfcl.models.base import Model as Model
+    from pytest_bfcl.models.base import Request as Request
+    from pytest_bfcl.transcript import Reply as Reply
+    from pytest_bfcl.transcript import ToolCall as ToolCall
+    from pytest_bfcl.transcript import Transcript as Transcript
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "assert_answer": "checkers",
+    "assert_calls": "checkers",
+    "assert_no_calls": "checkers",
+    "assert_state": "checkers",
+    "run": "evaluation",
+    "score_lines": "evaluation",
+    "AdapterError": "failures",
+    "Failure": "failures",
+    "FailureTag": "failures",
+    "Verdict": "failures",
+    "Model": "models.base",
+    "Request": "models.base",
+    "Reply": "transcript",
+    "ToolCall": "transcript",
+    "Transcript": "transcript",
+}
+
+__all__ = ["__version__", *sorted(_HOMES)]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'pytest_bfcl' has no attribute {name!r}")
+    return getattr(import_module(f"pytest_bfcl.{home}"), name)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

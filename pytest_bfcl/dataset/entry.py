@@ -1,0 +1,92 @@
+"""One benchmark entry, and where it lies in its file.
+
+Shapes are those of the official files (data spec §4) after loading and expansion (§6), without language hints: hints
+belong to generation (`pytest_bfcl.conversation`), checkers never see them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from pytest_bfcl.dataset.categories import CATEGORIES, Category, Language
+from pytest_bfcl.transcript import Message
+
+FunctionDoc = dict[str, Any]
+"""A function document: ``name``, ``description``, ``parameters`` (data spec §4.2)."""
+
+ReturnFormat = Literal["python", "java", "javascript", "json", "verbose_xml", "concise_xml"]
+
+
+class EntryRef(NamedTuple):
+    """Where one entry's line lies: enough to parse it later, cheap to keep by the hundred thousand.
+
+    ``offset`` and ``length`` are bytes in ``path``; ``position`` is the zero-based line position among the file's
+    entries (answers pair with questions by position); ``variant`` is the format-sensitivity configuration index or -1.
+    """
+
+    id: str
+    category: str
+    path: Path
+    offset: int
+    length: int
+    position: int
+    variant: int = -1
+
+
+class Entry(BaseModel):
+    """A benchmark entry ready to be run and judged.
+
+    ``question``: list of turns, each a list of chat messages (a hand-over turn is empty).
+    ``possible_answer``: single turn: list of one-key ``{function: {parameter: [acceptable values]}}`` objects;
+    multi-turn: list of turns of call texts; memory and web search: list of texts; ``None`` when the category has none.
+    ``missed_function``: turn index → full documents of the functions held out until that turn; they are not in
+    ``function``. ``depends_on``: ids that must have run before (memory write stages).
+    """
+
+    model_config = ConfigDict(extra="allow", arbitrary_types_allowed=True)
+
+    id: str = Field(min_length=1)
+    category: str
+    question: list[list[Message]]
+    function: list[FunctionDoc] = Field(default_factory=list)
+    possible_answer: list[Any] | None = None
+    initial_config: dict[str, Any] = Field(default_factory=dict)
+    involved_classes: list[str] = Field(default_factory=list)
+    missed_function: dict[int, list[FunctionDoc]] = Field(default_factory=dict)
+    scenario: str | None = None
+    depends_on: list[str] = Field(default_factory=list)
+    language: Language = "python"
+    return_format: ReturnFormat = "python"
+    tool_call_tag: bool = False
+    doc_format: Literal["python", "json", "xml"] = "json"
+    prompt_format: Literal["plaintext", "markdown"] = "plaintext"
+    prompt_style: Literal["classic", "experimental"] = "classic"
+    config: str | None = None
+    """Format sensitivity only: the configuration string inside the id."""
+    official: bool = False
+    """Whether the entry comes from the fetched official set (then prompts and hints are the official ones)."""
+    source: str | None = None
+    """File and line the entry came from, for people."""
+
+    @property
+    def row(self) -> Category:
+        """The entry's line in the table of categories."""
+        return CATEGORIES[self.category]
+
+    @property
+    def rule(self) -> str:
+        """The pairing rule: the category's, or for format sensitivity that of the embedded original entry."""
+        if self.config is None:
+            return self.row.rule
+        from pytest_bfcl.dataset.categories import category_of
+
+        original = CATEGORIES.get(category_of(self.id.rsplit(":", 1)[-1]))
+        return original.rule if original else "simple"
+
+    @property
+    def all_functions(self) -> list[FunctionDoc]:
+        """Every function the entry ever offers, held-out ones included."""
+        return [*self.function, *(doc for docs in self.missed_function.values() for doc in docs)]

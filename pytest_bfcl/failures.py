@@ -1,0 +1,177 @@
+"""The failure vocabulary: one tag per outcome, the failure people see, and the verdict checkers return.
+
+Tags and reasons are fixed by the project's contract (docs/contracts.md, "Tags and reasons"):
+``MALFORMED_OUTPUT`` and ``WRONG_ANSWER`` are the model's (a failed test), ``ADAPTER_ERROR`` and
+``HARNESS_ERROR`` are ours (an error, never counted into an accuracy).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class FailureTag(StrEnum):
+    """What kind of thing went wrong; exactly one per failed or errored entry."""
+
+    MALFORMED_OUTPUT = "MALFORMED_OUTPUT"
+    """Nothing decodable where a call or a final message was due."""
+    WRONG_ANSWER = "WRONG_ANSWER"
+    """Decoded, but a rule of the checker is not met."""
+    ADAPTER_ERROR = "ADAPTER_ERROR"
+    """Transport, key, quota, timeout, 5xx, malformed HTTP body."""
+    HARNESS_ERROR = "HARNESS_ERROR"
+    """A defect of this package or of the data."""
+
+    @property
+    def counts(self) -> bool:
+        """Whether an entry with this tag enters the accuracy (as a failure)."""
+        return self in (FailureTag.MALFORMED_OUTPUT, FailureTag.WRONG_ANSWER)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a checker decided about one transcript.
+
+    ``reason`` is the checker's error type (for instance ``value_error:string``), ``None`` when valid.
+    ``detail`` holds what applies of: ``rule``, ``turn``, ``step``, ``call``, ``param``, ``expected``,
+    ``called``, ``difference``, ``error``, ``advice``, ``sub_error_types``; every value is JSON-able.
+    """
+
+    valid: bool
+    tag: FailureTag | None = None
+    reason: str | None = None
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def passed(cls, **detail: Any) -> Verdict:
+        """A verdict of success."""
+        return cls(True, None, None, detail)
+
+    @classmethod
+    def wrong(cls, reason: str, **detail: Any) -> Verdict:
+        """The model's answer decoded but breaks a rule."""
+        return cls(False, FailureTag.WRONG_ANSWER, reason, detail)
+
+    @classmethod
+    def malformed(cls, reason: str, **detail: Any) -> Verdict:
+        """The model's answer cannot be decoded where it had to be."""
+        return cls(False, FailureTag.MALFORMED_OUTPUT, reason, detail)
+
+    @classmethod
+    def adapter_error(cls, reason: str, **detail: Any) -> Verdict:
+        """The reply never arrived, through no fault of the model."""
+        return cls(False, FailureTag.ADAPTER_ERROR, reason, detail)
+
+    @classmethod
+    def harness_error(cls, reason: str, **detail: Any) -> Verdict:
+        """This package or its data is at fault."""
+        return cls(False, FailureTag.HARNESS_ERROR, reason, detail)
+
+    @property
+    def outcome(self) -> str:
+        """``passed``, ``failed`` or ``error``, as in ``results.jsonl``."""
+        if self.valid:
+            return "passed"
+        return "failed" if self.tag is not None and self.tag.counts else "error"
+
+
+class Failure(AssertionError):
+    """A model's mistake as an assertion error: exactly one tag, one reason, and a text for people."""
+
+    def __init__(
+        self,
+        tag: FailureTag,
+        reason: str,
+        message: str = "",
+        detail: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(message or f"{tag}: {reason}")
+        self.tag = tag
+        self.reason = reason
+        self.message = message or f"{tag}: {reason}"
+        self.detail: Mapping[str, Any] = dict(detail or {})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.tag, self.reason, self.message, dict(self.detail)))
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict this failure stands for."""
+        return Verdict(False, self.tag, self.reason, self.detail)
+
+
+class BenchmarkError(Exception):
+    """Trouble that is not the model's: base of the two kinds below.
+
+    ``kind`` completes the reason: ``adapter:<kind>`` or ``harness:<kind>``.
+    """
+
+    tag = FailureTag.HARNESS_ERROR
+    prefix = "harness"
+
+    def __init__(self, kind: str, message: str, *, advice: str = "") -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+        self.advice = advice
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_rebuild, (type(self), self.__dict__.copy(), self.args))
+
+    @property
+    def reason(self) -> str:
+        """The reason as it stands in ``results.jsonl``."""
+        return f"{self.prefix}:{self.kind}"
+
+    @property
+    def verdict(self) -> Verdict:
+        """An error verdict with this error's text and advice as its detail."""
+        detail = {"error": self.message} | ({"advice": self.advice} if self.advice else {})
+        return Verdict(False, self.tag, self.reason, detail)
+
+
+class AdapterError(BenchmarkError):
+    """The provider could not be asked: transport, key, quota, timeout, 5xx, malformed body.
+
+    ``kind`` is one of ``auth``, ``quota``, ``rate_limit``, ``timeout``, ``connection``, ``server``,
+    ``bad_request``, ``malformed_body``, ``circuit_open``, ``not_recorded``, ``fixture``.
+    ``retryable`` tells the retry loop whether asking again can help; ``retry_after_s`` is the server's wish.
+    """
+
+    tag = FailureTag.ADAPTER_ERROR
+    prefix = "adapter"
+
+    def __init__(
+        self,
+        kind: str,
+        message: str,
+        *,
+        advice: str = "",
+        status: int | None = None,
+        retryable: bool = False,
+        retry_after_s: float | None = None,
+    ) -> None:
+        super().__init__(kind, message, advice=advice)
+        self.status = status
+        self.retryable = retryable
+        self.retry_after_s = retry_after_s
+
+
+class HarnessError(BenchmarkError):
+    """A defect of this package or of the data; ``kind`` for instance ``data``, ``checker``, ``worker_crash``."""
+
+
+class UsageError(Exception):
+    """A user's mistake (option, file, missing data): shown as one message, never with a traceback."""
+
+
+def _rebuild(
+    cls: type[BenchmarkError], state: dict[str, Any], args: tuple[Any, ...]
+) -> BenchmarkError:
+    error = cls.__new__(cls)
+    error.args = args
+    error.__dict__.update(state)
+    return error

@@ -1,0 +1,169 @@
+"""The record of one conversation: tool calls, replies, steps, turns, transcript.
+
+Checkers decide from (entry, transcript) alone, so everything a verdict or a reader needs is here, and
+nothing else. Shapes follow the contract of ``results.jsonl`` (docs/contracts.md).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Mode = Literal["fc", "prompt"]
+"""``fc``: native tool calls; ``prompt``: calls written as text."""
+
+Message = dict[str, Any]
+"""A chat message in the OpenAI shape: ``role``, ``content``, and for calls ``tool_calls`` / ``tool_call_id``."""
+
+_ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
+
+
+def wire_name(name: str) -> str:
+    """The function name as providers accept it: dots and other illegal characters become ``_``, 64 characters."""
+    return _ILLEGAL.sub("_", name)[:64]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One native call as the provider delivered it.
+
+    ``name`` is the name as it went over the wire, ``arguments`` the raw JSON text (it may be malformed).
+    """
+
+    name: str
+    arguments: str
+    id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One answer of a model.
+
+    ``text`` is ``None`` when the provider sent none (which decodes differently from the empty text).
+    ``latency_s`` covers the successful attempt only, without our queueing. ``problem`` is the part of
+    the reason after ``reply:`` (``context_overflow``, ``length``, ``content_filter``) when the provider cut or
+    refused the answer: the model's failure unless what arrived passes.
+    """
+
+    text: str | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    reasoning: str | None = None
+    finish_reason: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    latency_s: float | None = None
+    attempts: int = 1
+    problem: str | None = None
+
+    @property
+    def output(self) -> str | list[dict[str, str]] | None:
+        """The raw reply as stored: list of ``{name, arguments}`` when there are calls, else the text."""
+        if self.tool_calls:
+            return [{"name": c.name, "arguments": c.arguments} for c in self.tool_calls]
+        return self.text
+
+    @classmethod
+    def from_output(cls, output: Any, **metadata: Any) -> Reply:
+        """The inverse of `output`; also takes a list of one-key ``{name: arguments}`` objects and an empty list.
+
+        Raises `TypeError` for any other shape.
+        """
+        if output is None or isinstance(output, str):
+            return cls(text=output, **metadata)
+        if not isinstance(output, Sequence):
+            raise TypeError(f"a reply is text or a list of calls, not {type(output).__name__}")
+        calls = tuple(_tool_call(item) for item in output)
+        # An empty list and an empty text decode alike (ast_checker spec §2).
+        return cls(text=None if calls else "", tool_calls=calls, **metadata)
+
+    def __repr__(self) -> str:
+        body = f"{len(self.tool_calls)} calls" if self.tool_calls else repr((self.text or "")[:60])
+        return f"Reply({body})"
+
+
+def _tool_call(item: Any) -> ToolCall:
+    if isinstance(item, ToolCall):
+        return item
+    if not isinstance(item, Mapping):
+        raise TypeError("a call is an object {name, arguments}")
+    if "name" in item and "arguments" in item:
+        name, arguments = item["name"], item["arguments"]
+    elif len(item) == 1:
+        ((name, arguments),) = item.items()
+    else:
+        raise TypeError("a call is an object {name, arguments}")
+    return ToolCall(str(name), arguments_text(arguments), item.get("id"))
+
+
+def arguments_text(arguments: Any) -> str:
+    """Raw JSON text of call arguments; already-parsed objects are written back as JSON."""
+    import json
+
+    return arguments if isinstance(arguments, str) else json.dumps(arguments)
+
+
+@dataclass(slots=True)
+class Step:
+    """One model query inside a turn.
+
+    ``calls`` are the decoded calls: call texts such as ``cd(folder='a')`` in conversations that execute calls, or
+    one-key ``{name: {parameter: value}}`` objects for single-turn entries; ``None`` when the reply did not decode (then
+    ``error`` says why). ``results`` are the result texts the model saw, one per call.
+    """
+
+    reply: Reply
+    calls: list[Any] | None = None
+    results: list[str] = field(default_factory=list)
+    error: str | None = None
+
+
+@dataclass(slots=True)
+class Turn:
+    """One user turn: the messages the user sent and the steps the model took."""
+
+    messages: list[Message] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Transcript:
+    """Everything that happened in one conversation with one model about one entry.
+
+    ``underscore_names`` says names went over the wire with dots replaced. ``messages`` is the list exactly as it stood
+    when the last request was sent, plus the last reply. ``forced_quit`` marks a conversation ended by the step limit.
+    ``functions`` are the tool documents offered at the start, as sent (with hints). ``decoded`` is true for transcripts
+    rebuilt from stored call texts (``trajectory`` replay lines): their ``calls`` are taken as they are.
+    ``inference_error`` holds the text of an imported "error during inference" line.
+    """
+
+    entry_id: str
+    category: str
+    model: str = ""
+    mode: Mode = "prompt"
+    repeat: int = 1
+    underscore_names: bool = False
+    turns: list[Turn] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
+    functions: list[dict[str, Any]] = field(default_factory=list)
+    forced_quit: bool = False
+    decoded: bool = False
+    inference_error: str | None = None
+    started_at: str | None = None
+    duration_s: float | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def steps(self) -> list[Step]:
+        """All steps in order, turns flattened."""
+        return [step for turn in self.turns for step in turn.steps]
+
+    @property
+    def first_reply(self) -> Reply:
+        """The only reply of a single-turn conversation; an empty `Reply` if there is none."""
+        steps = self.steps
+        return steps[0].reply if steps else Reply()
+
+    def __repr__(self) -> str:  # short: the event loop formats results of finished tasks
+        return f"<Transcript {self.entry_id} {self.model} {len(self.turns)} turns {len(self.steps)} steps>"
