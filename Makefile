@@ -1,0 +1,60 @@
+# Two commands set everything up on a fresh machine: `make bench` and `make test`.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+UV     := $(shell command -v uv 2>/dev/null)
+STAMP  := $(VENV)/.installed
+MODEL  ?= lexical:
+OUT    ?= reports/bench
+
+.PHONY: bench test slow lint types format fetch clean help
+
+help:
+	@echo "make bench   run the bundled data with the embedded model, leave a report in $(OUT)"
+	@echo "make test    run the test suite"
+	@echo "make slow    run the long tests too"
+	@echo "make lint    ruff, mypy, import-linter"
+	@echo "make fetch   fetch the official BFCL data into the user's cache"
+
+# uv where it is installed, venv and pip otherwise; the constraints pin what was tested.
+$(STAMP): pyproject.toml constraints.txt
+ifneq ($(UV),)
+	test -x $(BIN)/python || $(UV) venv --quiet --python $(PYTHON) $(VENV)
+	$(UV) pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[dev]'
+else
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+endif
+	@touch $(STAMP)
+
+# The gate makes the exit code say "the benchmark ran and is plausible"; failed entries are the model's.
+bench: $(STAMP)
+	rm -rf $(OUT)
+	$(BIN)/python -m pytest --model $(MODEL) --bfcl-data bundled --bfcl-out $(OUT) --bfcl-fail-under single_turn=20 \
+	    -q --tb=no -r fE --show-capture=no --no-header -p no:cacheprovider
+	@echo "report: $(OUT)/index.html"
+
+test: $(STAMP)
+	$(BIN)/python -m pytest -q
+
+slow: $(STAMP)
+	$(BIN)/python -m pytest -q -m "slow or not slow"
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+	$(BIN)/mypy
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+format: $(STAMP)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+fetch: $(STAMP)
+	$(BIN)/pytest-bfcl fetch
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache
