@@ -1,1 +1,7 @@
-"""Placeholder docstring: replaced by the room's owner."""
+"""Text and native replies → calls. Nothing a model wrote is evaluated."""
+
+from pytest_bfcl.decoding.call_text import call_texts, is_empty
+from pytest_bfcl.decoding.errors import DecodeError, WrongShape
+from pytest_bfcl.decoding.reply import decode, decode_reply, has_call
+
+__all__ = ["DecodeError", "WrongShape", "call_texts", "decode", "decode_reply", "has_call", "is_empty"]

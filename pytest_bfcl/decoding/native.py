@@ -1,0 +1,47 @@
+"""Native tool calls → calls (ast_checker spec §2): every arguments text is JSON by the rules of Python's ``json``."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pytest_bfcl.decoding.errors import DecodeError
+from pytest_bfcl.decoding.limits import MAX_DEPTH, check_depth, check_length
+from pytest_bfcl.transcript import Reply
+
+
+def decode_native(reply: Reply) -> list[dict[str, Any]]:
+    """One ``{name: parsed arguments}`` per call, in order; arguments need not be objects yet.
+
+    Without calls the message text decides: the empty text is the empty list, anything else does not decode.
+    """
+    if reply.tool_calls:
+        return [{call.name: parse_json(call.arguments)} for call in reply.tool_calls]
+    if reply.text == "":
+        return []
+    raise DecodeError("no tool call: the reply is text" if reply.text else "no tool call and no text")
+
+
+def parse_json(text: str) -> Any:
+    """Parse JSON as Python's ``json`` does (NaN and infinities allowed, exact integers up to 4300 digits).
+
+    Raises `DecodeError` also for nesting beyond `MAX_DEPTH`.
+    """
+    check_length(text)
+    if text.count("[") + text.count("{") > MAX_DEPTH:
+        check_depth(_without_strings(text))
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise DecodeError(f"not JSON: {error}") from None
+
+
+def _without_strings(text: str) -> str:
+    """The text with JSON strings taken out, so that brackets inside them do not count."""
+    kept: list[str] = []
+    outside = True
+    for piece in text.replace("\\\\", "").replace('\\"', "").split('"'):
+        if outside:
+            kept.append(piece)
+        outside = not outside
+    return "".join(kept)

@@ -1,0 +1,191 @@
+"""Python call syntax → calls (ast_checker spec §3.2).
+
+The text is parsed with ``ast`` and nothing in it is evaluated, except arithmetic on literals by the bounded
+evaluator of `pytest_bfcl.decoding.arithmetic`.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import threading
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from pytest_bfcl.decoding.arithmetic import Folder
+from pytest_bfcl.decoding.errors import DecodeError
+from pytest_bfcl.decoding.limits import check_depth, check_integer, check_length
+
+_MAY_WARN = re.compile(r"\\|[0-9]\.?[A-Za-z]")
+"""Texts on which the parser may warn (escapes, ``1or``): a warning turned into an error must not decide."""
+_WARNINGS_LOCK = threading.Lock()
+_LITERAL_CLASSES = (int, float, complex)
+
+
+def parse_expression(text: str) -> ast.expr:
+    """Parse one Python expression; any trouble is a `DecodeError`, never a crash, a warning or a long wait."""
+    check_length(text)
+    check_depth(text)
+    try:
+        if _MAY_WARN.search(text) is None:
+            return ast.parse(text, mode="eval").body
+        with _WARNINGS_LOCK, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
+        raise DecodeError(f"not Python call syntax: {getattr(error, 'msg', None) or error}") from None
+
+
+def decode_python(text: str, *, strict_signs: bool = False, positional: PositionalNames | None = None) -> list[Any]:
+    """Calls of a prepared text, one ``{name: {keyword: value}}`` each.
+
+    ``strict_signs`` is corrected rule C1, ``positional`` maps a function name to its documented parameter names (C4).
+    Raises `DecodeError`.
+    """
+    body = parse_expression(text.strip().strip("'"))
+    if isinstance(body, ast.Call):
+        nodes: list[ast.expr] = [body]
+    elif isinstance(body, (ast.List, ast.Tuple, ast.Set)):
+        nodes = body.elts
+    else:
+        raise DecodeError(f"neither a call nor a list of calls: {type(body).__name__}")
+    reader = _Reader(strict_signs, positional)
+    calls = []
+    try:
+        for node in nodes:
+            if not isinstance(node, ast.Call):
+                raise DecodeError(f"an element of the list is not a call: {type(node).__name__}")
+            calls.append(reader.call(node))
+    except RecursionError:
+        raise DecodeError("expression nested too deeply") from None
+    return calls
+
+
+PositionalNames = Callable[[str], list[str] | None]
+"""Function name → its documented parameters in order, or ``None`` when it is not offered."""
+
+
+class _Reader:
+    """Turns nodes into values; one per text, so that arithmetic is counted over the whole text."""
+
+    def __init__(self, strict_signs: bool, positional: PositionalNames | None) -> None:
+        self._strict_signs = strict_signs
+        self._positional = positional
+        self._folder: Folder | None = None
+
+    def call(self, node: ast.Call) -> dict[str, dict[str | None, Any]]:
+        """``{name: {keyword: value}}``; positional and starred arguments are discarded (but see rule C4)."""
+        arguments: dict[str | None, Any] = {}
+        name = function_name(node.func)
+        if node.args and self._positional is not None:
+            arguments.update(self._mapped(name, node))
+        for keyword in node.keywords:
+            value = keyword.value
+            if type(value) is ast.Constant:  # the common case, spared a call
+                arguments[keyword.arg] = _constant(value)
+            else:
+                arguments[keyword.arg] = self.value(value)
+        return {name: arguments}
+
+    def _mapped(self, name: str, node: ast.Call) -> dict[str, Any]:
+        """Positional arguments under their documented names, or nothing if they do not all fit without a clash."""
+        names = self._positional(name) if self._positional else None
+        given = {keyword.arg for keyword in node.keywords}
+        if names is None or len(node.args) > len(names) or any(isinstance(arg, ast.Starred) for arg in node.args):
+            return {}
+        mapped = names[: len(node.args)]
+        if given.intersection(mapped) or None in given:
+            return {}
+        return {key: self.value(arg) for key, arg in zip(mapped, node.args, strict=True)}
+
+    def value(self, node: ast.expr) -> Any:
+        """The value of an argument by the table of ast_checker spec §3.2; raises `DecodeError`."""
+        read = _READERS.get(type(node))
+        if read is None:
+            raise DecodeError(f"unsupported value: {type(node).__name__}")
+        return read(self, node)
+
+    def _list(self, node: ast.List) -> list[Any]:
+        return [self.value(item) for item in node.elts]
+
+    def _tuple(self, node: ast.Tuple) -> tuple[Any, ...]:
+        return tuple([self.value(item) for item in node.elts])
+
+    def _dict(self, node: ast.Dict) -> dict[Any, Any]:
+        result: dict[Any, Any] = {}
+        for key, item in zip(node.keys, node.values, strict=True):
+            if key is None:
+                raise DecodeError("** inside a mapping")
+            try:
+                result[self.value(key)] = self.value(item)
+            except TypeError as error:
+                raise DecodeError(str(error)) from None
+        return result
+
+    def _unary(self, node: ast.UnaryOp) -> Any:
+        operand = node.operand
+        if not isinstance(operand, ast.Constant) or not isinstance(operand.value, _LITERAL_CLASSES):
+            raise DecodeError("sign before something that is not a number")
+        value = _constant(operand)
+        if self._strict_signs:
+            if isinstance(node.op, ast.UAdd):
+                return +value
+            if not isinstance(node.op, ast.USub):
+                raise DecodeError("operator before a literal")
+        return -value  # whatever the operator: the reference's defect
+
+    def _binary(self, node: ast.BinOp) -> Any:
+        if self._folder is None:
+            self._folder = Folder()
+        value = self._folder.fold(node)
+        return check_integer(value) if isinstance(value, int) else value
+
+    def _subscript(self, node: ast.Subscript) -> str:
+        return f"{source(node.value)}[{source(node.slice)}]"
+
+    def _call(self, node: ast.Call) -> Any:
+        return self.call(node) if node.keywords else source(node)
+
+
+def _constant(node: ast.Constant) -> Any:
+    value = node.value
+    if value is ...:
+        return "..."
+    return check_integer(value) if type(value) is int else value
+
+
+def _name(_reader: _Reader, node: ast.Name) -> str:
+    return node.id
+
+
+_READERS: dict[type[ast.expr], Callable[[_Reader, Any], Any]] = {
+    ast.Constant: lambda _reader, node: _constant(node),
+    ast.Name: _name,
+    ast.List: _Reader._list,
+    ast.Tuple: _Reader._tuple,
+    ast.Dict: _Reader._dict,
+    ast.UnaryOp: _Reader._unary,
+    ast.BinOp: _Reader._binary,
+    ast.Subscript: _Reader._subscript,
+    ast.Call: _Reader._call,
+}
+
+
+def function_name(node: ast.expr) -> str:
+    """The attribute chain joined with dots; a base that is not a plain name is dropped (``""`` if nothing is left)."""
+    parts = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if isinstance(node, ast.Name):
+        parts.append(node.id)
+    return ".".join(reversed(parts))
+
+
+def source(node: ast.expr) -> str:
+    """Source text as Python's unparser writes it."""
+    try:
+        return ast.unparse(node)
+    except (ValueError, RecursionError) as error:
+        raise DecodeError(f"expression cannot be written back: {error}") from None

@@ -1,0 +1,102 @@
+"""From a reply to calls: the entry points of this room (ast_checker spec §1–§3, §9)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pytest_bfcl.decoding import rules as rule
+from pytest_bfcl.decoding.errors import DecodeError, WrongShape, is_call_list
+from pytest_bfcl.decoding.limits import check_length
+from pytest_bfcl.decoding.native import decode_native
+from pytest_bfcl.decoding.preparation import prepare
+from pytest_bfcl.decoding.python_syntax import PositionalNames, decode_python
+from pytest_bfcl.transcript import Mode, Reply
+
+Call = dict[str, dict[str, Any]]
+"""One decoded call: ``{name: {parameter: value}}``; a parameter is ``None`` where the reference has a null key."""
+
+
+def decode_reply(
+    reply: Reply,
+    mode: Mode,
+    *,
+    return_format: str = "python",
+    tool_call_tag: bool = False,
+    rules: str | Iterable[str] = "official",
+    functions: Sequence[Mapping[str, Any]] = (),
+    language: str = "python",
+) -> list[Call]:
+    """The calls of a single-turn reply.
+
+    ``mode`` ``fc`` reads the native calls and ignores everything else; ``prompt`` reads the text in ``return_format``
+    (``python``, ``java``, ``javascript``, ``json``, ``verbose_xml``, ``concise_xml``). ``rules``: ``official``,
+    ``corrected``, or the names of the corrected rules to apply; ``functions`` are the offered documents (rule C4).
+    ``language`` is that of the entry; it matters to checkers, not here.
+
+    Raises `DecodeError` when nothing decodes, `WrongShape` when something else than a list of calls comes out.
+    """
+    if mode == "fc":
+        return _shaped(decode_native(reply))
+    if reply.text is None:
+        raise DecodeError("the reply has no text")
+    return decode(
+        reply.text, return_format=return_format, tool_call_tag=tool_call_tag, rules=rules, functions=functions
+    )
+
+
+def decode(
+    text: str,
+    *,
+    return_format: str = "python",
+    tool_call_tag: bool = False,
+    rules: str | Iterable[str] = "official",
+    functions: Sequence[Mapping[str, Any]] = (),
+) -> list[Call]:
+    """The calls of a text, see `decode_reply`."""
+    check_length(text)
+    active = rule.active_rules(rules)
+    return _shaped(_decode_format(prepare(text, tool_call_tag), return_format, active, functions))
+
+
+def has_call(
+    reply: Reply,
+    mode: Mode,
+    *,
+    rules: str | Iterable[str] = "official",
+    functions: Sequence[Mapping[str, Any]] = (),
+) -> bool:
+    """Whether a reply contains a call, for relevance and irrelevance (ast_checker spec §9): Python or native rules."""
+    try:
+        return bool(decode_reply(reply, mode, rules=rules, functions=functions))
+    except DecodeError:
+        return False
+
+
+def _decode_format(
+    text: str, return_format: str, active: frozenset[str], functions: Sequence[Mapping[str, Any]]
+) -> Any:
+    if return_format == "python":
+        return decode_python(
+            text,
+            strict_signs=rule.SIGNS in active,
+            positional=_documented(functions) if functions and rule.POSITIONAL in active else None,
+        )
+    raise ValueError(f"unknown return format {return_format!r}")
+
+
+def _documented(functions: Sequence[Mapping[str, Any]]) -> PositionalNames:
+    def parameters(name: str) -> list[str] | None:
+        for document in functions:
+            if document.get("name") == name:
+                properties = (document.get("parameters") or {}).get("properties")
+                return list(properties) if isinstance(properties, Mapping) else None
+        return None
+
+    return parameters
+
+
+def _shaped(decoded: Any) -> list[Call]:
+    if not is_call_list(decoded):
+        raise WrongShape(decoded)
+    return decoded  # type: ignore[no-any-return]

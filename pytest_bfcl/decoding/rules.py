@@ -1,0 +1,40 @@
+"""Names of the corrected rules that concern decoding (corrected spec), and what a ``rules`` argument means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+SIGNS = "C1"
+WRAPPING = "C2"
+ESCAPES = "C3"
+POSITIONAL = "C4"
+REFUSAL = "C8"
+JAVA = "C13"
+JAVASCRIPT = "C14"
+FORMATS = "C15"
+
+DECODING_RULES: dict[str, str] = {
+    SIGNS: "signs: + keeps, - negates, other operators before a literal do not decode",
+    WRAPPING: "wrapping: fences with a language word, prose around one call list, tabs, calls on lines of their own",
+    ESCAPES: "escapes: \\_ in names is read as _",
+    POSITIONAL: "positional: arguments without a name go to the documented parameters in order",
+    REFUSAL: "refusal: a reply that attempts a call is not a refusal",
+    JAVA: "Java: read as Java literals",
+    JAVASCRIPT: "JavaScript: read as JavaScript literals",
+    FORMATS: "formats: JSON and XML replies decoded as the format means them",
+}
+"""Corrected rules with a part in decoding → what they say, in one line."""
+
+NO_RULES: frozenset[str] = frozenset()
+_ALL = frozenset(DECODING_RULES)
+
+
+def active_rules(rules: str | Iterable[str]) -> frozenset[str]:
+    """The corrected rules switched on: ``"official"`` none, ``"corrected"`` all of decoding's, else the names given."""
+    if rules == "official":
+        return NO_RULES
+    if rules == "corrected":
+        return _ALL
+    if isinstance(rules, str):
+        raise ValueError(f"rules are 'official', 'corrected' or a set of names, not {rules!r}")
+    return rules if isinstance(rules, frozenset) else frozenset(rules)
