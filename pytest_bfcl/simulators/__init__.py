@@ -1,1 +1,28 @@
-"""Placeholder docstring: replaced by the room's owner."""
+"""Simulators: the stateful APIs multi-turn and agentic entries act on, and the safe execution of call texts."""
+
+from pytest_bfcl.simulators.execution import CallExecutor, CallRefused, ParsedCall, split_call
+from pytest_bfcl.simulators.registry import (
+    create_simulator,
+    documents_of,
+    register_simulator,
+    simulator_class,
+    simulator_names,
+)
+from pytest_bfcl.simulators.toolkit import ERROR_PREFIX, Oversized, Simulator, serialise, tool
+
+__all__ = [
+    "ERROR_PREFIX",
+    "CallExecutor",
+    "CallRefused",
+    "Oversized",
+    "ParsedCall",
+    "Simulator",
+    "create_simulator",
+    "documents_of",
+    "register_simulator",
+    "serialise",
+    "simulator_class",
+    "simulator_names",
+    "split_call",
+    "tool",
+]

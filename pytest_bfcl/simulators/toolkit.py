@@ -3,6 +3,21 @@
 A simulator subclasses `Simulator`, keeps its data in attributes (public ones are compared by the state check, names
 starting with ``_`` are private), and marks its methods with `tool`. It does no I/O. Results are what the model sees, in
 the serialisation of the multi_turn spec §3.2: text as is, a dict as JSON where possible, anything else as ``str()``.
+
+Docstrings of tools are Google style and written for a model::
+
+    \"""Count the lines, words or characters of a file.
+
+    Args:
+        file_name: Name of the file in the current directory.
+        mode: What to count: ``l`` lines, ``w`` words, ``c`` characters.
+
+    Returns:
+        count (integer): The number counted.
+        type (string): What was counted.
+    \"""
+
+The text before ``Args:`` becomes the description, ``Args:`` the parameters and ``Returns:`` the ``response`` object.
 """
 
 from __future__ import annotations
@@ -10,13 +25,26 @@ from __future__ import annotations
 import copy
 import inspect
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, TypeVar, get_type_hints
+from functools import cache
+from types import UnionType
+from typing import Any, ClassVar, TypeVar, Union, get_args, get_origin, get_type_hints
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 ERROR_PREFIX = "Error during execution: "
 """How a raised exception is shown to the model (multi_turn spec §3.2); the text after it is ours."""
+
+MAX_RESULT_CHARS = 4_000_000
+"""Longest result text; the largest honest one (a long-context listing) stays below 300,000."""
+
+MAX_ERROR_CHARS = 2_000
+"""Error texts echo arguments, which may be huge; the rest is cut."""
+
+
+class Oversized(ValueError):
+    """A tool refuses work or a result above a bound (multi_turn spec §3.4); nothing has changed."""
 
 
 def tool(*, writes: bool) -> Callable[[F], F]:
@@ -45,8 +73,20 @@ class Simulator:
     def __init__(self, config: Mapping[str, Any] | None = None, *, long_context: bool = False, **context: Any) -> None:
         self.load(copy.deepcopy(dict(config or {})), long_context=long_context, **context)
 
-    def load(self, config: dict[str, Any], *, long_context: bool = False, **context: Any) -> None:
-        """Set the state from a configuration object; unknown keys are ignored, missing ones take defaults."""
+    def load(
+        self,
+        config: dict[str, Any],
+        *,
+        long_context: bool = False,
+        texts: Mapping[str, Any] | None = None,
+        **context: Any,
+    ) -> None:
+        """Set the state from a configuration object; unknown keys are ignored, missing ones take defaults.
+
+        ``config`` is this simulator's own copy. ``texts`` are the long-context constants (simulators spec §9), ``None``
+        for our own (`pytest_bfcl.simulators.long_context.constants`); they are shared, so copy what goes into the
+        state. ``context`` holds what some classes need beside (memory stores, search providers).
+        """
 
     @classmethod
     def tools(cls) -> dict[str, Callable[..., Any]]:
@@ -54,8 +94,8 @@ class Simulator:
         found: dict[str, Callable[..., Any]] = {}
         for name in sorted(dir(cls)):
             member = getattr(cls, name, None)
-            if not name.startswith("_") and hasattr(member, "__bfcl_tool__"):
-                found[name] = member  # type: ignore[assignment]
+            if not name.startswith("_") and member is not None and hasattr(member, "__bfcl_tool__"):
+                found[name] = member
         return found
 
     @classmethod
@@ -78,8 +118,17 @@ class Simulator:
         function = self.tools_by_name().get(method)
         if function is None:
             raise NameError(f"{self.name or type(self).__name__} has no function named {method!r}")
-        bound = inspect.signature(function).bind(self, *args, **dict(kwargs or {}))
+        bound = _signature(function).bind(self, *args, **dict(kwargs or {}))
         return function(*bound.args, **bound.kwargs)
+
+    def offers(self, method: str) -> bool:
+        """Whether a tool of this name can be called."""
+        return self.offers_tool(method)
+
+    @classmethod
+    def offers_tool(cls, method: str) -> bool:
+        """Whether the class has a tool of this name."""
+        return method in cls.tools_by_name()
 
     @classmethod
     def tools_by_name(cls) -> dict[str, Callable[..., Any]]:
@@ -88,28 +137,49 @@ class Simulator:
         if cached is None:
             cached = cls.tools()
             cls._tools_cache = cached  # type: ignore[attr-defined]
-        return cached  # type: ignore[no-any-return]
+        return cached
 
     def call(self, method: str, kwargs: Mapping[str, Any] | None = None, *args: Any) -> str:
         """Call a tool and return the result text as the model sees it; an exception becomes an error text."""
         try:
             return serialise(self.invoke(method, args, kwargs))
         except Exception as error:
-            return f"{ERROR_PREFIX}{error}"
+            return error_text(error)
 
     def public_state(self) -> dict[str, Any]:
         """Attribute → value of everything the state check compares (references, not copies)."""
         return {name: value for name, value in vars(self).items() if not name.startswith("_")}
 
 
+@cache
+def _signature(function: Callable[..., Any]) -> inspect.Signature:
+    return inspect.signature(function)
+
+
+def error_text(error: BaseException) -> str:
+    """The result text of a call that raised (bounded)."""
+    message = str(error) or type(error).__name__
+    return f"{ERROR_PREFIX}{message[:MAX_ERROR_CHARS]}"
+
+
 def serialise(result: Any) -> str:
-    """A raw result as the text a model sees (multi_turn spec §3.2, point 4)."""
+    """A raw result as the text a model sees (multi_turn spec §3.2, point 4).
+
+    Raises `Oversized` above `MAX_RESULT_CHARS`.
+    """
+    text = _plain_text(result)
+    if len(text) > MAX_RESULT_CHARS:
+        raise Oversized(f"the result has {len(text):,} characters, more than the {MAX_RESULT_CHARS:,} allowed")
+    return text
+
+
+def _plain_text(result: Any) -> str:
     if isinstance(result, str):
         return result
     if type(result) is dict:
         try:
             return json.dumps(result)
-        except Exception:
+        except (TypeError, ValueError, RecursionError):
             return str(result)
     return str(result)
 
@@ -120,53 +190,74 @@ _TYPE_WORDS = {str: "string", int: "integer", float: "float", bool: "boolean", d
 def document(cls: type[Simulator], name: str, method: Callable[..., Any]) -> dict[str, Any]:
     """The function document of one tool, from its signature, type hints and Google-style docstring."""
     hints = get_type_hints(method)
-    text, arguments = _docstring(inspect.getdoc(method) or "")
+    text, arguments, returned = _docstring(inspect.getdoc(method) or "")
     properties: dict[str, Any] = {}
     required: list[str] = []
     for parameter in list(inspect.signature(method).parameters.values())[1:]:
-        schema = type_schema(hints.get(parameter.name, str))
+        schema = type_schema(hints.get(parameter.name, Any))
         schema["description"] = arguments.get(parameter.name, "")
         if parameter.default is inspect.Parameter.empty:
             required.append(parameter.name)
         else:
-            schema["default"] = parameter.default
+            schema["default"] = copy.deepcopy(parameter.default)
         properties[parameter.name] = schema
-    description = f"{cls.summary} {text}".strip()
-    return {
+    made: dict[str, Any] = {
         "name": name,
-        "description": description,
+        "description": f"{cls.summary} {text}".strip(),
         "parameters": {"type": "dict", "properties": properties, "required": required},
     }
+    if returned:
+        made["response"] = {"type": "dict", "properties": returned}
+    return made
 
 
 def type_schema(hint: Any) -> dict[str, Any]:
-    """A type hint as a property schema in benchmark type words; ``X | None`` counts as ``X``."""
-    arguments = [a for a in getattr(hint, "__args__", ()) if a is not type(None)]
-    origin = getattr(hint, "__origin__", None)
-    if origin in (list, Sequence) or hint is list:
-        return {"type": "array", "items": type_schema(arguments[0]) if arguments else {"type": "string"}}
-    if origin is dict or hint is dict:
-        return {"type": "dict"}
-    if (arguments and origin is None) or str(origin) == "typing.Union":
-        if int in arguments and float in arguments:
+    """A type hint as a property schema in benchmark type words.
+
+    ``X | None`` counts as ``X``, ``int | float`` as ``float``, unknown types as ``any``.
+    """
+    origin, arguments = get_origin(hint), [a for a in get_args(hint) if a is not type(None)]
+    if origin in (Union, UnionType):
+        if set(arguments) == {int, float}:
             return {"type": "float"}
         return type_schema(arguments[0])
-    return {"type": _TYPE_WORDS.get(hint, "any")}
+    if hint is list or origin in (list, Sequence):
+        return {"type": "array", "items": type_schema(arguments[0]) if arguments else {"type": "string"}}
+    return {"type": _TYPE_WORDS.get(origin or hint, "any")}
 
 
-def _docstring(text: str) -> tuple[str, dict[str, str]]:
-    """Summary text and the ``Args:`` section of a Google-style docstring (one line per argument)."""
-    head, _, rest = text.partition("Args:")
-    described: dict[str, str] = {}
+def _docstring(text: str) -> tuple[str, dict[str, str], dict[str, dict[str, Any]]]:
+    """Description, argument texts and response properties of a Google-style docstring."""
+    sections: dict[str, list[str]] = {"": []}
+    current = ""
+    for line in text.splitlines():
+        word = line.strip()
+        if line == word and word in ("Args:", "Returns:", "Raises:"):
+            current = word
+            sections[current] = []
+        else:
+            sections[current].append(word)
+    arguments = _items(sections.get("Args:", []))
+    returned: dict[str, dict[str, Any]] = {}
+    for head, what in _items(sections.get("Returns:", [])).items():
+        key, _, kind = head.partition(" (")
+        returned[key] = {"type": kind.rstrip(")") or "any", "description": what}
+    description = " ".join(" ".join(sections[""]).split())
+    return description.replace("``", "`"), arguments, returned
+
+
+_ITEM = re.compile(r"(\w+(?: \(\w+\))?): ?(.*)")
+
+
+def _items(lines: Sequence[str]) -> dict[str, str]:
+    """``head: text`` lines with their continuation lines."""
+    found: dict[str, str] = {}
     last = ""
-    for raw in rest.splitlines():
-        line = raw.strip()
-        if line.endswith(":") and " " not in line:
-            break
-        name, colon, what = line.partition(":")
-        if colon and name.isidentifier():
-            last = name
-            described[name] = what.strip()
+    for line in lines:
+        matched = _ITEM.fullmatch(line)
+        if matched:
+            last = matched[1]
+            found[last] = matched[2].replace("``", "`")
         elif line and last:
-            described[last] += " " + line
-    return " ".join(head.split()), described
+            found[last] += " " + line.replace("``", "`")
+    return found

@@ -1,0 +1,215 @@
+"""What a call text may be: a bounded subset of Python expressions, read with `ast` and never evaluated as code.
+
+Accepted (multi_turn spec §3.4): literals (text, int, float, bool, None, list, tuple, dict, set), a sign before a
+number, calls of a (dotted) name with positional and keyword arguments, calls as arguments, subscripts, and lists or
+tuples of calls. Everything else is refused before anything runs. `scan` looks at the characters first: Python's own
+parser can overflow the C stack on texts such as sixty thousand minus signs, so only texts of bounded nesting reach it.
+"""
+
+from __future__ import annotations
+
+import ast
+import keyword
+import re
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+MAX_TEXT_CHARS = 200_000
+MAX_NESTING = 64
+"""Brackets within brackets; also the depth of the parsed tree."""
+MAX_NODES = 100_000
+MAX_CALLS = 64
+"""Calls in one text, nested ones included."""
+MAX_NUMBER_CHARS = 4_300
+"""As Python's own limit on decimal integers, but for every notation."""
+MAX_SIGNS = 8
+MAX_DOTS = 8
+MAX_SUFFIXES = 64
+"""Brackets that directly follow a closing bracket, as in ``f()[0][1]``."""
+
+
+class CallRefused(ValueError):
+    """The text is not a call this executor accepts; the message says what is in the way."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedCall:
+    """One plain call with literal arguments; ``name`` as written, dots included."""
+
+    name: str
+    args: tuple[Any, ...] = ()
+    kwargs: dict[str, Any] = field(default_factory=dict)
+
+
+_TOKEN = re.compile(
+    r"""
+      (?P<space>\s++|\\\r?\n|\#[^\n]*+)
+    | (?P<string>[rRuU]?(?:
+          '''(?:[^'\\]|\\.|'(?!''))*+'''
+        | \"""(?:[^"\\]|\\.|"(?!""))*+\"""
+        | '(?!'')[^'\\\n]*+(?:\\.[^'\\\n]*+)*+'
+        | "(?!"")[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"
+      ))
+    | (?P<number>(?:\d|\.\d)[\w.]*+(?:(?<=[eE])[+-]\d++)?)
+    | (?P<name>[^\W\d]\w*+(?:\s*\.\s*[^\W\d]\w*+)*+)
+    | (?P<open>[(\[{])
+    | (?P<close>[)\]}])
+    | (?P<sign>[+-])
+    | (?P<mark>[,:=])
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+_VALUES = frozenset({"True", "False", "None"})
+_ENDS_VALUE = frozenset({"string", "number", "name", "close"})
+
+
+def scan(text: str) -> None:
+    """Refuse, in one linear pass, every text that could hurt the parser or that no accepted form can start with."""
+    position = depth = signs = suffixes = 0
+    before = ""
+    while position < len(text):
+        token = _TOKEN.match(text, position)
+        if token is None:
+            raise CallRefused(f"unexpected {text[position]!r} at position {position}")
+        position, kind, written = token.end(), token.lastgroup or "", token.group()
+        if kind == "space":
+            continue
+        signs = signs + 1 if kind == "sign" else 0
+        if kind == "open":
+            depth += 1
+            suffixes += before == "close"
+        elif kind == "close":
+            depth -= 1
+        elif kind == "name":
+            _check_name(written, before)
+        if kind == "number" and len(written) > MAX_NUMBER_CHARS:
+            raise CallRefused(f"a number of {len(written):,} characters")
+        if kind == "string" and before in ("name", "number", "close"):
+            raise CallRefused("a literal of this kind is not evaluated")  # f"...", b"..."
+        if kind == "sign" and before in _ENDS_VALUE:
+            raise CallRefused("arithmetic is not evaluated")
+        if depth > MAX_NESTING or signs > MAX_SIGNS or suffixes > MAX_SUFFIXES:
+            raise CallRefused("nested too deeply")
+        before = kind
+
+
+def _check_name(written: str, before: str) -> None:
+    if before in ("name", "number", "close"):
+        raise CallRefused(f"unexpected name {written[:40]!r}")
+    if keyword.iskeyword(written) and written not in _VALUES:
+        raise CallRefused(f"{written!r} is not allowed here")
+    if written.count(".") > MAX_DOTS:
+        raise CallRefused("a dotted name of too many parts")
+
+
+def parse(text: str) -> ast.expr:
+    """The checked expression tree of a call text.
+
+    Raises `CallRefused`; afterwards every node is of an accepted kind and all bounds hold.
+    """
+    if not isinstance(text, str):
+        raise CallRefused(f"a call is text, not {type(text).__name__}")
+    if len(text) > MAX_TEXT_CHARS:
+        raise CallRefused(f"a call of {len(text):,} characters, more than the {MAX_TEXT_CHARS:,} allowed")
+    scan(text)
+    tree = _tree(text.lstrip(" \t\f"))
+    _check_tree(tree)
+    return tree
+
+
+def _tree(text: str) -> ast.expr:
+    try:
+        if "\\" not in text:
+            return ast.parse(text, mode="eval").body
+        with warnings.catch_warnings():  # "\d" is no reason to warn anybody: the text is not ours
+            warnings.simplefilter("ignore")
+            return ast.parse(text, mode="eval").body
+    except SyntaxError as error:
+        raise CallRefused(f"not readable as a call: {error.msg}") from None
+    except (ValueError, MemoryError, RecursionError) as error:
+        raise CallRefused(f"not readable as a call: {error}") from None
+
+
+_CONSTANTS = (str, int, float, bool, type(None))
+_CONTAINERS = (ast.List, ast.Tuple, ast.Set, ast.Subscript, ast.Slice)
+
+
+def _check_tree(tree: ast.expr) -> None:
+    """Refuse any node outside the grammar, and trees above the bounds."""
+    pending: list[tuple[ast.AST, int]] = [(tree, 1)]
+    nodes = calls = 0
+    while pending:
+        node, depth = pending.pop()
+        nodes += 1
+        calls += isinstance(node, ast.Call)
+        if nodes > MAX_NODES or calls > MAX_CALLS or depth > MAX_NESTING + 8:
+            raise CallRefused("too large: too many values, calls or levels")
+        pending.extend((child, depth + 1) for child in _children(node))
+
+
+def _children(node: ast.AST) -> list[ast.AST]:
+    """The parts of an accepted node that need a look; `CallRefused` for any other node."""
+    match node:
+        case ast.Constant(value=value) if type(value) in _CONSTANTS:
+            return []
+        case ast.Name() | ast.expr_context():
+            return []
+        case ast.UnaryOp(op=ast.UAdd() | ast.USub(), operand=operand):
+            return [operand]
+        case ast.Dict(keys=keys, values=values) if None not in keys:
+            return [*(key for key in keys if key is not None), *values]
+        case ast.Call(args=args, keywords=keywords):
+            call_name(node)
+            return [*args, *_keyword_values(keywords)]
+    if isinstance(node, _CONTAINERS):
+        return list(ast.iter_child_nodes(node))
+    raise CallRefused(f"{_WORDS.get(type(node).__name__, type(node).__name__)} is not evaluated")
+
+
+_WORDS = {
+    "BinOp": "arithmetic",
+    "Attribute": "attribute access",
+    "Starred": "unpacking",
+    "JoinedStr": "a formatted text",
+    "NamedExpr": "an assignment",
+    "Dict": "unpacking",
+    "Constant": "a literal of this kind",
+}
+
+
+def _keyword_values(keywords: list[ast.keyword]) -> list[ast.expr]:
+    seen: set[str] = set()
+    for item in keywords:
+        if item.arg is None:
+            raise CallRefused("unpacking is not evaluated")
+        if item.arg in seen:
+            raise CallRefused(f"keyword argument repeated: {item.arg}")
+        seen.add(item.arg)
+    return [item.value for item in keywords]
+
+
+def call_name(node: ast.Call) -> str:
+    """The called name, dots included; `CallRefused` when something else is called."""
+    parts: list[str] = []
+    function: ast.expr = node.func
+    while isinstance(function, ast.Attribute):
+        parts.append(function.attr)
+        function = function.value
+    if not isinstance(function, ast.Name):
+        raise CallRefused("only names can be called")
+    return ".".join([function.id, *reversed(parts)])
+
+
+def split_call(call_text: str) -> ParsedCall | None:
+    """Name and arguments of one plain call with literal arguments; ``None`` for any other text."""
+    try:
+        tree = parse(call_text)
+        if not isinstance(tree, ast.Call):
+            return None
+        args = tuple(ast.literal_eval(value) for value in tree.args)
+        kwargs = {str(item.arg): ast.literal_eval(item.value) for item in tree.keywords}
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return None
+    return ParsedCall(call_name(tree), args, kwargs)

@@ -1,0 +1,110 @@
+"""Execution of call texts on an entry's simulators: looked up, bound, called; never evaluated as code.
+
+Inputs are what models wrote, so every text yields exactly one result text and nothing else: unknown names, refused
+syntax, wrong arguments and whatever a tool raises become error texts (multi_turn spec §3.2 and §3.4).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pytest_bfcl.simulators.call_text import CallRefused, ParsedCall, call_name, parse, split_call
+from pytest_bfcl.simulators.toolkit import Simulator, error_text, serialise
+
+__all__ = ["CallExecutor", "CallRefused", "ParsedCall", "split_call"]
+
+
+class CallExecutor:
+    """Executes call texts on one set of simulators.
+
+    Args:
+        simulators: Class name → simulator, in the entry's order; the first one that has a tool of the name gets the
+            call (no name occurs in two of the benchmark's classes).
+        names: Wire name → documented name, for tools that went over the wire under another spelling.
+    """
+
+    def __init__(self, simulators: Mapping[str, Simulator], names: Mapping[str, str] | None = None) -> None:
+        self.simulators = dict(simulators)
+        self.names = dict(names or {})
+
+    def execute(self, call_text: str) -> str:
+        """The result text of one call text as the model sees it; never raises for anything a model wrote."""
+        try:
+            return serialise(self.evaluate(call_text))
+        except Exception as error:  # one text, one result: what a tool raises is its answer
+            return error_text(error)
+
+    def execute_all(self, call_texts: Iterable[str]) -> list[str]:
+        """One result text per call text, in order; a failing call does not stop the others."""
+        return [self.execute(text) for text in call_texts]
+
+    def evaluate(self, call_text: str) -> Any:
+        """The raw result of one call text.
+
+        Raises `CallRefused` for text outside the grammar (nothing has run then), `NameError` for unknown names,
+        `TypeError` for arguments that do not fit, and whatever the tools raise.
+        """
+        return self._value(parse(call_text))
+
+    def writes(self, call_text: str) -> bool:
+        """Whether a call text is anything but calls of known read-only tools (corrected rule C17)."""
+        try:
+            tree = parse(call_text)
+        except CallRefused:
+            return True
+        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        return not calls or any(self._call_writes(node) for node in calls)
+
+    def _call_writes(self, node: ast.Call) -> bool:
+        try:
+            simulator, tool = self._find(call_name(node))
+        except NameError:
+            return True
+        return simulator.writes(tool)
+
+    def _find(self, called: str) -> tuple[Simulator, str]:
+        name = self.names.get(called, called)
+        for simulator in self.simulators.values():
+            if simulator.offers(name):
+                return simulator, name
+        raise NameError(f"function {called[:100]!r} is not available")
+
+    def _value(self, node: ast.expr) -> Any:
+        """Evaluate a checked node in Python's order: function name, arguments from the left, then the call."""
+        match node:
+            case ast.Constant(value=value):
+                return value
+            case ast.Call():
+                return self._call(node)
+            case ast.List(elts=items):
+                return [self._value(item) for item in items]
+            case ast.Tuple(elts=items):
+                return tuple(self._value(item) for item in items)
+            case ast.Set(elts=items):
+                return {self._value(item) for item in items}
+            case ast.Dict(keys=keys, values=values):
+                pairs = zip(keys, values, strict=True)
+                return {self._value(key): self._value(value) for key, value in pairs if key is not None}
+            case ast.UnaryOp(op=sign, operand=operand):
+                return _signed(sign, self._value(operand))
+            case ast.Subscript(value=whole, slice=index):
+                return self._value(whole)[self._value(index)]
+            case ast.Slice(lower=lower, upper=upper, step=step):
+                return slice(*(None if part is None else self._value(part) for part in (lower, upper, step)))
+            case ast.Name(id=name):
+                raise NameError(f"name {name[:100]!r} is not defined")
+        raise CallRefused(f"{type(node).__name__} is not evaluated")
+
+    def _call(self, node: ast.Call) -> Any:
+        simulator, tool = self._find(call_name(node))
+        args = [self._value(value) for value in node.args]
+        kwargs = {str(item.arg): self._value(item.value) for item in node.keywords}
+        return simulator.invoke(tool, args, kwargs)
+
+
+def _signed(sign: ast.unaryop, value: Any) -> Any:
+    if not isinstance(value, (int, float)):
+        raise TypeError(f"a sign needs a number, not {type(value).__name__}")
+    return -value if isinstance(sign, ast.USub) else +value

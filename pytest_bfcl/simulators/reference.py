@@ -1,0 +1,101 @@
+"""The reference's own classes behind our interface: ``--bfcl-simulators reference`` with an installed ``bfcl_eval``.
+
+Only tools we document are callable, arguments are bound before anything runs, and state the reference shares between
+instances (default lists, long-context cards and bookings; multi_turn spec §5) is copied, as corrected rule C19 asks.
+The agentic classes are not bridged: there they read and write files or reach the network themselves.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.simulators.toolkit import Simulator
+
+REFERENCE_PACKAGE = "bfcl_eval.eval_checker.multi_turn_eval.func_source_code"
+
+REFERENCE_MODULES: Mapping[str, str] = {
+    "GorillaFileSystem": "gorilla_file_system",
+    "MathAPI": "math_api",
+    "MessageAPI": "message_api",
+    "TwitterAPI": "posting_api",
+    "TicketAPI": "ticket_api",
+    "TradingBot": "trading_bot",
+    "TravelAPI": "travel_booking",
+    "VehicleControlAPI": "vehicle_control",
+}
+"""Class name → module of the reference package."""
+
+
+class ReferenceSimulator(Simulator):
+    """One instance of a reference class, offering the tools of our class of the same name."""
+
+    def __init__(self, instance: Any, documented: type[Simulator]) -> None:
+        self._instance = instance
+        self._documented = documented
+        self.name = documented.name  # type: ignore[misc]
+
+    def offers(self, method: str) -> bool:
+        """Whether the method is one of the documented tools."""
+        return self._documented.offers_tool(method) and hasattr(type(self._instance), method)
+
+    def writes(self, method: str) -> bool:  # type: ignore[override]
+        """As our own class says."""
+        return self._documented.writes(method)
+
+    def documents(self) -> list[dict[str, Any]]:  # type: ignore[override]
+        """As our own class says."""
+        return self._documented.documents()
+
+    def invoke(self, method: str, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None) -> Any:
+        """Call the reference's method; as in the base class, only documented tools, and arguments bind first."""
+        if not self.offers(method):
+            raise NameError(f"{self.name} has no function named {method!r}")
+        function: Callable[..., Any] = getattr(self._instance, method)
+        bound = inspect.signature(function).bind(*args, **dict(kwargs or {}))
+        given = set(bound.arguments)
+        bound.apply_defaults()
+        for name, value in bound.arguments.items():
+            if name not in given and isinstance(value, (list, dict, set)):
+                bound.arguments[name] = copy.deepcopy(value)
+        return function(*bound.args, **bound.kwargs)
+
+    def public_state(self) -> dict[str, Any]:
+        """Public attributes of the reference's instance."""
+        return {name: value for name, value in vars(self._instance).items() if not name.startswith("_")}
+
+
+def reference_simulator(
+    class_name: str, config: Mapping[str, Any] | None = None, *, long_context: bool = False
+) -> ReferenceSimulator:
+    """A loaded instance of a reference class.
+
+    Raises:
+        UsageError: ``bfcl_eval`` is not installed, or its classes cannot be imported.
+    """
+    from pytest_bfcl.simulators.registry import simulator_class
+
+    module = f"{REFERENCE_PACKAGE}.{REFERENCE_MODULES[class_name]}"
+    try:
+        loaded = getattr(import_module(module), class_name)
+    except ImportError as error:
+        raise UsageError(
+            f"reference simulators need an installed bfcl-eval, but {module} cannot be imported ({error}). "
+            "Install it (pip install bfcl-eval) or choose --bfcl-simulators own."
+        ) from error
+    instance = loaded()
+    if hasattr(instance, "_load_scenario"):
+        instance._load_scenario(copy.deepcopy(dict(config or {})), long_context=long_context)
+    _unshare(instance)
+    return ReferenceSimulator(instance, simulator_class(class_name))
+
+
+def _unshare(instance: Any) -> None:
+    """Give the instance containers of its own: long-context loading puts module constants into the state."""
+    for name, value in list(vars(instance).items()):
+        if not name.startswith("_") and isinstance(value, (list, dict, set)):
+            setattr(instance, name, copy.deepcopy(value))

@@ -1,0 +1,119 @@
+"""Which simulator stands behind a class name: the built-in table, registered classes, and installed plugins.
+
+Class modules are imported when first needed, so a run without stateful entries imports none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any, Literal, TypeVar
+
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.simulators.toolkit import Simulator
+
+S = TypeVar("S", bound=Simulator)
+
+ENTRY_POINT_GROUP = "pytest_bfcl.simulators"
+"""Installed packages offer simulators here: class name = ``module:Class``."""
+
+BUILT_IN: Mapping[str, str] = {
+    "GorillaFileSystem": "gorilla_file_system",
+    "MathAPI": "math_api",
+    "MessageAPI": "message_api",
+    "TwitterAPI": "twitter_api",
+    "TicketAPI": "ticket_api",
+    "TradingBot": "trading_bot",
+    "TravelAPI": "travel_api",
+    "VehicleControlAPI": "vehicle_control_api",
+    "MemoryAPI_kv": "memory_kv",
+    "MemoryAPI_vector": "memory_vector",
+    "MemoryAPI_rec_sum": "memory_rec_sum",
+    "WebSearchAPI": "web_search",
+}
+"""Class name as entries write it → module of this package that defines a class of that name."""
+
+_registered: dict[str, type[Simulator]] = {}
+
+
+def register_simulator(cls: type[S], name: str | None = None) -> type[S]:
+    """Make a `Simulator` subclass available to entries under ``name`` (default: ``cls.name``, else the class's name).
+
+    Usable as a decorator. A later registration of the same name replaces the earlier one, and a registered class
+    wins over a built-in one. Raises `TypeError` for anything but a `Simulator` subclass.
+    """
+    if not (isinstance(cls, type) and issubclass(cls, Simulator)):
+        raise TypeError(f"a simulator is a subclass of pytest_bfcl.simulators.Simulator, not {cls!r}")
+    _registered[name or cls.name or cls.__name__] = cls
+    return cls
+
+
+def simulator_names() -> list[str]:
+    """Every class name `create_simulator` knows, built-in ones first."""
+    others = {*_registered, *(point.name for point in entry_points(group=ENTRY_POINT_GROUP))}
+    return [*BUILT_IN, *sorted(others - set(BUILT_IN))]
+
+
+def simulator_class(class_name: str) -> type[Simulator]:
+    """The class behind a name; `UsageError` when nobody offers it or a plugin's class cannot be used."""
+    found = _registered.get(class_name)
+    if found is not None:
+        return found
+    if class_name in BUILT_IN:
+        module = import_module(f"{__package__}.{BUILT_IN[class_name]}")
+        return getattr(module, class_name)  # type: ignore[no-any-return]
+    for point in entry_points(group=ENTRY_POINT_GROUP, name=class_name):
+        return _plugin_class(class_name, point.value, point.load)
+    raise UsageError(
+        f"no simulator is called {class_name!r}; known: {', '.join(simulator_names())}. Register your own with "
+        f"pytest_bfcl.simulators.register_simulator or the entry point group {ENTRY_POINT_GROUP!r}."
+    )
+
+
+def _plugin_class(class_name: str, value: str, load: Any) -> type[Simulator]:
+    try:
+        loaded = load()
+    except Exception as error:
+        raise UsageError(f"simulator {class_name!r} ({value}) cannot be imported: {error}") from error
+    if not (isinstance(loaded, type) and issubclass(loaded, Simulator)):
+        raise UsageError(f"simulator {class_name!r} ({value}) is not a pytest_bfcl.simulators.Simulator subclass")
+    return loaded
+
+
+def create_simulator(
+    class_name: str,
+    config: Mapping[str, Any] | None = None,
+    *,
+    long_context: bool = False,
+    texts: Mapping[str, Any] | None = None,
+    kind: Literal["own", "reference"] = "own",
+    **context: Any,
+) -> Simulator:
+    """A fresh simulator in its initial state.
+
+    Args:
+        class_name: As in an entry's ``involved_classes``, for instance ``TradingBot``.
+        config: The class's part of ``initial_config`` (copied); ``None`` for the defaults.
+        long_context: Load the long-context variant (simulators spec §9).
+        texts: Long-context constants by name; ``None`` for our own.
+        kind: ``reference`` runs the classes of an installed ``bfcl_eval`` behind the same interface; classes that
+            reach files or the network there (memory, web search) and classes it does not have stay our own.
+        **context: Passed to the class's ``load`` (memory stores, search providers).
+
+    Raises:
+        UsageError: Unknown class, or ``reference`` without an installed ``bfcl_eval``.
+    """
+    if kind == "reference":
+        from pytest_bfcl.simulators.reference import REFERENCE_MODULES, reference_simulator
+
+        if class_name in REFERENCE_MODULES and class_name not in _registered:
+            return reference_simulator(class_name, config, long_context=long_context)
+    elif kind != "own":
+        raise UsageError(f"simulators are 'own' or 'reference', not {kind!r}")
+    return simulator_class(class_name)(config, long_context=long_context, texts=texts, **context)
+
+
+def documents_of(class_name: str) -> list[dict[str, Any]]:
+    """Function documents of a class's tools (data spec §4.2), from our own signatures and docstrings."""
+    return simulator_class(class_name).documents()
