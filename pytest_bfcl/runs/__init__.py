@@ -1,1 +1,50 @@
-"""Placeholder docstring: replaced by the room's owner."""
+"""The run directory: append-only results, journal, transcripts, snapshots; resume, import, export, merge."""
+
+from pytest_bfcl.runs.directory import RunDirectory, default_path, is_run
+from pytest_bfcl.runs.fingerprint import RULES_VERSION, Fingerprint, ModelFingerprint, plugin_version, utc_now
+from pytest_bfcl.runs.journal import Journal, ReplyKey, request_digest
+from pytest_bfcl.runs.lines import DamagedLine, json_line, read_json_lines
+from pytest_bfcl.runs.merge import merge_runs
+from pytest_bfcl.runs.official_layout import export_official, import_official
+from pytest_bfcl.runs.replay_lines import (
+    entry_from_line,
+    line_from_transcript,
+    read_replay_lines,
+    transcript_from_line,
+)
+from pytest_bfcl.runs.results import error_record, read_results, record_key, result_record, skipped_record, to_rerun
+from pytest_bfcl.runs.snapshots import Snapshots
+from pytest_bfcl.runs.transcripts import EntryKey, TranscriptStore
+
+__all__ = [
+    "RULES_VERSION",
+    "DamagedLine",
+    "EntryKey",
+    "Fingerprint",
+    "Journal",
+    "ModelFingerprint",
+    "ReplyKey",
+    "RunDirectory",
+    "Snapshots",
+    "TranscriptStore",
+    "default_path",
+    "entry_from_line",
+    "error_record",
+    "export_official",
+    "import_official",
+    "is_run",
+    "json_line",
+    "line_from_transcript",
+    "merge_runs",
+    "plugin_version",
+    "read_json_lines",
+    "read_replay_lines",
+    "read_results",
+    "record_key",
+    "request_digest",
+    "result_record",
+    "skipped_record",
+    "to_rerun",
+    "transcript_from_line",
+    "utc_now",
+]

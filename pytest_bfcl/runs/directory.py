@@ -1,0 +1,258 @@
+"""The run directory (docs/contracts.md, "The run directory"): one folder, one writer, everything append-only.
+
+The process that reports outcomes opens it with `RunDirectory.start` and holds its lock; workers only add their own files
+through `Journal` and `TranscriptStore`; readers use `RunDirectory.open`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_bfcl.failures import HarnessError, UsageError
+from pytest_bfcl.runs.fingerprint import Fingerprint
+from pytest_bfcl.runs.journal import Journal
+from pytest_bfcl.runs.lines import DamagedLine, LineAppender, OnDamaged, plain, write_atomically
+from pytest_bfcl.runs.results import is_settled, read_results, record_key
+from pytest_bfcl.runs.snapshots import Snapshots, folder_name
+from pytest_bfcl.runs.transcripts import EntryKey, TranscriptStore
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
+
+    from pytest_bfcl.transcript import Transcript
+
+RUN_FILE = "run.json"
+RESULTS_FILE = "results.jsonl"
+SUMMARY_FILE = "summary.json"
+
+
+def default_path(models: Iterable[str], root: Path = Path("reports")) -> Path:
+    """``reports/<UTC time>-<model>``, made unique with a number when taken."""
+    names = [folder_name(model) for model in models]
+    label = names[0] if len(names) == 1 else f"{len(names)}-models"
+    stem = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{label}"
+    path, number = root / stem, 2
+    while path.exists():
+        path, number = root / f"{stem}-{number}", number + 1
+    return path
+
+
+def is_run(path: Path) -> bool:
+    """Whether a folder is a run directory."""
+    return (path / RUN_FILE).is_file()
+
+
+class RunDirectory:
+    """One run on disk. Writers use it as a context manager or call `close`."""
+
+    def __init__(self, path: Path, fingerprint: Fingerprint, lock: BaseFileLock | None = None) -> None:
+        self.path = path
+        self.fingerprint = fingerprint
+        self.continued = False
+        self._lock = lock
+        self._results: LineAppender | None = None
+        self._transcripts: TranscriptStore | None = None
+
+    # Opening.
+
+    @classmethod
+    def create(cls, path: Path, fingerprint: Fingerprint) -> RunDirectory:
+        """Start a run in a folder without one. Raises `UsageError` when the folder holds a run or other files."""
+        if is_run(path):
+            raise UsageError(f"{path} already holds a run; name it to continue it, or choose another folder")
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            raise UsageError(f"{path} is not empty and not a run directory; choose another --bfcl-out")
+        return cls._begin(path, fingerprint)
+
+    @classmethod
+    def open(cls, path: Path) -> RunDirectory:
+        """An existing run, for reading. Raises `UsageError` when there is none or its ``run.json`` is broken."""
+        return cls(path, _read_fingerprint(path))
+
+    @classmethod
+    def continue_(cls, path: Path, fingerprint: Fingerprint) -> RunDirectory:
+        """Go on with an existing run. Raises `UsageError` listing what differs, or that another process writes it."""
+        earlier = _read_fingerprint(path)
+        differences = earlier.differences(fingerprint)
+        if differences:
+            listed = "\n".join(f"  {difference}" for difference in differences)
+            raise UsageError(
+                f"cannot continue {path}: it measured something else\n{listed}\n"
+                "choose another --bfcl-out, or use the same settings as the existing run"
+            )
+        run = cls._begin(path, _joined(earlier, fingerprint))
+        run.continued = True
+        return run
+
+    @classmethod
+    def start(cls, path: Path, fingerprint: Fingerprint) -> RunDirectory:
+        """Continue the run at ``path`` if there is one, else create it."""
+        return cls.continue_(path, fingerprint) if is_run(path) else cls.create(path, fingerprint)
+
+    @classmethod
+    def _begin(cls, path: Path, fingerprint: Fingerprint) -> RunDirectory:
+        from filelock import FileLock, Timeout
+
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            lock = FileLock(path / ".lock")
+            lock.acquire(timeout=0)
+        except Timeout:
+            raise UsageError(
+                f"another process is writing to {path}; wait for it or choose another --bfcl-out"
+            ) from None
+        except OSError as error:
+            raise UsageError(f"cannot create the run directory {path}: {error.strerror or error}") from error
+        run = cls(path, fingerprint, lock)
+        try:
+            run._results = LineAppender(path / RESULTS_FILE)
+            run._write_fingerprint()
+        except HarnessError:
+            run.close()
+            raise
+        return run
+
+    # Writing.
+
+    def append(self, record: Mapping[str, Any]) -> None:
+        """Add one result line, flushed to the operating system. Raises `HarnessError` when the disk is full."""
+        if self._results is None:
+            raise HarnessError("storage", f"{self.path} is open for reading only")
+        self._results.append(record)
+
+    def save_transcript(self, transcript: Transcript) -> None:
+        """Keep one conversation's messages."""
+        self.transcripts.save(transcript)
+
+    def write_summary(self, summary: Mapping[str, Any]) -> None:
+        """Replace ``summary.json``."""
+        text = json.dumps(plain(summary), indent=1, ensure_ascii=False)
+        write_atomically(self.path / SUMMARY_FILE, text.encode("utf-8", "backslashreplace") + b"\n")
+
+    def state(self, state: str) -> None:
+        """Record how the run stands: ``finished`` or ``stopped:<why>``, with the time."""
+        self.fingerprint = self.fingerprint.ended(state)
+        self._write_fingerprint()
+
+    def update(self, fingerprint: Fingerprint) -> None:
+        """Replace the fingerprint (the run was switched to prompting, a model's parameters became known)."""
+        self.fingerprint = fingerprint
+        self._write_fingerprint()
+
+    def close(self) -> None:
+        """Sync everything to disk and release the lock; closing twice is fine."""
+        try:
+            if self._transcripts is not None:
+                self._transcripts.close()
+            if self._results is not None:
+                self._results.close()
+        finally:
+            self._results = self._transcripts = None
+            if self._lock is not None:
+                self._lock.release()
+                self._lock = None
+
+    def __enter__(self) -> RunDirectory:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # Reading.
+
+    def records(self, on_damaged: OnDamaged | None = None) -> Iterator[dict[str, Any]]:
+        """The results so far, the last line of each key."""
+        path = self.path / RESULTS_FILE
+        return read_results(path, on_damaged) if path.exists() else iter(())
+
+    def damaged(self) -> list[DamagedLine]:
+        """Unreadable result lines, with file and line."""
+        found: list[DamagedLine] = []
+        for _ in self.records(found.append):
+            pass
+        return found
+
+    def done(self, on_damaged: OnDamaged | None = None) -> set[EntryKey]:
+        """Keys that need no further run: passed or failed. Missing, skipped and errored entries are not in it."""
+        return {record_key(record) for record in self.records(on_damaged) if is_settled(record)}
+
+    def summary(self) -> dict[str, Any] | None:
+        """The stored ``summary.json``; ``None`` when there is none yet."""
+        path = self.path / SUMMARY_FILE
+        if not path.is_file():
+            return None
+        try:
+            loaded = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise UsageError(f"{path} is damaged ({error}); delete it and summarise the run again") from error
+        return loaded if isinstance(loaded, dict) else None
+
+    @property
+    def results_path(self) -> Path:
+        """Where the result lines are."""
+        return self.path / RESULTS_FILE
+
+    @property
+    def journal_dir(self) -> Path:
+        """Where the processes' journals are."""
+        return self.path / "journal"
+
+    @property
+    def transcripts_dir(self) -> Path:
+        """Where the transcripts are."""
+        return self.path / "transcripts"
+
+    def journal(self, process: str = "main") -> Journal:
+        """This run's journal, to be written under ``process``."""
+        return Journal(self.journal_dir, process)
+
+    @property
+    def transcripts(self) -> TranscriptStore:
+        """This run's transcripts."""
+        if self._transcripts is None:
+            self._transcripts = TranscriptStore(self.transcripts_dir)
+        return self._transcripts
+
+    def snapshots(self, model: str, repeat: int = 1) -> Snapshots:
+        """The memory snapshots of one model; repeats beyond the first have a folder of their own."""
+        name = folder_name(model) + (f"-r{repeat}" if repeat > 1 else "")
+        return Snapshots(self.path / "snapshots" / name)
+
+    def _write_fingerprint(self) -> None:
+        text = json.dumps(plain(self.fingerprint.to_dict()), indent=1, ensure_ascii=False)
+        write_atomically(self.path / RUN_FILE, text + "\n")
+
+
+def _read_fingerprint(path: Path) -> Fingerprint:
+    file = path / RUN_FILE
+    try:
+        values = json.loads(file.read_text(encoding="utf-8"))
+        return Fingerprint.from_dict(values)
+    except FileNotFoundError:
+        raise UsageError(f"{path} is not a run directory: it has no {RUN_FILE}") from None
+    except (OSError, ValueError, AttributeError, TypeError) as error:
+        raise UsageError(f"{file} is damaged or unreadable: {error}") from error
+
+
+def _joined(earlier: Fingerprint, now: Fingerprint) -> Fingerprint:
+    """The fingerprint of a continued run: it began when the first part began, and selected what both parts did."""
+    from dataclasses import replace
+
+    return replace(now, started_at=earlier.started_at, selection=join_selections(earlier.selection, now.selection))
+
+
+def join_selections(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any]:
+    """Both selections in one: lists are united in order, differing single values become lists."""
+    joined = dict(a)
+    for name, value in b.items():
+        if name not in joined or joined[name] == value:
+            joined[name] = value
+            continue
+        old = joined[name] if isinstance(joined[name], list) else [joined[name]]
+        new = value if isinstance(value, list) else [value]
+        joined[name] = old + [item for item in new if item not in old]
+    return joined

@@ -1,0 +1,232 @@
+"""What a run measured, so that numbers of different things are never put side by side.
+
+Stored as ``run.json``; every printed score carries `Fingerprint.short`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from pytest_bfcl.settings import Settings
+
+RULES_VERSION = "2026.3.23+1"
+"""Version of the reference whose verdicts ``official`` gives, and of the list of corrected rules."""
+
+
+def utc_now() -> str:
+    """The present moment as UTC ISO 8601, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def plugin_version() -> str:
+    """The installed version of this package; ``unknown`` when it runs from a bare checkout."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("pytest-bfcl")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def clean_url(url: str | None) -> str | None:
+    """A base URL without user, password, query and fragment."""
+    if not url:
+        return None
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFingerprint:
+    """One model under test as it was asked.
+
+    ``model`` is the canonical spec that keys results, ``parameters`` what was sent (temperature, max_tokens),
+    ``prompt_sha256`` the hash of a system prompt the user put in place of ours (such runs are not comparable).
+    """
+
+    model: str
+    mode: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    base_url: str | None = None
+    prompt_sha256: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As it stands in ``run.json``."""
+        return {
+            "model": self.model,
+            "mode": self.mode,
+            "parameters": dict(self.parameters),
+            "base_url": self.base_url,
+            "prompt_sha256": self.prompt_sha256,
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> ModelFingerprint:
+        """The inverse of `to_dict`."""
+        return cls(
+            str(values.get("model", "")),
+            str(values.get("mode", "")),
+            dict(values.get("parameters") or {}),
+            values.get("base_url"),
+            values.get("prompt_sha256"),
+        )
+
+    @classmethod
+    def of(cls, model: str, mode: str, settings: Settings) -> ModelFingerprint:
+        """The fingerprint of a model asked with these settings."""
+        sent = {"temperature": settings.temperature, "max_tokens": settings.max_tokens}
+        prompt = settings.system_prompt
+        return cls(
+            model,
+            mode,
+            {name: value for name, value in sent.items() if value is not None},
+            clean_url(settings.base_url),
+            hashlib.sha256(prompt.encode()).hexdigest() if prompt else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """Data, models, rules and selection of one run, and how far it got.
+
+    ``selection`` and ``conditions`` are JSON-able: what was asked for (categories, ids, sample, shard) and what else changes
+    outcomes (repeat, seed, step limit, search, simulators). ``state`` is ``running``, ``finished`` or ``stopped:<why>``.
+    """
+
+    dataset: str = ""
+    dataset_version: str = ""
+    dataset_sha256: str = ""
+    models: tuple[ModelFingerprint, ...] = ()
+    rules: str = "official"
+    rules_version: str = RULES_VERSION
+    plugin_version: str = field(default_factory=plugin_version)
+    selection: Mapping[str, Any] = field(default_factory=dict)
+    conditions: Mapping[str, Any] = field(default_factory=dict)
+    started_at: str = field(default_factory=utc_now)
+    ended_at: str | None = None
+    state: str = "running"
+
+    @classmethod
+    def of(
+        cls,
+        dataset: Any,
+        models: Iterable[tuple[str, str]],
+        settings: Settings,
+        selection: Mapping[str, Any] | None = None,
+    ) -> Fingerprint:
+        """The fingerprint of a run about to start.
+
+        ``dataset`` has ``name``, ``version``, ``sha256``; ``models`` are pairs of spec and mode.
+        """
+        return cls(
+            dataset=str(dataset.name),
+            dataset_version=str(dataset.version),
+            dataset_sha256=str(dataset.sha256),
+            models=tuple(ModelFingerprint.of(spec, mode, settings) for spec, mode in models),
+            rules=settings.rules,
+            selection=dict(selection or {}),
+            conditions={
+                "repeat": settings.repeat,
+                "seed": settings.seed,
+                "step_limit": settings.step_limit,
+                "search": settings.search,
+                "simulators": settings.simulators,
+            },
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As it stands in ``run.json``."""
+        return {
+            "dataset": {"name": self.dataset, "version": self.dataset_version, "sha256": self.dataset_sha256},
+            "models": [model.to_dict() for model in self.models],
+            "rules": self.rules,
+            "rules_version": self.rules_version,
+            "plugin_version": self.plugin_version,
+            "selection": dict(self.selection),
+            "conditions": dict(self.conditions),
+            "started_at": self.started_at,
+            "ended_at": self.ended_at,
+            "state": self.state,
+            "short": self.short(),
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Fingerprint:
+        """The inverse of `to_dict`; missing fields become empty."""
+        data = values.get("dataset") or {}
+        return cls(
+            dataset=str(data.get("name", "")),
+            dataset_version=str(data.get("version", "")),
+            dataset_sha256=str(data.get("sha256", "")),
+            models=tuple(ModelFingerprint.from_dict(model) for model in values.get("models") or ()),
+            rules=str(values.get("rules", "official")),
+            rules_version=str(values.get("rules_version", "")),
+            plugin_version=str(values.get("plugin_version", "")),
+            selection=dict(values.get("selection") or {}),
+            conditions=dict(values.get("conditions") or {}),
+            started_at=str(values.get("started_at", "")),
+            ended_at=values.get("ended_at"),
+            state=str(values.get("state", "")),
+        )
+
+    @property
+    def comparable(self) -> bool:
+        """False when a user's own system prompt replaced the benchmark's."""
+        return all(model.prompt_sha256 is None for model in self.models)
+
+    def short(self) -> str:
+        """One line for people: data and hash, models and parameters, rules, version."""
+        data = f"{self.dataset or '?'} {self.dataset_version}".strip()
+        models = ", ".join(_short_model(model) for model in self.models) or "no model"
+        parts = [f"{data} ({self.dataset_sha256[:8] or 'no hash'})", models, f"{self.rules} rules {self.rules_version}"]
+        if not self.comparable:
+            parts.append("own system prompt: not comparable")
+        parts.append(f"pytest-bfcl {self.plugin_version}")
+        return " · ".join(parts)
+
+    def ended(self, state: str) -> Fingerprint:
+        """A copy with the run's end and state."""
+        return replace(self, state=state, ended_at=utc_now())
+
+    def differences(self, other: Fingerprint, *, models: bool = True) -> list[str]:
+        """Why results of ``self`` and ``other`` must not be mixed; empty when they may be.
+
+        With ``models=False`` only data, rules and conditions are compared (two models on the same test).
+        """
+        found = _compare("data set", self.dataset, other.dataset)
+        found += _compare("data version", self.dataset_version, other.dataset_version)
+        found += _compare("data SHA-256", self.dataset_sha256[:12], other.dataset_sha256[:12])
+        found += _compare("rules", self.rules, other.rules)
+        found += _compare("rules version", self.rules_version, other.rules_version)
+        for name in ("step_limit", "search", "simulators"):
+            found += _compare(name.replace("_", " "), self.conditions.get(name), other.conditions.get(name))
+        return found + self._model_differences(other) if models else found
+
+    def _model_differences(self, other: Fingerprint) -> list[str]:
+        mine = {model.model: model for model in self.models}
+        theirs = {model.model: model for model in other.models}
+        found = _compare("models", ", ".join(sorted(mine)), ", ".join(sorted(theirs)))
+        for name in sorted(mine.keys() & theirs.keys()):
+            a, b = mine[name], theirs[name]
+            found += _compare(f"mode of {name}", a.mode, b.mode)
+            for parameter in sorted({*a.parameters, *b.parameters}):
+                found += _compare(f"{parameter} of {name}", a.parameters.get(parameter), b.parameters.get(parameter))
+            found += _compare(f"base URL of {name}", a.base_url, b.base_url)
+            found += _compare(f"system prompt of {name}", a.prompt_sha256, b.prompt_sha256)
+        return found
+
+
+def _short_model(model: ModelFingerprint) -> str:
+    temperature = model.parameters.get("temperature")
+    return model.model if temperature is None else f"{model.model} t={temperature:g}"
+
+
+def _compare(what: str, mine: Any, theirs: Any) -> list[str]:
+    if mine == theirs:
+        return []
+    return [f"{what}: {'none' if mine in (None, '') else mine} → {'none' if theirs in (None, '') else theirs}"]

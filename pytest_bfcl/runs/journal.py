@@ -1,0 +1,172 @@
+"""Every reply the moment it arrives, so that nothing paid for is asked twice.
+
+One file per process (``journal/<process>.jsonl``), one line per reply. Continuing a run reads the files of all processes;
+only positions stay in memory, bodies are read when asked for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pytest_bfcl.failures import HarnessError
+from pytest_bfcl.runs.lines import DamagedLine, LineAppender, parse_object, plain, read_json_lines
+from pytest_bfcl.transcript import Reply, ToolCall
+
+
+class ReplyKey(NamedTuple):
+    """What one reply answers: which query of which conversation, and the SHA-256 of the request.
+
+    ``repeat`` counts from 1, ``turn`` and ``step`` from 0.
+    """
+
+    model: str
+    mode: str
+    entry_id: str
+    repeat: int
+    turn: int
+    step: int
+    request_sha256: str
+
+
+def request_digest(
+    messages: Sequence[Mapping[str, Any]],
+    functions: Sequence[Mapping[str, Any]] = (),
+    parameters: Mapping[str, Any] | None = None,
+) -> str:
+    """SHA-256 of a request (hex): the same messages, tools and parameters give the same digest in every process."""
+    content = [list(messages), list(functions), dict(parameters or {})]
+    try:
+        text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError):
+        text = json.dumps(plain(content), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def reply_to_dict(reply: Reply) -> dict[str, Any]:
+    """A reply as it stands in the journal."""
+    return {
+        "text": reply.text,
+        "tool_calls": [{"name": c.name, "arguments": c.arguments, "id": c.id} for c in reply.tool_calls],
+        "reasoning": reply.reasoning,
+        "finish_reason": reply.finish_reason,
+        "input_tokens": reply.input_tokens,
+        "output_tokens": reply.output_tokens,
+        "latency_s": reply.latency_s,
+        "attempts": reply.attempts,
+        "problem": reply.problem,
+    }
+
+
+def reply_from_dict(values: Mapping[str, Any]) -> Reply:
+    """The inverse of `reply_to_dict`. Raises `KeyError` or `TypeError` for other shapes."""
+    return Reply(
+        text=values["text"],
+        tool_calls=tuple(ToolCall(c["name"], c["arguments"], c.get("id")) for c in values["tool_calls"]),
+        reasoning=values.get("reasoning"),
+        finish_reason=values.get("finish_reason"),
+        input_tokens=values.get("input_tokens"),
+        output_tokens=values.get("output_tokens"),
+        latency_s=values.get("latency_s"),
+        attempts=values.get("attempts", 1),
+        problem=values.get("problem"),
+    )
+
+
+class Journal:
+    """The replies of a run; one writer per process name, constant-time lookup over all processes' files.
+
+    ``damaged`` lists unreadable lines met when opening (a crash tears at most the last line of a file).
+    """
+
+    def __init__(self, directory: Path, process: str = "main") -> None:
+        self.directory = directory
+        self.path = directory / f"{process}.jsonl"
+        self.damaged: list[DamagedLine] = []
+        self._files: list[Path] = []
+        self._index: dict[bytes, tuple[int, int, int]] = {}
+        self._writer: LineAppender | None = None
+        if directory.is_dir():
+            for path in sorted(directory.glob("*.jsonl")):
+                self._read(path)
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    def __contains__(self, key: ReplyKey) -> bool:
+        return _digest(key) in self._index
+
+    def find(self, key: ReplyKey) -> Reply | None:
+        """The reply recorded for this request, or ``None``."""
+        place = self._index.get(_digest(key))
+        if place is None:
+            return None
+        file, offset, length = place
+        try:
+            with open(self._files[file], "rb") as stream:
+                stream.seek(offset)
+                line = parse_object(stream.read(length))
+            # The index holds a shortened digest: compare the key itself before believing it.
+            return reply_from_dict(line["reply"]) if _key_of(line) == key else None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise HarnessError("storage", f"cannot read a reply back from {self._files[file]}: {error}") from error
+
+    def record(self, key: ReplyKey, reply: Reply) -> None:
+        """Append one reply; it has left this process when the call returns. Raises `HarnessError` on a full disk."""
+        if self._writer is None:
+            self._writer = LineAppender(self.path)
+        line = {
+            "model": key.model,
+            "mode": key.mode,
+            "id": key.entry_id,
+            "repeat": key.repeat,
+            "turn": key.turn,
+            "step": key.step,
+            "request_sha256": key.request_sha256,
+            "reply": reply_to_dict(reply),
+        }
+        offset, length = self._writer.append(line)
+        self._index[_digest(key)] = (self._number(self.path), offset, length)
+
+    def close(self) -> None:
+        """Flush to disk and close."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _read(self, path: Path) -> None:
+        number = self._number(path)
+        for line in read_json_lines(path, self.damaged.append):
+            try:
+                key = _key_of(line.value)
+                reply_from_dict(line.value["reply"])
+            except (KeyError, TypeError) as error:
+                self.damaged.append(DamagedLine(path, line.number, f"not a journal line: {error!r}"))
+                continue
+            self._index[_digest(key)] = (number, line.offset, line.length)
+
+    def _number(self, path: Path) -> int:
+        try:
+            return self._files.index(path)
+        except ValueError:
+            self._files.append(path)
+            return len(self._files) - 1
+
+
+def _key_of(line: Mapping[str, Any]) -> ReplyKey:
+    return ReplyKey(
+        line["model"], line["mode"], line["id"], line["repeat"], line["turn"], line["step"], line["request_sha256"]
+    )
+
+
+def _digest(key: ReplyKey) -> bytes:
+    return hashlib.blake2b(repr(tuple(key)).encode("utf-8", "surrogatepass"), digest_size=16).digest()

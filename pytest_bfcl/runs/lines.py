@@ -1,0 +1,217 @@
+"""JSON lines on disk: appended whole or not at all, read with damage reported instead of raised.
+
+Every append-only file of a run directory (results, journal, index of transcripts) goes through these two functions, so
+the promise "nothing reported is lost, nothing torn is believed" has one place.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import gzip
+import json
+import math
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from pytest_bfcl.failures import HarnessError
+
+MAX_DEPTH = 200
+"""Deepest nesting written; decoded model output beyond it is stored as a note."""
+
+
+@dataclass(frozen=True, slots=True)
+class DamagedLine:
+    """A line that cannot be read: ``line`` is one-based, ``why`` a short reason."""
+
+    path: Path
+    line: int
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.why}"
+
+
+OnDamaged = Callable[[DamagedLine], None]
+
+
+class JsonLine(NamedTuple):
+    """One readable line: its one-based number, where it lies (bytes), and the object."""
+
+    number: int
+    offset: int
+    length: int
+    value: dict[str, Any]
+
+
+def json_line(value: Mapping[str, Any]) -> bytes:
+    """One UTF-8 JSON line with its newline, for anything a decoder may have produced.
+
+    NaN, infinities, sets, bytes, non-text keys, over-long integers and lone surrogates are written as text, so the line is
+    always strict JSON.
+    """
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return text.encode() + b"\n"
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=(",", ":")).encode() + b"\n"
+    except (TypeError, ValueError, RecursionError):
+        return json.dumps(plain(value), separators=(",", ":")).encode() + b"\n"
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """A strict-JSON copy of any value; what JSON cannot say becomes text."""
+    if value is None or isinstance(value, str | bool):
+        return value
+    if isinstance(value, int):
+        return value if value.bit_length() <= 10_000 else f"<integer of {value.bit_length()} bits>"
+    if isinstance(value, float):
+        return value if math.isfinite(value) else repr(value)
+    if depth > MAX_DEPTH:
+        return "<nested too deeply>"
+    if isinstance(value, Mapping):
+        return {k if isinstance(k, str) else str(k): plain(v, depth + 1) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item, depth + 1) for item in value]
+    return str(value)
+
+
+class LineAppender:
+    """An append-only file of JSON lines with one writer.
+
+    Each `append` reaches the operating system before it returns; `close` also waits for the disk. A failed write (disk
+    full) is undone back to the last complete line and raised as `HarnessError`. Leftovers of a crash (a last line without
+    newline) are closed off, never glued to the next line (unless ``lines`` is false: the content is not lines).
+    """
+
+    def __init__(self, path: Path, *, lines: bool = True) -> None:
+        self.path = path
+        self._lock = threading.Lock()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._fd: int | None = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o644)
+        self.size = os.fstat(self._fd).st_size
+        if self.size and lines:
+            os.lseek(self._fd, self.size - 1, os.SEEK_SET)
+            if os.read(self._fd, 1) != b"\n":
+                self.append_bytes(b"\n")
+
+    def append(self, value: Mapping[str, Any]) -> tuple[int, int]:
+        """Write one line; returns its offset and length in bytes. Raises `HarnessError` (kind ``storage``)."""
+        return self.append_bytes(json_line(value))
+
+    def append_bytes(self, data: bytes) -> tuple[int, int]:
+        """Write raw bytes as a whole or not at all."""
+        with self._lock:
+            if self._fd is None:
+                raise HarnessError("storage", f"{self.path} is closed")
+            start = self.size
+            try:
+                view = memoryview(data)
+                while view:
+                    view = view[os.write(self._fd, view) :]
+            except OSError as error:
+                with contextlib.suppress(OSError):
+                    os.ftruncate(self._fd, start)
+                raise storage_error(self.path, error) from error
+            self.size = start + len(data)
+            return start, len(data)
+
+    def truncate(self, size: int) -> None:
+        """Cut the file back to ``size`` bytes."""
+        with self._lock:
+            if self._fd is not None and size < self.size:
+                os.ftruncate(self._fd, size)
+                self.size = size
+
+    def sync(self) -> None:
+        """Wait until the disk has everything written so far."""
+        if self._fd is not None:
+            try:
+                os.fsync(self._fd)
+            except OSError as error:
+                raise storage_error(self.path, error) from error
+
+    def close(self) -> None:
+        """Sync and close; closing twice is fine."""
+        fd = self._fd
+        if fd is not None:
+            try:
+                self.sync()
+            finally:
+                self._fd = None
+                os.close(fd)
+
+
+def storage_error(path: Path, error: OSError) -> HarnessError:
+    """A disk problem as this package says it."""
+    if error.errno in (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)):
+        what = f"the disk is full: cannot write to {path}"
+        advice = "free some space and run the same command again with --bfcl-out; what was reported is kept"
+    else:
+        what = f"cannot write to {path}: {error.strerror or error}"
+        advice = "check the folder's permissions; what was reported is kept"
+    return HarnessError("storage", f"{what} ({advice})", advice=advice)
+
+
+def write_atomically(path: Path, data: bytes | str) -> None:
+    """Replace a small file so that readers see the old or the new content, never half of it."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    raw = data.encode() if isinstance(data, str) else data
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(temporary, "wb") as file:
+            file.write(raw)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise storage_error(path, error) from error
+
+
+def read_json_lines(path: Path, on_damaged: OnDamaged | None = None) -> Iterator[JsonLine]:
+    """Every readable line in file order; blank lines are skipped, damaged ones go to ``on_damaged``.
+
+    ``.gz`` files are read through gzip (offsets are then those of the unpacked bytes).
+    """
+    number = offset = 0
+    with _open(path) as file:
+        try:
+            for raw in file:
+                number += 1
+                if raw.strip():
+                    try:
+                        yield JsonLine(number, offset, len(raw), parse_object(raw))
+                    except ValueError as error:
+                        if on_damaged is not None:
+                            on_damaged(DamagedLine(path, number, str(error)))
+                offset += len(raw)
+        except (EOFError, gzip.BadGzipFile) as error:
+            if on_damaged is not None:
+                on_damaged(DamagedLine(path, number + 1, f"compressed data is broken: {error}"))
+
+
+def parse_object(raw: bytes) -> dict[str, Any]:
+    """One line as an object; `ValueError` with a short reason otherwise."""
+    try:
+        value = json.loads(raw.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise ValueError("not UTF-8") from None
+    except json.JSONDecodeError as error:
+        cut = "" if raw.endswith(b"\n") else " (the line is cut off)"
+        raise ValueError(f"not JSON: {error.msg} at column {error.colno}{cut}") from None
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    if not isinstance(value, dict):
+        raise ValueError("not a JSON object")
+    return value
+
+
+def _open(path: Path) -> IO[bytes]:
+    if path.name.endswith(".gz"):
+        return gzip.open(path, "rb")
+    return open(path, "rb")

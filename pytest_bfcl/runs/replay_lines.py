@@ -1,0 +1,221 @@
+"""Replay lines: recorded outputs as a model's stand-in, for scoring and for ``replay:PATH``.
+
+The minimal line and its variants are fixed in docs/contracts.md ("A line of results.jsonl"). A line of ``results.jsonl`` is a
+replay line; so is, after conversion, a line of an official result file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pytest_bfcl.dataset.categories import CATEGORIES, Category, category_of
+from pytest_bfcl.dataset.entry import Entry
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.runs.lines import DamagedLine, OnDamaged, read_json_lines
+from pytest_bfcl.runs.results import conversation_fields
+from pytest_bfcl.transcript import Reply, Step, Transcript, Turn
+
+INFERENCE_ERROR = "Error during inference"
+"""How the reference's result files begin a failed generation (scoring spec §2)."""
+
+
+def read_replay_lines(path: Path, on_damaged: OnDamaged | None = None) -> Iterator[dict[str, Any]]:
+    """Every replay line of a ``.jsonl``, a ``.jsonl.gz``, a run directory, or a folder of official result files.
+
+    Streams; input order (a run directory: the last line of each key). Damaged lines go to ``on_damaged`` at the moment they
+    are met; without it they raise `UsageError` naming file and line. Also raises `UsageError` when there is nothing to read.
+    """
+    report = on_damaged or _refuse
+    try:
+        if path.is_dir():
+            yield from _read_folder(path, report)
+        else:
+            for line in read_json_lines(path, report):
+                yield line.value
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def _read_folder(path: Path, report: OnDamaged) -> Iterator[dict[str, Any]]:
+    from pytest_bfcl.runs.directory import RESULTS_FILE
+    from pytest_bfcl.runs.official_layout import import_official
+    from pytest_bfcl.runs.results import read_results
+
+    results = path / RESULTS_FILE
+    if results.is_file():
+        yield from read_results(results, report)
+    else:
+        yield from import_official(path, on_damaged=report)
+
+
+def _refuse(damaged: DamagedLine) -> None:
+    raise UsageError(f"damaged line {damaged}")
+
+
+def line_category(line: Mapping[str, Any]) -> Category:
+    """The category row of a line, from its ``category`` or its id. Raises `UsageError` for unknown ones."""
+    name = line.get("category") or category_of(line_id(line))
+    row = CATEGORIES.get(name) if isinstance(name, str) else None
+    if row is None:
+        raise UsageError(f"{line_id(line)}: unknown category {name!r}")
+    return row
+
+
+def line_id(line: Mapping[str, Any]) -> str:
+    """The entry id of a line. Raises `UsageError` when it has none."""
+    entry_id = line.get("id")
+    if not isinstance(entry_id, str) or not entry_id:
+        raise UsageError("a replay line without id")
+    return entry_id
+
+
+def transcript_from_line(line: Mapping[str, Any]) -> Transcript:
+    """The recorded conversation of a replay line, ready to be judged.
+
+    Multi-turn ``trajectory`` lines give ``decoded`` transcripts: their call texts are taken as they stand, a step that is
+    plain text did not decode. Raises `UsageError` for shapes outside the contract.
+    """
+    row = line_category(line)
+    transcript = Transcript(
+        entry_id=line_id(line),
+        category=row.name,
+        model=str(line.get("model") or ""),
+        mode="fc" if line.get("mode") == "fc" else "prompt",
+        repeat=int(line.get("repeat") or 1),
+        underscore_names=bool(line.get("underscore_names", False)),
+        forced_quit=bool(line.get("forced_quit", False)),
+        started_at=line.get("started_at"),
+        duration_s=line.get("duration_s"),
+        extra=dict(line.get("extra") or {}),
+    )
+    if "trajectory" in line and line.get("output") is None:
+        transcript.decoded = True
+        transcript.turns = _decoded_turns(line)
+    elif "output" in line:
+        _add_output(transcript, line, row)
+    else:
+        raise UsageError(f"{transcript.entry_id}: a replay line needs output or trajectory")
+    return transcript
+
+
+def _add_output(transcript: Transcript, line: Mapping[str, Any], row: Category) -> None:
+    output = line["output"]
+    error = line.get("inference_error")
+    if isinstance(error, str):
+        transcript.inference_error = error
+    elif isinstance(output, str) and output.startswith(INFERENCE_ERROR):
+        transcript.inference_error = output
+    if not row.stateful:
+        if output is not None or line.get("outcome") not in ("error", "skipped"):
+            transcript.turns = [Turn(steps=[_step(line, output, 0, 0)])]
+    elif isinstance(output, list) and all(isinstance(turn, list) for turn in output):
+        transcript.turns = [
+            Turn(steps=[_step(line, step, t, s) for s, step in enumerate(turn)]) for t, turn in enumerate(output)
+        ]
+    elif row.checker == "answer" and transcript.inference_error is None:
+        # The short form of an agentic entry: only its final message.
+        transcript.turns = [Turn(steps=[_step(line, output, 0, 0)])]
+    elif transcript.inference_error is None:
+        # As the reference: a result that is not a list of turns is a failed inference (multi_turn spec §2.1).
+        transcript.inference_error = str(output)
+
+
+def _step(line: Mapping[str, Any], output: Any, turn: int, step: int) -> Step:
+    def at(name: str) -> Any:
+        return _at(line.get(name), turn, step)
+
+    try:
+        reply = Reply.from_output(
+            output,
+            reasoning=at("reasoning"),
+            finish_reason=at("finish_reasons"),
+            input_tokens=at("input_tokens"),
+            output_tokens=at("output_tokens"),
+            latency_s=at("latency_s"),
+            attempts=at("attempts") or 1,
+            problem=at("problems"),
+        )
+    except TypeError as error:
+        raise UsageError(f"{line.get('id')}: unreadable output in turn {turn}, step {step}: {error}") from error
+    results = line.get("tool_results")
+    seen = results[turn][step] if _has(results, turn, step) and isinstance(results[turn][step], list) else []
+    return Step(reply, results=[str(text) for text in seen])
+
+
+def _at(value: Any, turn: int, step: int) -> Any:
+    """One step's value out of a nested or plain field; ``None`` where the field is shorter than the output."""
+    if isinstance(value, list):
+        found = value[turn][step] if _has(value, turn, step) else None
+        return None if isinstance(found, list | dict) else found
+    return value if (turn, step) == (0, 0) and not isinstance(value, dict) else None
+
+
+def _has(value: Any, turn: int, step: int) -> bool:
+    return isinstance(value, list) and turn < len(value) and isinstance(value[turn], list) and step < len(value[turn])
+
+
+def _decoded_turns(line: Mapping[str, Any]) -> list[Turn]:
+    trajectory = line["trajectory"]
+    if not isinstance(trajectory, list) or not all(isinstance(turn, list) for turn in trajectory):
+        raise UsageError(f"{line.get('id')}: trajectory is a list of turns, each a list of steps")
+    return [Turn(steps=[_decoded_step(line, step) for step in turn]) for turn in trajectory]
+
+
+def _decoded_step(line: Mapping[str, Any], step: Any) -> Step:
+    if isinstance(step, str):
+        return Step(Reply(text=step), calls=None, error="recorded as text that does not decode")
+    if isinstance(step, list) and all(isinstance(call, str) for call in step):
+        return Step(Reply(text=f"[{', '.join(step)}]"), calls=list(step))
+    raise UsageError(f"{line.get('id')}: a step of a trajectory is a list of call texts, or text")
+
+
+def entry_from_line(line: Mapping[str, Any]) -> Entry | None:
+    """The question a line brings itself (``function`` and ``possible_answer`` inline); ``None`` when it must be looked up.
+
+    Categories without possible answers need ``function`` only. Raises `UsageError` when the fields do not form an entry.
+    """
+    if not isinstance(line.get("function"), list) and "involved_classes" not in line:
+        return None
+    row = line_category(line)
+    if "possible_answer" not in line and row.checker not in ("relevance", "irrelevance"):
+        return None
+    from pydantic import ValidationError
+
+    fields = {name: line[name] for name in _ENTRY_FIELDS if line.get(name) is not None}
+    fields.setdefault("question", [])
+    fields.setdefault("language", row.language)
+    fields.setdefault("return_format", row.language)
+    try:
+        return Entry(id=line_id(line), category=row.name, **fields)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise UsageError(f"{line.get('id')}: the line's own question is not usable: {where}: {first['msg']}") from error
+
+
+_ENTRY_FIELDS = (
+    "question", "function", "possible_answer", "initial_config", "involved_classes", "missed_function", "scenario",
+    "language", "return_format", "tool_call_tag", "config",
+)  # fmt: skip
+
+
+def line_from_transcript(transcript: Transcript) -> dict[str, Any]:
+    """A conversation as a replay line; the inverse of `transcript_from_line` but for decoded calls."""
+    row = CATEGORIES.get(transcript.category)
+    line: dict[str, Any] = {
+        "id": transcript.entry_id,
+        "category": transcript.category,
+        "model": transcript.model,
+        "mode": transcript.mode,
+        "repeat": transcript.repeat,
+    }
+    if transcript.decoded:
+        trajectory = [[_decoded_output(step) for step in turn.steps] for turn in transcript.turns]
+        return line | {"underscore_names": transcript.underscore_names, "trajectory": trajectory}
+    return line | conversation_fields(transcript, nested=row is not None and row.stateful)
+
+
+def _decoded_output(step: Step) -> str | Sequence[str]:
+    return step.reply.text or "" if step.calls is None else list(step.calls)

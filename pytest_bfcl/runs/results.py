@@ -1,0 +1,247 @@
+"""Lines of ``results.jsonl`` (docs/contracts.md, "A line of results.jsonl"): built, read back, and what to run again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.dataset.entry import Entry
+from pytest_bfcl.failures import Verdict
+from pytest_bfcl.runs.lines import DamagedLine, OnDamaged, parse_object
+from pytest_bfcl.runs.transcripts import EntryKey
+from pytest_bfcl.transcript import Reply, Step, Transcript
+
+
+def result_record(
+    entry: Entry,
+    transcript: Transcript,
+    official: Verdict,
+    corrected: Verdict,
+    *,
+    corrected_rules: Iterable[str] = (),
+    extra: Mapping[str, Any] | None = None,
+    rules: str = "official",
+    cost_usd: float | None = None,
+    worker: str | None = None,
+) -> dict[str, Any]:
+    """One line of ``results.jsonl`` for a judged conversation.
+
+    ``corrected_rules`` are the names (``C1`` …) that changed the verdict; they stand in ``corrected_reason`` in
+    parentheses. ``rules`` says which verdict is the headline ``outcome``.
+    """
+    nested = _nested(entry.category)
+    headline = corrected if rules == "corrected" else official
+    record = _key(entry.id, entry.category, transcript.model, transcript.mode, transcript.repeat)
+    record |= _verdicts(headline, official, corrected, tuple(corrected_rules), rules)
+    record |= conversation_fields(transcript, nested=nested)
+    record |= {
+        "cost_usd": cost_usd,
+        "extra": {**transcript.extra, **(extra or {})},
+        "started_at": transcript.started_at,
+        "duration_s": transcript.duration_s,
+        "worker": worker,
+    }
+    return record
+
+
+def error_record(
+    entry_id: str,
+    category: str,
+    model: str,
+    mode: str,
+    verdict: Verdict,
+    *,
+    repeat: int = 1,
+    rules: str = "official",
+    transcript: Transcript | None = None,
+    extra: Mapping[str, Any] | None = None,
+    cost_usd: float | None = None,
+    worker: str | None = None,
+) -> dict[str, Any]:
+    """The line of an entry that ended in an error before anything could be judged; ``transcript`` as far as it got."""
+    transcript = transcript or Transcript(entry_id, category, model, _mode(mode), repeat)
+    record = _key(entry_id, category, model, mode, repeat)
+    record |= _verdicts(verdict, verdict, verdict, (), rules)
+    record |= conversation_fields(transcript, nested=_nested(category))
+    record |= {
+        "cost_usd": cost_usd,
+        "extra": {**transcript.extra, **(extra or {})},
+        "started_at": transcript.started_at,
+        "duration_s": transcript.duration_s,
+        "worker": worker,
+    }
+    return record
+
+
+def skipped_record(
+    entry_id: str, category: str, model: str, mode: str, why: str, *, repeat: int = 1, rules: str = "official"
+) -> dict[str, Any]:
+    """The line of an entry that was not run, with the reason a reader should see in ``detail.error``."""
+    record = error_record(entry_id, category, model, mode, Verdict(True), repeat=repeat, rules=rules)
+    return record | {"outcome": "skipped", "corrected_outcome": "skipped", "detail": {"error": why}}
+
+
+def conversation_fields(transcript: Transcript, *, nested: bool) -> dict[str, Any]:
+    """What happened, in the result line's shapes: plain for single turn, turns → steps → value when ``nested``."""
+    spread = _Spread(transcript, nested)
+    fields: dict[str, Any] = {
+        "output": spread(lambda step: step.reply.output),
+        "calls": spread(lambda step: step.calls),
+        "underscore_names": transcript.underscore_names,
+        "tool_results": spread(lambda step: list(step.results)) if nested else None,
+        "reasoning": spread.unless_empty(lambda reply: reply.reasoning),
+        "input_tokens": spread.unless_empty(lambda reply: reply.input_tokens),
+        "output_tokens": spread.unless_empty(lambda reply: reply.output_tokens),
+        "latency_s": spread.unless_empty(lambda reply: reply.latency_s),
+        "finish_reasons": spread.unless_empty(lambda reply: reply.finish_reason),
+        "attempts": spread.unless_empty(lambda reply: reply.attempts),
+    }
+    # Only when they apply: a line stays short, and rescoring still sees what the checker saw.
+    problems = spread.unless_empty(lambda reply: reply.problem)
+    if problems is not None:
+        fields["problems"] = problems
+    if transcript.forced_quit:
+        fields["forced_quit"] = True
+    if transcript.inference_error is not None:
+        fields["inference_error"] = transcript.inference_error
+        fields["output"] = transcript.inference_error
+    if transcript.decoded:
+        fields["decoded"] = True
+    return fields
+
+
+class _Spread:
+    """Takes one value per step out of a transcript, in the shape of the line."""
+
+    def __init__(self, transcript: Transcript, nested: bool) -> None:
+        self.turns = transcript.turns
+        self.nested = nested
+
+    def __call__(self, get: Callable[[Step], Any]) -> Any:
+        if self.nested:
+            return [[get(step) for step in turn.steps] for turn in self.turns]
+        return next((get(step) for turn in self.turns for step in turn.steps), None)
+
+    def unless_empty(self, get: Callable[[Reply], Any]) -> Any:
+        if all(get(step.reply) is None for turn in self.turns for step in turn.steps):
+            return None
+        return self(lambda step: get(step.reply))
+
+
+def _key(entry_id: str, category: str, model: str, mode: str, repeat: int) -> dict[str, Any]:
+    return {"id": entry_id, "category": category, "model": model, "mode": mode, "repeat": repeat}
+
+
+def _verdicts(
+    headline: Verdict, official: Verdict, corrected: Verdict, corrected_rules: Sequence[str], rules: str
+) -> dict[str, Any]:
+    fields: dict[str, Any] = {
+        "outcome": headline.outcome,
+        "tag": headline.tag.value if headline.tag else None,
+        "reason": headline.reason,
+        "corrected_outcome": corrected.outcome,
+        "corrected_reason": _corrected_reason(corrected.reason, corrected_rules),
+        "corrected_rules": list(corrected_rules),
+        "rules": rules,
+    }
+    if rules != "official":
+        fields |= {"official_outcome": official.outcome, "official_reason": official.reason}
+    return fields | {"detail": dict(headline.detail)}
+
+
+def _corrected_reason(reason: str | None, rules: Sequence[str]) -> str | None:
+    names = f"({', '.join(rules)})" if rules else None
+    return " ".join(part for part in (reason, names) if part) or None
+
+
+def _nested(category: str) -> bool:
+    row = CATEGORIES.get(category)
+    return row is not None and row.stateful
+
+
+def _mode(mode: str) -> Any:
+    return mode
+
+
+def record_key(record: Mapping[str, Any]) -> EntryKey:
+    """What a result line is about."""
+    return EntryKey(
+        str(record.get("model") or ""),
+        str(record.get("mode") or "prompt"),
+        str(record["id"]),
+        record.get("repeat") or 1,
+    )
+
+
+_HEAD = re.compile(
+    rb'\{"id":"([^"\\]*)","category":"[^"\\]*","model":"([^"\\]*)","mode":"([^"\\]*)","repeat":(\d+),.*\}\n\Z',
+    re.DOTALL,
+)
+
+
+def read_results(path: Path, on_damaged: OnDamaged | None = None) -> Iterator[dict[str, Any]]:
+    """The records of a ``results.jsonl`` in order of first appearance; the last line of each key counts.
+
+    Reads twice and keeps only positions in memory. Damaged lines go to ``on_damaged`` with file and line; an entry whose
+    only line is damaged is missing. Raises `OSError` when the file cannot be read.
+    """
+    places, numbers = _index(path, on_damaged)
+    with open(path, "rb") as file:
+        for candidates in places.values():
+            for offset, length in reversed(candidates):
+                file.seek(offset)
+                try:
+                    record = parse_object(file.read(length))
+                except ValueError as error:
+                    if on_damaged is not None:
+                        on_damaged(DamagedLine(path, numbers[offset], str(error)))
+                    continue
+                yield record
+                break
+
+
+def _index(path: Path, on_damaged: OnDamaged | None) -> tuple[dict[EntryKey, list[tuple[int, int]]], dict[int, int]]:
+    """Where each key's lines lie. The key stands first in lines of our own, which then need no parsing here."""
+    places: dict[EntryKey, list[tuple[int, int]]] = {}
+    numbers: dict[int, int] = {}
+    offset = 0
+    with open(path, "rb") as file:
+        for number, raw in enumerate(file, 1):
+            key = _quick_key(raw)
+            if key is None and raw.strip():
+                try:
+                    key = record_key(parse_object(raw))
+                except (ValueError, KeyError) as error:
+                    why = "no id" if isinstance(error, KeyError) else str(error)
+                    if on_damaged is not None:
+                        on_damaged(DamagedLine(path, number, why))
+            if key is not None:
+                places.setdefault(key, []).append((offset, len(raw)))
+                numbers[offset] = number
+            offset += len(raw)
+    return places, numbers
+
+
+def _quick_key(raw: bytes) -> EntryKey | None:
+    match = _HEAD.match(raw)
+    if match is None:
+        return None
+    try:
+        entry_id, model, mode = (match.group(i).decode() for i in (1, 2, 3))
+    except UnicodeDecodeError:
+        return None
+    return EntryKey(model, mode, entry_id, int(match.group(4)))
+
+
+def is_settled(record: Mapping[str, Any]) -> bool:
+    """Whether a continued run leaves this entry alone: it passed, failed or was skipped, but did not end in an error."""
+    return record.get("outcome") in ("passed", "failed")
+
+
+def to_rerun(records: Iterable[Mapping[str, Any]], planned: Iterable[EntryKey]) -> list[EntryKey]:
+    """The planned keys without a verdict: missing, skipped, or ended in an adapter or harness error; planned order."""
+    settled = {record_key(record) for record in records if is_settled(record)}
+    return [key for key in planned if key not in settled]

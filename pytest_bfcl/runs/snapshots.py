@@ -1,0 +1,64 @@
+"""Memory snapshots: what a write stage left behind, per model, backend and scenario.
+
+File names are those of the official result folder (scoring spec §1), so that the export only copies.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pytest_bfcl.failures import HarnessError
+from pytest_bfcl.runs.lines import storage_error, write_atomically
+
+
+def folder_name(model: str) -> str:
+    """A model spec as one folder name: everything but letters, digits, ``._@=+-`` becomes ``_``."""
+    name = "".join(c if c.isalnum() or c in "._@=+-" else "_" for c in model)
+    return name.strip(".") or "model"
+
+
+class Snapshots:
+    """The snapshots of one model (and repeat): ``<root>/<backend>/<scenario>_final.json`` and checkpoints.
+
+    Writing replaces files atomically: a reader sees the memory before or after a conversation, never half of it.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def save(self, backend: str, scenario: str, entry_id: str, content: Any) -> None:
+        """Store the memory after write-stage conversation ``entry_id``: its checkpoint and the scenario's latest state."""
+        text = json.dumps(content, indent=4)
+        write_atomically(self.checkpoint_path(backend, entry_id), text)
+        write_atomically(self.final_path(backend, scenario), text)
+
+    def load(self, backend: str, scenario: str) -> Any | None:
+        """The scenario's latest memory; ``None`` when nothing was stored."""
+        return _read(self.final_path(backend, scenario))
+
+    def checkpoint(self, backend: str, entry_id: str) -> Any | None:
+        """The memory right after one write-stage conversation; ``None`` when it did not get that far."""
+        return _read(self.checkpoint_path(backend, entry_id))
+
+    def final_path(self, backend: str, scenario: str) -> Path:
+        """Where the latest memory of a scenario lies."""
+        return self.root / folder_name(backend) / f"{folder_name(scenario)}_final.json"
+
+    def checkpoint_path(self, backend: str, entry_id: str) -> Path:
+        """Where the memory after one conversation lies."""
+        return self.root / folder_name(backend) / "prereq_checkpoints" / f"{folder_name(entry_id)}.json"
+
+
+def _read(path: Path) -> Any | None:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise storage_error(path, error) from error
+    except ValueError as error:
+        raise HarnessError(
+            "storage", f"damaged memory snapshot {path}: {error}; delete it and continue the run"
+        ) from error

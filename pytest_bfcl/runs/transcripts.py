@@ -1,0 +1,117 @@
+"""The messages exactly as sent and received, one compressed record per entry.
+
+``transcripts/<process>.jsonl.gz`` holds one gzip member per entry (``zcat`` reads the file as ordinary JSON lines), beside it
+``<process>.index.jsonl`` says where each member lies. One file instead of thousands keeps large runs quick; a crash can tear
+only the member being written, which the index then does not list.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pytest_bfcl.failures import HarnessError
+from pytest_bfcl.runs.lines import LineAppender, json_line, parse_object, read_json_lines
+from pytest_bfcl.transcript import Transcript
+
+INDEX_SUFFIX = ".index.jsonl"
+
+
+class EntryKey(NamedTuple):
+    """What one result or transcript is about; ``repeat`` counts from 1."""
+
+    model: str
+    mode: str
+    entry_id: str
+    repeat: int = 1
+
+
+class TranscriptStore:
+    """The transcripts of one run; one writer per process name, readers see all processes."""
+
+    def __init__(self, directory: Path, process: str = "main") -> None:
+        self.directory = directory
+        self._data_path = directory / f"{process}.jsonl.gz"
+        self._index_path = directory / f"{process}{INDEX_SUFFIX}"
+        self._writers: tuple[LineAppender, LineAppender] | None = None
+        self._index: dict[EntryKey, tuple[Path, int, int]] | None = None
+
+    def save(self, transcript: Transcript) -> None:
+        """Append one conversation's messages and offered functions."""
+        key = EntryKey(transcript.model, transcript.mode, transcript.entry_id, transcript.repeat)
+        self.save_record(key, {"messages": transcript.messages, "functions": transcript.functions})
+
+    def save_record(self, key: EntryKey, record: Mapping[str, Any]) -> None:
+        """Append one record under ``key``; the last one saved counts."""
+        data, index = self._writers or self._open()
+        body = _key_dict(key) | dict(record)
+        offset, length = data.append_bytes(gzip.compress(json_line(body), compresslevel=5, mtime=0))
+        index.append(_key_dict(key) | {"offset": offset, "length": length})
+        if self._index is not None:
+            self._index[key] = (self._data_path, offset, length)
+
+    def load(self, key: EntryKey) -> dict[str, Any] | None:
+        """The record of ``key`` (``messages``, ``functions`` …), or ``None`` when none was saved."""
+        place = self.index().get(key)
+        if place is None:
+            return None
+        path, offset, length = place
+        try:
+            with open(path, "rb") as file:
+                file.seek(offset)
+                return parse_object(gzip.decompress(file.read(length)))
+        except (OSError, EOFError, ValueError) as error:
+            raise HarnessError(
+                "storage", f"cannot read the transcript of {key.entry_id} from {path}: {error}"
+            ) from error
+
+    def index(self) -> dict[EntryKey, tuple[Path, int, int]]:
+        """Where every saved transcript lies: data file, offset, length in bytes."""
+        if self._index is None:
+            self._index = {}
+            for path in sorted(self.directory.glob(f"*{INDEX_SUFFIX}")):
+                data = path.with_name(path.name.removesuffix(INDEX_SUFFIX) + ".jsonl.gz")
+                self._index.update((key, (data, *place)) for key, place in _read_index(path))
+        return self._index
+
+    def records(self) -> Iterator[tuple[EntryKey, dict[str, Any]]]:
+        """All transcripts, in no particular order."""
+        for key in list(self.index()):
+            record = self.load(key)
+            if record is not None:
+                yield key, record
+
+    def close(self) -> None:
+        """Flush to disk and close."""
+        for writer in self._writers or ():
+            writer.close()
+        self._writers = None
+
+    def _open(self) -> tuple[LineAppender, LineAppender]:
+        end = max((offset + length for _, (offset, length) in _read_index(self._index_path)), default=0)
+        if self._data_path.exists() and self._data_path.stat().st_size > end:
+            with open(self._data_path, "r+b") as file:  # a member torn by a crash: nothing lists it
+                file.truncate(end)
+        # Members are not lines: a missing last newline is normal, so the appender must not add one.
+        self._writers = (LineAppender(self._data_path, lines=False), LineAppender(self._index_path))
+        return self._writers
+
+
+def _read_index(path: Path) -> Iterator[tuple[EntryKey, tuple[int, int]]]:
+    if not path.exists():
+        return
+    for line in read_json_lines(path):
+        value = line.value
+        try:
+            yield (
+                EntryKey(value["model"], value["mode"], value["id"], value["repeat"]),
+                (value["offset"], value["length"]),
+            )
+        except KeyError:
+            continue
+
+
+def _key_dict(key: EntryKey) -> dict[str, Any]:
+    return {"id": key.entry_id, "model": key.model, "mode": key.mode, "repeat": key.repeat}
