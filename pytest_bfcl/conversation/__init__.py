@@ -1,1 +1,20 @@
-"""Placeholder docstring: replaced by the room's owner."""
+"""Entry and model in, transcript out: prompts, turns and steps, look-ahead. Knows nothing of pytest."""
+
+from pytest_bfcl.conversation.engine import converse
+from pytest_bfcl.conversation.journal import HeldSnapshots, Journal, Snapshots
+from pytest_bfcl.conversation.lookahead import Job, LookAhead, RunStopped
+from pytest_bfcl.conversation.planning import plan_job, run_conversations
+from pytest_bfcl.conversation.switching import ModeSwitch
+
+__all__ = [
+    "HeldSnapshots",
+    "Job",
+    "Journal",
+    "LookAhead",
+    "ModeSwitch",
+    "RunStopped",
+    "Snapshots",
+    "converse",
+    "plan_job",
+    "run_conversations",
+]

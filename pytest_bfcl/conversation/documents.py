@@ -1,0 +1,106 @@
+"""Function documents as text for prompting mode, in the three layouts of the benchmark (data spec §6.1, §9).
+
+Layouts were established by observing what the reference sends; type words stay the benchmark's except in the Python
+layout, which writes Python's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+FunctionDoc = Mapping[str, Any]
+
+_PYTHON_TYPES = {
+    "integer": "int", "float": "float", "number": "float", "boolean": "bool", "string": "str", "object": "dict",
+}  # fmt: skip
+_LISTS = ("array", "list", "tuple")
+
+
+def documents_text(functions: Sequence[FunctionDoc], layout: str = "json") -> str:
+    """The documents in a layout: ``json`` (indented by 4), ``python`` (docstring-like) or ``xml``."""
+    if layout == "python":
+        return "\n\n".join(_python_function(function) for function in functions)
+    if layout == "xml":
+        return "\n".join(_xml_function(function) for function in functions)
+    return json.dumps(list(functions), indent=4)
+
+
+def _described(schema: Mapping[str, Any]) -> str:
+    text = str(schema.get("description", ""))
+    return f"{text} Enum values: {schema['enum']}." if "enum" in schema else text
+
+
+def _members(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    return schema.get("properties") or {}
+
+
+# -- Python --------------------------------------------------------------------------------------------------------
+
+
+def _python_function(function: FunctionDoc) -> str:
+    lines = [f"# Function: {function['name']}", '    """', f"    {function.get('description', '')}", ""]
+    members = _members(function.get("parameters") or {})
+    if members:
+        lines.append("    Args:")
+        lines.extend(_python_members(members, 2))
+    return "\n".join([*lines, '    """', "", "", "", ""])
+
+
+def _python_members(members: Mapping[str, Any], depth: int) -> list[str]:
+    lines = []
+    for name, schema in members.items():
+        default = f", default={schema['default']!r}" if "default" in schema else ""
+        lines.append(f"{'    ' * depth}{name} ({_python_type(schema)}{default}): {_described(schema)}")
+        if schema.get("type") in ("dict", "object"):
+            lines.extend(_python_members(_members(schema), depth + 1))
+    return lines
+
+
+def _python_type(schema: Mapping[str, Any]) -> str:
+    kind = schema.get("type", "string")
+    if kind in _LISTS and "items" in schema:
+        return f"list[{_python_type(schema['items'])}]"
+    if kind in ("dict", "object") and isinstance(schema.get("additionalProperties"), Mapping):
+        return f"dict[str, {_python_type(schema['additionalProperties'])}]"
+    return _PYTHON_TYPES.get(kind, str(kind))
+
+
+# -- XML -----------------------------------------------------------------------------------------------------------
+
+
+def _xml_function(function: FunctionDoc) -> str:
+    lines = [
+        f'<function name="{function["name"]}">',
+        f"  <desc>{function.get('description', '')}</desc>",
+        *_xml_params(function.get("parameters") or {}, "  "),
+        "</function>",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _xml_params(schema: Mapping[str, Any], indent: str) -> list[str]:
+    """A ``params`` element; text is not escaped, as in the benchmark."""
+    members = _members(schema)
+    required = schema.get("required", list(members))
+    lines = [f"{indent}<params>"]
+    for name, member in members.items():
+        default = f' default="{member["default"]!r}"' if "default" in member else ""
+        needed = "true" if name in required else "false"
+        lines.append(f'{indent}  <param name="{name}" type="{_xml_type(member)}" required="{needed}"{default}>')
+        lines.append(f"{indent}    <desc>{_described(member)}</desc>")
+        if member.get("type") in ("dict", "object") and "properties" in member:
+            lines.extend(_xml_params(member, f"{indent}    "))
+        lines.append(f"{indent}  </param>")
+    return [*lines, f"{indent}</params>"]
+
+
+def _xml_type(schema: Mapping[str, Any]) -> str:
+    """The type word, with the element's type in brackets, one level deep."""
+    kind = str(schema.get("type", "string"))
+    inner = schema.get("items") if kind in _LISTS else None
+    if kind in ("dict", "object"):
+        inner = schema.get("additionalProperties")
+    return f"{kind}[{inner['type']}]" if isinstance(inner, Mapping) and "type" in inner else kind

@@ -1,0 +1,291 @@
+"""The conversation engine: turns, steps, held-out functions, results back to the model (multi_turn spec §2).
+
+`converse` raises only for trouble that is not the model's (`AdapterError`, `HarnessError`); whatever the model
+says ends up in the transcript.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from pytest_bfcl.conversation import prompts
+from pytest_bfcl.conversation.world import World, open_world
+from pytest_bfcl.failures import AdapterError, BenchmarkError, HarnessError
+from pytest_bfcl.models.base import Request
+from pytest_bfcl.transcript import Message, Reply, Step, Transcript, Turn, wire_name
+
+if TYPE_CHECKING:
+    from pytest_bfcl.conversation.journal import Journal, Snapshots
+    from pytest_bfcl.dataset import Entry, Texts
+    from pytest_bfcl.models.base import Model
+    from pytest_bfcl.settings import Settings
+
+
+async def converse(
+    entry: Entry,
+    model: Model,
+    *,
+    settings: Settings,
+    texts: Texts,
+    journal: Journal | None = None,
+    repeat: int = 1,
+    snapshots: Snapshots | None = None,
+    search: Any = None,
+) -> Transcript:
+    """Hold the whole conversation of one entry with one model.
+
+    Single-turn entries take one request. Entries whose calls are executed go on until the model stops calling, turn
+    after turn. A model with a method ``transcript_for(entry, repeat)`` (stored trajectories) is not asked when that
+    gives a transcript. ``journal`` is looked up before every request and written after it; ``snapshots`` carry
+    memories from write stages to questions; ``search`` is the provider behind the web tools.
+
+    Raises `AdapterError` when the provider could not be asked, `HarnessError` for defects of data or harness.
+    """
+    recorded = getattr(model, "transcript_for", None)
+    if recorded is not None:
+        transcript: Transcript | None = recorded(entry, repeat)
+        if transcript is not None:
+            return transcript
+    try:
+        conversation = _Conversation(entry, model, settings, texts, journal, repeat)
+        return await conversation.run(snapshots, search)
+    except BenchmarkError:
+        raise
+    except Exception as error:
+        text = f"{entry.id}: the conversation broke off: {type(error).__name__}: {error}"
+        raise HarnessError("conversation", text) from error
+
+
+class _Conversation:
+    """The state of one conversation: history, offered functions, record."""
+
+    def __init__(
+        self, entry: Entry, model: Model, settings: Settings, texts: Texts, journal: Journal | None, repeat: int
+    ) -> None:
+        self.entry = entry
+        self.model = model
+        self.settings = settings
+        self.texts = texts
+        self.journal = journal
+        self.native = model.mode == "fc"
+        self.messages: list[Message] = []
+        self.functions = prompts.offered_functions(entry, texts)
+        self.parameters = {
+            name: value
+            for name, value in (("temperature", settings.temperature), ("max_tokens", settings.max_tokens))
+            if value is not None
+        }
+        self.transcript = Transcript(
+            entry.id,
+            entry.category,
+            model.spec,
+            model.mode,
+            repeat,
+            bool(getattr(model, "underscore_names", False)) and self.native,
+            functions=list(self.functions),
+            started_at=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        )
+
+    async def run(self, snapshots: Snapshots | None, search: Any) -> Transcript:
+        """All turns of the entry."""
+        started = time.perf_counter()
+        if self.entry.row.multi_step:
+            await self._run_with_execution(snapshots, search)
+        else:
+            turn = self._begin(self._first_messages(None))
+            reply = await self._ask(0, 0)
+            turn.steps.append(self._decoded(reply))
+        self.transcript.messages = self.messages
+        self.transcript.duration_s = time.perf_counter() - started
+        return self.transcript
+
+    async def _run_with_execution(self, snapshots: Snapshots | None, search: Any) -> None:
+        world = open_world(
+            self.entry,
+            settings=self.settings,
+            texts=self.texts,
+            snapshots=snapshots,
+            search=search,
+            names={wire_name(doc["name"]): doc["name"] for doc in self.entry.all_functions} if self.native else None,
+        )
+        for index, messages in enumerate(self.entry.question):
+            opening = self._first_messages(world) if index == 0 else list(messages)
+            turn = self._begin([*opening, *self._hand_over(index)])
+            if not await self._run_turn(index, turn, world):
+                break
+        world.keep_memory()
+
+    async def _run_turn(self, index: int, turn: Turn, world: World) -> bool:
+        """Steps until the model stops calling; false when the whole conversation must end.
+
+        The limit is tested after counting, so a turn has at most ``step_limit + 1`` queries, all executed.
+        """
+        from pytest_bfcl.decoding import DecodeError, call_texts, is_empty
+
+        while True:
+            reply = await self._ask(index, len(turn.steps))
+            step = Step(reply)
+            turn.steps.append(step)
+            if reply.problem == "context_overflow":
+                return False  # the history only grows: no later request could fit
+            try:
+                texts = call_texts(reply, self.model.mode)
+            except DecodeError as error:
+                step.error = str(error)
+                return True
+            if is_empty(texts):
+                step.calls = []
+                return True
+            step.calls = list(texts)
+            for text in texts:
+                step.results.append(await world.execute(text))
+            self._show_results(step)
+            if len(turn.steps) > self.settings.step_limit:
+                self.transcript.forced_quit = True
+                return False
+
+    # -- messages ------------------------------------------------------------------------------------------------
+
+    def _first_messages(self, world: World | None) -> list[Message]:
+        return prompts.first_messages(
+            self.entry,
+            self.functions,
+            self.texts,
+            mode=self.model.mode,
+            memory=world.memory if world else None,
+            template=self.settings.system_prompt,
+        )
+
+    def _begin(self, messages: list[Message]) -> Turn:
+        turn = Turn(messages=list(messages))
+        self.transcript.turns.append(turn)
+        self.messages.extend(messages)
+        return turn
+
+    def _hand_over(self, index: int) -> list[Message]:
+        """The user message that offers held-out functions (multi_turn spec §2.4)."""
+        held_out = self.entry.missed_function.get(index)
+        if held_out is None:
+            return []
+        if self.native:
+            self.functions = [*self.functions, *held_out]
+            return [{"role": "user", "content": self.texts.additional_functions_fc}]
+        return [{"role": "user", "content": prompts.additional_functions(held_out, self.texts)}]
+
+    def _hear(self, reply: Reply, turn: int, step: int) -> None:
+        """Append the assistant's message; reasoning is never sent back."""
+        message: Message = {"role": "assistant", "content": reply.text}
+        if reply.tool_calls:
+            message["tool_calls"] = [
+                {
+                    "id": call.id or f"call_{turn}_{step}_{number}",
+                    "type": "function",
+                    "function": {"name": call.name, "arguments": call.arguments},
+                }
+                for number, call in enumerate(reply.tool_calls)
+            ]
+        elif reply.text is None:
+            message["content"] = ""
+        self.messages.append(message)
+
+    def _show_results(self, step: Step) -> None:
+        """Results to the model (multi_turn spec §2.3)."""
+        if self.native:
+            offered = self.messages[-1].get("tool_calls") or []
+            self.messages.extend(
+                {"role": "tool", "tool_call_id": call["id"], "content": result}
+                for call, result in zip(offered, step.results, strict=False)
+            )
+        else:
+            self.messages.append({"role": "user", "content": repr(tool_results(step.calls or [], step.results))})
+
+    # -- asking --------------------------------------------------------------------------------------------------
+
+    async def _ask(self, turn: int, step: int) -> Reply:
+        reply = await self._recorded_or_asked(turn, step)
+        self._hear(reply, turn, step)
+        return reply
+
+    async def _recorded_or_asked(self, turn: int, step: int) -> Reply:
+        request = Request(
+            self.entry,
+            list(self.messages),
+            list(self.functions) if self.native else (),
+            turn,
+            step,
+            self.transcript.repeat,
+            dict(self.parameters),
+        )
+        if self.journal is None:
+            return await self._generate(request)
+        from pytest_bfcl.runs import ReplyKey, request_digest
+
+        digest = request_digest(request.messages, request.functions, request.parameters)
+        key = ReplyKey(
+            self.model.spec, self.model.mode, self.entry.id, self.transcript.repeat, turn, step, digest
+        )
+        known = self.journal.find(key)
+        if known is not None:
+            return known
+        reply = await self._generate(request)
+        self.journal.record(key, reply)
+        return reply
+
+    async def _generate(self, request: Request) -> Reply:
+        try:
+            return await self.model.generate(request)
+        except AdapterError as error:
+            if error.kind != "bad_request" or not self._answer_dangling_calls():
+                raise
+            # Calls that did not decode have no result message. Lenient endpoints accept that history, as the
+            # reference sends it; strict ones refuse it, which must not count as our trouble.
+            request.messages = list(self.messages)
+            return await self.model.generate(request)
+
+    def _answer_dangling_calls(self) -> bool:
+        """Give calls without a result message one that says they were not run; whether there were any."""
+        mended: list[Message] = []
+        changed = False
+        for position, message in enumerate(self.messages):
+            mended.append(message)
+            following = self.messages[position + 1] if position + 1 < len(self.messages) else None
+            if message.get("tool_calls") and (following is None or following["role"] != "tool"):
+                changed = True
+                mended.extend(
+                    {"role": "tool", "tool_call_id": call["id"], "content": NOT_RUN} for call in message["tool_calls"]
+                )
+        self.messages[:] = mended
+        return changed
+
+    def _decoded(self, reply: Reply) -> Step:
+        """A single-turn reply with its decoded calls, or why there are none."""
+        from pytest_bfcl.decoding import DecodeError, decode_reply
+
+        step = Step(reply)
+        try:
+            step.calls = list(
+                decode_reply(
+                    reply,
+                    self.model.mode,
+                    return_format=self.entry.return_format,
+                    tool_call_tag=self.entry.tool_call_tag,
+                    functions=self.entry.function,
+                    language=self.entry.language,
+                )
+            )
+        except DecodeError as error:
+            step.error = str(error)
+        return step
+
+
+NOT_RUN = "Error during execution: the arguments of a call in this message are not valid JSON; nothing was run"
+
+
+def tool_results(calls: Sequence[str], results: Sequence[str]) -> list[dict[str, str]]:
+    """Results as prompting mode shows them: one object per call, its Python repr sent as one user message."""
+    return [
+        {"role": "tool", "name": call, "content": result} for call, result in zip(calls, results, strict=False)
+    ]

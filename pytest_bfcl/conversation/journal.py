@@ -1,0 +1,52 @@
+"""What a conversation is handed for keeping: a journal of replies and the snapshots of memories.
+
+The conversation room writes no file itself; `pytest_bfcl.runs` implements both protocols on the run directory.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from pytest_bfcl.runs import ReplyKey
+    from pytest_bfcl.transcript import Reply
+
+
+class Journal(Protocol):
+    """Every reply the moment it arrives, so that nothing paid for is asked twice."""
+
+    def find(self, key: ReplyKey) -> Reply | None:
+        """The recorded reply to exactly this request, if there is one."""
+        ...
+
+    def record(self, key: ReplyKey, reply: Reply) -> None:
+        """Keep a reply; on return it is on disk."""
+        ...
+
+
+class Snapshots(Protocol):
+    """Memory contents that write stages leave for questions (agentic spec §2.1); one object per model and repeat."""
+
+    def load(self, scenario: str, backend: str) -> Any | None:
+        """What the last write stage of this scenario saved, ``None`` when there is nothing yet."""
+        ...
+
+    def save(self, scenario: str, backend: str, state: Any, entry_id: str) -> None:
+        """Keep the memory after the write stage ``entry_id``; it becomes the scenario's current one."""
+        ...
+
+
+class HeldSnapshots:
+    """Snapshots kept in memory: for runs without a directory, and for tests."""
+
+    def __init__(self) -> None:
+        self._states: dict[tuple[str, str], Any] = {}
+
+    def load(self, scenario: str, backend: str) -> Any | None:
+        """See `Snapshots.load`; a copy, so that a reader cannot change what others will read."""
+        return copy.deepcopy(self._states.get((scenario, backend)))
+
+    def save(self, scenario: str, backend: str, state: Any, entry_id: str) -> None:
+        """See `Snapshots.save`."""
+        self._states[scenario, backend] = copy.deepcopy(state)

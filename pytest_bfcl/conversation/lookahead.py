@@ -1,0 +1,354 @@
+"""Conversations running ahead of the items that will report them.
+
+One `LookAhead` per session keeps up to ``concurrency`` conversations going while items finish in order. The window
+(how many finished or running conversations may wait for their items) is 16 times that: with long-tailed latencies a
+window equal to the concurrency reaches a fifth of the ideal rate only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import itertools
+from collections.abc import Awaitable, Callable, Hashable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_bfcl.failures import AdapterError, BenchmarkError, HarnessError
+from pytest_bfcl.transcript import Transcript
+
+WINDOW_FACTOR = 16
+CANCEL_LIMIT_S = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One conversation to be had.
+
+    ``key`` names it (model, repeat, entry id or whatever the caller uses); ``payload`` is the caller's. ``depends_on``
+    are keys of jobs that must have ended before. ``cost`` is the expected number of requests: 1 for a single turn, more
+    for conversations that execute calls. ``kept`` is false for jobs nobody asks the transcript of (write stages).
+    """
+
+    key: Hashable
+    payload: Any = None
+    depends_on: tuple[Hashable, ...] = ()
+    cost: float = 1.0
+    kept: bool = True
+
+
+class RunStopped(Exception):
+    """The conversation was not started because the run is stopping; ``reason`` says why (budget, endpoint, ...)."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+ConverseJob = Callable[[Job], Awaitable[Transcript]]
+StopReason = Callable[[], str | None]
+
+
+class _Slot:
+    """A job and where it stands."""
+
+    def __init__(self, job: Job, position: int) -> None:
+        self.job = job
+        self.position = position
+        self.critical = job.cost
+        self.blocked_by: set[Hashable] = set()
+        self.dependents: list[_Slot] = []
+        self.admitted = False  # counted into the window
+        self.passed = False  # no longer counted: taken, or its item was passed over
+        self.demanded = False  # somebody waits for it
+        self.started = False
+        self.future: asyncio.Future[Transcript] | None = None
+
+    def promise(self) -> asyncio.Future[Transcript]:
+        """The future that will hold the transcript or what went wrong."""
+        if self.future is None:
+            self.future = asyncio.get_running_loop().create_future()
+            # Reading the exception silences "exception was never retrieved" for conversations nobody asks for.
+            self.future.add_done_callback(lambda done: done.cancelled() or done.exception())
+        return self.future
+
+
+class LookAhead:
+    """Starts planned conversations early and hands each transcript to the one who asks for it.
+
+    Order: a job that is being waited for comes first; then up to half of the places go to the jobs with the longest way
+    to go (chains of dependent jobs count as one way), the others to the next in item order, so that neither the report
+    nor the end of the run waits. All methods belong to one event loop; `plan` may be called before it runs.
+    """
+
+    def __init__(
+        self,
+        converse_job: ConverseJob,
+        *,
+        concurrency: int,
+        window: int | None = None,
+        stop_reason: StopReason | None = None,
+    ) -> None:
+        self._converse = converse_job
+        self._concurrency = max(1, concurrency)
+        self._window = max(self._concurrency, window if window is not None else WINDOW_FACTOR * self._concurrency)
+        self._stop_reason = stop_reason or (lambda: None)
+        self._slots: dict[Hashable, _Slot] = {}
+        self._planned: list[_Slot] = []
+        self._ended: dict[Hashable, BenchmarkError | None] = {}
+        self._admitted = 0  # position up to which jobs were admitted into the window
+        self._outstanding = 0  # admitted jobs whose transcripts were neither taken nor passed over
+        self._base = 0  # positions below were taken or passed over
+        self._in_order: list[tuple[float, int, _Slot]] = []
+        self._longest: list[tuple[float, int, _Slot]] = []
+        self._serial = itertools.count()
+        self._running: dict[asyncio.Task[None], bool] = {}  # task → whether it was started out of order
+        self._closed = False
+
+    # -- planning ------------------------------------------------------------------------------------------------
+
+    def plan(self, jobs: Iterable[Job]) -> None:
+        """Add jobs in item order. Keys already planned are ignored; dependencies outside the plan count as done."""
+        added = []
+        for job in jobs:
+            if job.key in self._slots:
+                continue
+            slot = _Slot(job, len(self._planned))
+            self._slots[job.key] = slot
+            self._planned.append(slot)
+            added.append(slot)
+        for slot in added:
+            self._link(slot)
+        self._measure_chains(added)
+        for slot in added:
+            if slot.dependents:  # the head of a chain: started early, wherever its item stands
+                self._admit(slot)
+        self._pump()
+
+    def _link(self, slot: _Slot) -> None:
+        for key in slot.job.depends_on:
+            before = self._slots.get(key)
+            if before is not None and before is not slot and key not in self._ended:
+                slot.blocked_by.add(key)
+                before.dependents.append(slot)
+
+    @staticmethod
+    def _measure_chains(added: list[_Slot]) -> None:
+        """Give every job the cost of the longest way through its dependents, itself included."""
+        waiting = {id(slot): len(slot.dependents) for slot in added}
+        ready = [slot for slot in added if not slot.dependents]
+        by_key = {slot.job.key: slot for slot in added}
+        while ready:
+            slot = ready.pop()
+            for key in slot.blocked_by:
+                before = by_key.get(key)
+                if before is None:
+                    continue
+                before.critical = max(before.critical, before.job.cost + slot.critical)
+                waiting[id(before)] -= 1
+                if waiting[id(before)] == 0:
+                    ready.append(before)
+
+    # -- taking --------------------------------------------------------------------------------------------------
+
+    async def transcript(self, key: Hashable, job: Job | None = None) -> Transcript:
+        """The transcript of a job, waiting for it; its memory is released.
+
+        A key outside the plan (or taken before) is run on demand and needs ``job``. Raises what the conversation
+        raised, `RunStopped` if it was not started because the run is stopping, `HarnessError` for an unknown key.
+        """
+        slot = self._slots.get(key)
+        if slot is None:
+            if job is None:
+                raise HarnessError("lookahead", f"no conversation is planned for {key!r}")
+            slot = self._on_demand(job)
+        self._pass_over(slot)
+        promise = slot.promise()
+        self._demand(slot)
+        self._pump()
+        try:
+            return await asyncio.shield(promise)
+        finally:
+            if promise.done():
+                self._release(slot)
+
+    def discard(self, key: Hashable) -> None:
+        """Say that nobody will ask for this job; one that has not started never will, unless others depend on it."""
+        slot = self._slots.get(key)
+        if slot is None:
+            return
+        self._let_go(slot)
+        settled = slot.future is not None and slot.future.done()
+        if settled or not (slot.started or slot.dependents):
+            self._release(slot)
+        self._pump()
+
+    async def aclose(self) -> None:
+        """Cancel everything in flight and wait for it, at most a second."""
+        self._closed = True
+        tasks = [task for task in self._running if not task.done()]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=CANCEL_LIMIT_S)
+        for slot in self._slots.values():
+            if slot.future is not None:
+                slot.future.cancel()
+        self._slots.clear()
+        self._planned.clear()
+
+    @property
+    def in_flight(self) -> int:
+        """Conversations going on now."""
+        return len(self._running)
+
+    @property
+    def waiting(self) -> int:
+        """Transcripts held for items that have not asked yet."""
+        return sum(1 for slot in self._slots.values() if slot.future is not None and slot.future.done())
+
+    # -- scheduling ----------------------------------------------------------------------------------------------
+
+    def _on_demand(self, job: Job) -> _Slot:
+        slot = _Slot(job, -1)
+        self._slots[job.key] = slot
+        self._link(slot)
+        slot.passed = True
+        return slot
+
+    def _demand(self, slot: _Slot) -> None:
+        """Put a job, and what it depends on, at the head of the queue."""
+        stack = [slot]
+        while stack:
+            current = stack.pop()
+            if current.demanded:
+                continue
+            current.demanded = True
+            if not current.started and not current.blocked_by:
+                self._enqueue(current)
+            stack.extend(self._slots[key] for key in current.blocked_by if key in self._slots)
+
+    def _pass_over(self, slot: _Slot) -> None:
+        """Items report in order: jobs before this one were skipped or deselected and hold no place in the window."""
+        self._let_go(slot)
+        while self._base <= slot.position:
+            self._let_go(self._planned[self._base])
+            self._base += 1
+
+    def _let_go(self, slot: _Slot) -> None:
+        if slot.admitted and not slot.passed and slot.job.kept:
+            self._outstanding -= 1
+        slot.passed = True
+
+    def _admit(self, slot: _Slot) -> None:
+        if slot.admitted:
+            return
+        slot.admitted = True
+        if slot.job.kept and not slot.passed:
+            self._outstanding += 1
+        if not slot.blocked_by:
+            self._enqueue(slot)
+
+    def _enqueue(self, slot: _Slot) -> None:
+        """Make a job eligible; one that is demanded goes before all others."""
+        order = -1 if slot.demanded else slot.position
+        heapq.heappush(self._in_order, (order, next(self._serial), slot))
+        if slot.critical > 1:
+            heapq.heappush(self._longest, (-slot.critical, next(self._serial), slot))
+
+    def _pump(self) -> None:
+        """Start what may be started. Outside a running loop nothing is; the next call makes up for it."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return
+        if self._closed:
+            return
+        while self._admitted < len(self._planned) and self._outstanding < self._window:
+            self._admit(self._planned[self._admitted])
+            self._admitted += 1
+        while len(self._running) < self._concurrency:
+            stopped = self._stop_reason()
+            if stopped is not None:
+                self._refuse(stopped)
+                return
+            following = self._next()
+            if following is None:
+                return
+            self._start(*following, loop)
+
+    def _next(self) -> tuple[_Slot, bool] | None:
+        """The job to start now: the next in item order, unless the longest ones have less than half of the places.
+
+        The second value says whether the job is one of the longest, started out of order.
+        """
+        self._drop_started(self._in_order)
+        self._drop_started(self._longest)
+        waited_for = bool(self._in_order) and self._in_order[0][0] < 0
+        early = sum(self._running.values())
+        if self._longest and not waited_for and early < self._concurrency // 2:
+            return heapq.heappop(self._longest)[2], True
+        return (heapq.heappop(self._in_order)[2], False) if self._in_order else None
+
+    def _drop_started(self, heap: list[tuple[float, int, _Slot]]) -> None:
+        while heap and (heap[0][2].started or self._slots.get(heap[0][2].job.key) is not heap[0][2]):
+            heapq.heappop(heap)
+
+    def _start(self, slot: _Slot, early: bool, loop: asyncio.AbstractEventLoop) -> None:
+        slot.started = True
+        slot.promise()
+        task = loop.create_task(self._run(slot), name=f"bfcl {slot.job.key}")
+        self._running[task] = early
+        task.add_done_callback(lambda done: self._finish(slot, done))
+
+    async def _run(self, slot: _Slot) -> None:
+        """Hold the conversation; its failure concerns its own item only and goes into the promise."""
+        promise = slot.promise()
+        try:
+            for key in slot.job.depends_on:
+                trouble = self._ended.get(key)
+                if trouble is not None:
+                    raise _dependent_error(slot.job, key, trouble)
+            transcript = await self._converse(slot.job)
+        except Exception as error:
+            self._ended[slot.job.key] = error if isinstance(error, BenchmarkError) else None
+            if not promise.done():
+                promise.set_exception(error)
+        else:
+            self._ended[slot.job.key] = None
+            if not promise.done():
+                promise.set_result(transcript)
+
+    def _finish(self, slot: _Slot, task: asyncio.Task[None]) -> None:
+        del self._running[task]
+        if task.cancelled():
+            self._ended.setdefault(slot.job.key, None)
+            slot.promise().cancel()
+        if not slot.job.kept and not slot.demanded:
+            self._release(slot)
+        for dependent in slot.dependents:
+            dependent.blocked_by.discard(slot.job.key)
+            if not dependent.blocked_by and not dependent.started and (dependent.admitted or dependent.demanded):
+                self._enqueue(dependent)
+        self._pump()
+
+    def _release(self, slot: _Slot) -> None:
+        """Forget the transcript: the plan keeps the slot, but nothing of what was said."""
+        if self._slots.get(slot.job.key) is slot:
+            del self._slots[slot.job.key]
+        slot.future = None
+
+    def _refuse(self, reason: str) -> None:
+        """Tell those who wait for a job that has not started that it will not."""
+        for slot in self._slots.values():
+            if not slot.started and slot.future is not None and not slot.future.done():
+                slot.future.set_exception(RunStopped(reason))
+
+
+def _dependent_error(job: Job, key: Hashable, trouble: BenchmarkError) -> BenchmarkError:
+    """A question whose write stage could not be run is our trouble too, not the model's."""
+    text = f"{job.key}: {key}, which must come first, could not be run: {trouble.message}"
+    advice = trouble.advice or "continue the run: what was answered is not asked again"
+    if isinstance(trouble, AdapterError):
+        return AdapterError(trouble.kind, text, advice=advice, status=trouble.status)
+    return HarnessError(trouble.kind, text, advice=advice)

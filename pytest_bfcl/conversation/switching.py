@@ -1,0 +1,108 @@
+"""Mode ``auto``: native calls, and one switch of the whole run to prompting when the endpoint refuses tools.
+
+Modes are never mixed in a run: the switch happens only while no native request with tools has been answered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from pytest_bfcl.failures import AdapterError
+from pytest_bfcl.models.base import Model, Request
+from pytest_bfcl.transcript import Mode, Reply, Transcript
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset import Entry
+
+
+class ModeSwitch:
+    """Holds the run's model and replaces it at most once.
+
+    ``prompting`` makes the model that replaces a refused one. ``on_switch`` is told why (to say so and to record it).
+    Until the first native request with tools is answered, conversations wait for the one that tries.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        prompting: Callable[[], Model] | None = None,
+        *,
+        on_switch: Callable[[AdapterError], None] | None = None,
+    ) -> None:
+        self.model = model
+        self.switched = False
+        self._prompting = prompting
+        self._on_switch = on_switch
+        self._settled = model.mode != "fc" or prompting is None
+        self._trying: asyncio.Event | None = None
+
+    @property
+    def mode(self) -> Mode:
+        """The mode requests are made in now."""
+        return self.model.mode
+
+    async def converse(self, entry: Entry, hold: Callable[[Model], Awaitable[Transcript]]) -> Transcript:
+        """``hold(model)`` with the run's model; held again, from its start, when the endpoint turns out to refuse tools."""
+        if self._settled or not entry.all_functions:
+            return await self._held(hold)
+        if self._trying is None:
+            self._trying = asyncio.Event()
+            try:
+                return await self._held(hold)
+            finally:
+                self._trying.set()  # whatever came of it: the others go on, and may still meet the refusal
+        await self._trying.wait()
+        return await self._held(hold)
+
+    async def _held(self, hold: Callable[[Model], Awaitable[Transcript]]) -> Transcript:
+        model = self.model
+        if self._settled:
+            return await hold(model)
+        try:
+            return await hold(_Watched(model, self._answered))
+        except AdapterError as error:
+            from pytest_bfcl.models import ToolsRefused
+
+            if not isinstance(error, ToolsRefused) or (self._settled and not self.switched):
+                raise
+            self._switch(error)
+            return await hold(self.model)
+
+    def _answered(self) -> None:
+        self._settled = True
+        if self._trying is not None:
+            self._trying.set()
+
+    def _switch(self, error: AdapterError) -> None:
+        if self.switched:
+            return
+        assert self._prompting is not None
+        self.model = self._prompting()
+        self.switched = self._settled = True
+        if self._on_switch is not None:
+            self._on_switch(error)
+
+
+class _Watched:
+    """A model that reports its first answer to a request with tools."""
+
+    def __init__(self, model: Model, answered: Callable[[], None]) -> None:
+        self._model = model
+        self._answered = answered
+        self.spec = model.spec
+        self.mode = model.mode
+        self.underscore_names = model.underscore_names
+        recorded = getattr(model, "transcript_for", None)
+        if recorded is not None:
+            self.transcript_for = recorded
+
+    async def generate(self, request: Request) -> Reply:
+        reply = await self._model.generate(request)
+        if request.functions:
+            self._answered()
+        return reply
+
+    async def aclose(self) -> None:
+        await self._model.aclose()

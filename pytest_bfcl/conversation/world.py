@@ -1,0 +1,114 @@
+"""What the calls of one conversation act on: its own simulators, its memory, its web.
+
+State belongs to one conversation and dies with it; only write stages leave a snapshot (agentic spec §2.1).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pytest_bfcl.failures import BenchmarkError, HarnessError
+
+if TYPE_CHECKING:
+    from pytest_bfcl.conversation.journal import Snapshots
+    from pytest_bfcl.dataset import Entry, Texts
+    from pytest_bfcl.settings import Settings
+    from pytest_bfcl.simulators import CallExecutor, Simulator
+
+WEB = "WebSearchAPI"
+MEMORY = "MemoryAPI_"
+
+
+class World:
+    """The simulators of one conversation, made by `open_world`."""
+
+    def __init__(
+        self,
+        entry: Entry,
+        simulators: Mapping[str, Simulator],
+        executor: CallExecutor,
+        snapshots: Snapshots | None = None,
+    ) -> None:
+        self.entry = entry
+        self.simulators = simulators
+        self._executor = executor
+        self._snapshots = snapshots
+        # A page or a search may take seconds: such calls must not hold up the other conversations.
+        self._blocking = any(name == WEB or getattr(s, "blocking", False) for name, s in simulators.items())
+
+    async def execute(self, call_text: str) -> str:
+        """The result text of one call as the model sees it (multi_turn spec §3.2); never raises for what it says."""
+        if self._blocking:
+            return await asyncio.to_thread(self._executor.execute, call_text)
+        return self._executor.execute(call_text)
+
+    @property
+    def memory(self) -> Simulator | None:
+        """The memory backend of a memory entry."""
+        return next((s for name, s in self.simulators.items() if name.startswith(MEMORY)), None)
+
+    def keep_memory(self) -> None:
+        """Save the memory a write stage leaves; questions leave nothing (agentic spec §2.1)."""
+        memory = self.memory
+        if memory is None or self._snapshots is None or self.entry.row.checker != "none":
+            return
+        scenario = self.entry.scenario or ""
+        self._snapshots.save(scenario, self.entry.row.backend, memory.snapshot(), self.entry.id)  # type: ignore[attr-defined]
+
+
+def open_world(
+    entry: Entry,
+    *,
+    settings: Settings,
+    texts: Texts,
+    snapshots: Snapshots | None = None,
+    search: Any = None,
+    names: Mapping[str, str] | None = None,
+) -> World:
+    """Fresh simulators for every class the entry involves, loaded from its configuration.
+
+    ``names`` maps wire names back to documented ones. Raises `HarnessError` when a class cannot be loaded.
+    """
+    from pytest_bfcl.simulators import CallExecutor
+
+    simulators: dict[str, Simulator] = {}
+    for name in entry.involved_classes:
+        try:
+            simulators[name] = _simulator(name, entry, settings, texts, snapshots, search)
+        except BenchmarkError:
+            raise
+        except Exception as error:
+            raise HarnessError("simulator", f"{entry.id}: {name} could not be loaded: {error}") from error
+    return World(entry, simulators, CallExecutor(simulators, names), snapshots)
+
+
+def _simulator(
+    name: str, entry: Entry, settings: Settings, texts: Texts, snapshots: Snapshots | None, search: Any
+) -> Simulator:
+    from pytest_bfcl.simulators import create_simulator
+
+    config = entry.initial_config.get(name)
+    context: dict[str, Any] = {}
+    if name == WEB:
+        config = {"show_snippet": entry.category != "web_search_no_snippet", **(config or {})}
+        context["provider"] = search
+    elif name.startswith(MEMORY):
+        context["snapshot"] = _stored_memory(entry, snapshots)
+    return create_simulator(
+        name,
+        config,
+        long_context=entry.row.long_context,
+        texts=texts.long_context,
+        kind=settings.simulators,
+        **context,
+    )
+
+
+def _stored_memory(entry: Entry, snapshots: Snapshots | None) -> Any | None:
+    """The scenario's current memory; the first write stage of a chain starts empty even if one is stored."""
+    first = entry.row.checker == "none" and entry.id.endswith("-0")
+    if first or snapshots is None:
+        return None
+    return snapshots.load(entry.scenario or "", entry.row.backend)
