@@ -1,7 +1,7 @@
 """The run directory (docs/contracts.md, "The run directory"): one folder, one writer, everything append-only.
 
-The process that reports outcomes opens it with `RunDirectory.start` and holds its lock; workers only add their own files
-through `Journal` and `TranscriptStore`; readers use `RunDirectory.open`.
+The process that reports outcomes opens it with `RunDirectory.start` and holds its lock; workers only add their own
+files through `Journal` and `TranscriptStore`; readers use `RunDirectory.open`.
 """
 
 from __future__ import annotations

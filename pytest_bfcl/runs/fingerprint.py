@@ -94,8 +94,9 @@ class ModelFingerprint:
 class Fingerprint:
     """Data, models, rules and selection of one run, and how far it got.
 
-    ``selection`` and ``conditions`` are JSON-able: what was asked for (categories, ids, sample, shard) and what else changes
-    outcomes (repeat, seed, step limit, search, simulators). ``state`` is ``running``, ``finished`` or ``stopped:<why>``.
+    ``selection`` and ``conditions`` are JSON-able: what was asked for (categories, ids, sample, shard) and what else
+    changes outcomes (repeat, seed, step limit, search, simulators). ``state`` is ``running``, ``finished`` or
+    ``stopped:<why>``.
     """
 
     dataset: str = ""

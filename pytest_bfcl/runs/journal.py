@@ -1,7 +1,7 @@
 """Every reply the moment it arrives, so that nothing paid for is asked twice.
 
-One file per process (``journal/<process>.jsonl``), one line per reply. Continuing a run reads the files of all processes;
-only positions stay in memory, bodies are read when asked for.
+One file per process (``journal/<process>.jsonl``), one line per reply. Continuing a run reads the files of all
+processes; only positions stay in memory, bodies are read when asked for.
 """
 
 from __future__ import annotations

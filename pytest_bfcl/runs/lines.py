@@ -51,8 +51,8 @@ class JsonLine(NamedTuple):
 def json_line(value: Mapping[str, Any]) -> bytes:
     """One UTF-8 JSON line with its newline, for anything a decoder may have produced.
 
-    NaN, infinities, sets, bytes, non-text keys, over-long integers and lone surrogates are written as text, so the line is
-    always strict JSON.
+    NaN, infinities, sets, bytes, non-text keys, over-long integers and lone surrogates are written as text, so the
+    line is always strict JSON.
     """
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -84,8 +84,9 @@ class LineAppender:
     """An append-only file of JSON lines with one writer.
 
     Each `append` reaches the operating system before it returns; `close` also waits for the disk. A failed write (disk
-    full) is undone back to the last complete line and raised as `HarnessError`. Leftovers of a crash (a last line without
-    newline) are closed off, never glued to the next line (unless ``lines`` is false: the content is not lines).
+    full) is undone back to the last complete line and raised as `HarnessError`. Leftovers of a crash (a last line
+    without newline) are closed off, never glued to the next line (unless ``lines`` is false: the content is not
+    lines).
     """
 
     def __init__(self, path: Path, *, lines: bool = True) -> None:
@@ -211,7 +212,7 @@ def parse_object(raw: bytes) -> dict[str, Any]:
     return value
 
 
-def _open(path: Path) -> IO[bytes]:
+def _open(path: Path) -> IO[bytes] | gzip.GzipFile:
     if path.name.endswith(".gz"):
         return gzip.open(path, "rb")
     return open(path, "rb")

@@ -1,7 +1,7 @@
 """Replay lines: recorded outputs as a model's stand-in, for scoring and for ``replay:PATH``.
 
-The minimal line and its variants are fixed in docs/contracts.md ("A line of results.jsonl"). A line of ``results.jsonl`` is a
-replay line; so is, after conversion, a line of an official result file.
+The minimal line and its variants are fixed in docs/contracts.md ("A line of results.jsonl"). A line of
+``results.jsonl`` is a replay line; so is, after conversion, a line of an official result file.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ INFERENCE_ERROR = "Error during inference"
 def read_replay_lines(path: Path, on_damaged: OnDamaged | None = None) -> Iterator[dict[str, Any]]:
     """Every replay line of a ``.jsonl``, a ``.jsonl.gz``, a run directory, or a folder of official result files.
 
-    Streams; input order (a run directory: the last line of each key). Damaged lines go to ``on_damaged`` at the moment they
-    are met; without it they raise `UsageError` naming file and line. Also raises `UsageError` when there is nothing to read.
+    Streams; input order (a run directory: the last line of each key). Damaged lines go to ``on_damaged`` at the
+    moment they are met; without it they raise `UsageError` naming file and line. Also raises `UsageError` when there
+    is nothing to read.
     """
     report = on_damaged or _refuse
     try:
@@ -74,8 +75,8 @@ def line_id(line: Mapping[str, Any]) -> str:
 def transcript_from_line(line: Mapping[str, Any]) -> Transcript:
     """The recorded conversation of a replay line, ready to be judged.
 
-    Multi-turn ``trajectory`` lines give ``decoded`` transcripts: their call texts are taken as they stand, a step that is
-    plain text did not decode. Raises `UsageError` for shapes outside the contract.
+    Multi-turn ``trajectory`` lines give ``decoded`` transcripts: their call texts are taken as they stand, a step
+    that is plain text did not decode. Raises `UsageError` for shapes outside the contract.
     """
     row = line_category(line)
     transcript = Transcript(
@@ -139,9 +140,9 @@ def _step(line: Mapping[str, Any], output: Any, turn: int, step: int) -> Step:
         )
     except TypeError as error:
         raise UsageError(f"{line.get('id')}: unreadable output in turn {turn}, step {step}: {error}") from error
-    results = line.get("tool_results")
-    seen = results[turn][step] if _has(results, turn, step) and isinstance(results[turn][step], list) else []
-    return Step(reply, results=[str(text) for text in seen])
+    results: Any = line.get("tool_results")
+    seen = results[turn][step] if _has(results, turn, step) else None
+    return Step(reply, results=[str(text) for text in seen] if isinstance(seen, list) else [])
 
 
 def _at(value: Any, turn: int, step: int) -> Any:
@@ -172,9 +173,11 @@ def _decoded_step(line: Mapping[str, Any], step: Any) -> Step:
 
 
 def entry_from_line(line: Mapping[str, Any]) -> Entry | None:
-    """The question a line brings itself (``function`` and ``possible_answer`` inline); ``None`` when it must be looked up.
+    """The question a line brings itself (``function`` and ``possible_answer`` inline); ``None`` when it must be
+    looked up.
 
-    Categories without possible answers need ``function`` only. Raises `UsageError` when the fields do not form an entry.
+    Categories without possible answers need ``function`` only. Raises `UsageError` when the fields do not form an
+    entry.
     """
     if not isinstance(line.get("function"), list) and "involved_classes" not in line:
         return None

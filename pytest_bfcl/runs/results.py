@@ -1,4 +1,4 @@
-"""Lines of ``results.jsonl`` (docs/contracts.md, "A line of results.jsonl"): built, read back, and what to run again."""
+"""Lines of ``results.jsonl`` (docs/contracts.md): built, read back, and what is still to run."""
 
 from __future__ import annotations
 
@@ -185,8 +185,8 @@ _HEAD = re.compile(
 def read_results(path: Path, on_damaged: OnDamaged | None = None) -> Iterator[dict[str, Any]]:
     """The records of a ``results.jsonl`` in order of first appearance; the last line of each key counts.
 
-    Reads twice and keeps only positions in memory. Damaged lines go to ``on_damaged`` with file and line; an entry whose
-    only line is damaged is missing. Raises `OSError` when the file cannot be read.
+    Reads twice and keeps only positions in memory. Damaged lines go to ``on_damaged`` with file and line; an entry
+    whose only line is damaged is missing. Raises `OSError` when the file cannot be read.
     """
     places, numbers = _index(path, on_damaged)
     with open(path, "rb") as file:
@@ -237,7 +237,7 @@ def _quick_key(raw: bytes) -> EntryKey | None:
 
 
 def is_settled(record: Mapping[str, Any]) -> bool:
-    """Whether a continued run leaves this entry alone: it passed, failed or was skipped, but did not end in an error."""
+    """Whether a continued run leaves this entry alone: it has a verdict (not an error, not skipped)."""
     return record.get("outcome") in ("passed", "failed")
 
 

@@ -29,7 +29,7 @@ class Snapshots:
         self.root = root
 
     def save(self, backend: str, scenario: str, entry_id: str, content: Any) -> None:
-        """Store the memory after write-stage conversation ``entry_id``: its checkpoint and the scenario's latest state."""
+        """Store the memory after one write-stage conversation: its checkpoint and the scenario's latest state."""
         text = json.dumps(content, indent=4)
         write_atomically(self.checkpoint_path(backend, entry_id), text)
         write_atomically(self.final_path(backend, scenario), text)

@@ -1,8 +1,8 @@
 """The messages exactly as sent and received, one compressed record per entry.
 
-``transcripts/<process>.jsonl.gz`` holds one gzip member per entry (``zcat`` reads the file as ordinary JSON lines), beside it
-``<process>.index.jsonl`` says where each member lies. One file instead of thousands keeps large runs quick; a crash can tear
-only the member being written, which the index then does not list.
+``transcripts/<process>.jsonl.gz`` holds one gzip member per entry (``zcat`` reads the file as ordinary JSON lines),
+beside it ``<process>.index.jsonl`` says where each member lies. One file instead of thousands keeps large runs quick;
+a crash can tear only the member being written, which the index then does not list.
 """
 
 from __future__ import annotations
