@@ -21,8 +21,8 @@ Language = Literal["python", "java", "javascript"]
 class Category:
     """One benchmark category.
 
-    ``checker`` names the module that judges it, ``rule`` the pairing rule of AST categories. ``group`` is the primary group (its
-    summary table); ``folder`` the sub-folder of the official result layout. ``official_size`` is the number of
+    ``checker`` names the module that judges it, ``rule`` the pairing rule of AST categories. ``group`` is the primary
+    group (its summary table); ``folder`` the sub-folder of the official result layout. ``official_size`` is the number of
     scored entries in the official data set. ``scored`` says whether it belongs to ``all_scoring``.
     """
 
@@ -93,13 +93,16 @@ def _table() -> dict[str, Category]:
             Category(f"memory_{backend}_prereq", "memory_prereq", "none", folder=folder, official_size=37,
                      scored=False, backend=backend)
         )  # fmt: skip
+    executable: tuple[tuple[str, Rule, int], ...] = (
+        ("simple", "simple", 100),
+        ("multiple", "multiple", 50),
+        ("parallel", "parallel", 50),
+        ("parallel_multiple", "parallel", 40),
+    )
     rows += [
         Category(f"exec_{kind}", "retired", "executable", rule, official_size=size, scored=False)
-        for kind, rule, size in (
-            ("simple", "simple", 100), ("multiple", "multiple", 50),
-            ("parallel", "parallel", 50), ("parallel_multiple", "parallel", 40),
-        )  # fmt: skip
-    ]  # type: ignore[arg-type]
+        for kind, rule, size in executable
+    ]
     rows += [
         Category("rest", "retired", "rest", "simple", official_size=70, scored=False),
         Category("sql", "retired", "sql", "simple", official_size=100, scored=False),

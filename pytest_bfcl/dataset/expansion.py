@@ -1,0 +1,208 @@
+"""From a raw line to an entry: renamed ids, agentic system message, class documents, held-out functions, formats.
+
+Each function is one numbered rule of the data spec §6. Language hints (point 6) belong to generation: `hints`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from pytest_bfcl.dataset.categories import CATEGORIES, Category
+from pytest_bfcl.dataset.entry import Entry, FunctionDoc, ReturnFormat
+from pytest_bfcl.dataset.texts import Texts
+from pytest_bfcl.failures import HarnessError
+
+Documents = Callable[[str], list[FunctionDoc]]
+"""Class name → fresh function documents of its tools."""
+
+DocFormat = Literal["python", "json", "xml"]
+
+
+@dataclass(frozen=True, slots=True)
+class FormatConfig:
+    """One format-sensitivity configuration (data spec §6.1)."""
+
+    return_format: str = "python"
+    tool_call_tag: bool = False
+    doc_format: str = "json"
+    prompt_format: str = "plaintext"
+    prompt_style: str = "classic"
+
+    def __str__(self) -> str:
+        return (
+            f"ret_fmt={self.return_format}&tool_call_tag={self.tool_call_tag}&func_doc_fmt={self.doc_format}"
+            f"&prompt_fmt={self.prompt_format}&style={self.prompt_style}"
+        )
+
+    @classmethod
+    def parse(cls, text: str) -> FormatConfig:
+        """The inverse of ``str``; raises `ValueError` for unknown keys or values."""
+        pairs = dict(pair.split("=", 1) for pair in text.split("&"))
+        allowed: dict[str, tuple[str, ...]] = {
+            "ret_fmt": ("python", "json", "verbose_xml", "concise_xml"),
+            "tool_call_tag": ("True", "False"),
+            "func_doc_fmt": get_args(DocFormat),
+            "prompt_fmt": ("plaintext", "markdown"),
+            "style": ("classic", "experimental"),
+        }
+        if set(pairs) != set(allowed) or any(pairs[key] not in values for key, values in allowed.items()):
+            raise ValueError(f"not a prompt configuration: {text!r}")
+        return cls(pairs["ret_fmt"], pairs["tool_call_tag"] == "True", pairs["func_doc_fmt"], pairs["prompt_fmt"],
+                   pairs["style"])  # fmt: skip
+
+
+def format_configs() -> list[FormatConfig]:
+    """The 26 configurations in their official order (data spec §6.1)."""
+    grid = [
+        FormatConfig(return_format, tag, doc_format)
+        for return_format in ("python", "json", "verbose_xml", "concise_xml")
+        for tag in (True, False)
+        for doc_format in ("python", "xml", "json")
+    ]
+    return [*grid, FormatConfig(prompt_format="markdown"), FormatConfig(prompt_style="experimental")]
+
+
+def memory_class(category: Category) -> str:
+    """The tool class of a memory category."""
+    return f"MemoryAPI_{category.backend}"
+
+
+def build_entry(
+    raw: dict[str, Any],
+    entry_id: str,
+    category: Category,
+    *,
+    texts: Texts,
+    documents: Documents,
+    official: bool,
+    source: str,
+    answer: dict[str, Any] | None = None,
+    depends_on: Iterable[str] = (),
+) -> Entry:
+    """An expanded entry from its raw line and its answer line.
+
+    Raises `HarnessError` of kind ``data`` when the line has not the shape of an entry; ``source`` says where it stands.
+    """
+    values = {**raw, **_answer_fields(raw, answer)}
+    values.update(id=entry_id, category=category.name, official=official, source=source)
+    values["question"] = _turns(raw.get("question"))
+    values.setdefault("language", category.language)
+    if values["language"] != "python":
+        values.setdefault("return_format", values["language"])
+    if not isinstance(values.get("function", []), list):  # the retired chatable file has texts here
+        values["function"] = []
+    if category.backend:
+        values["involved_classes"] = [memory_class(category)]
+        values["depends_on"] = list(depends_on) or values.get("depends_on", [])
+    if category.checker == "answer":
+        values["question"] = [_with_answer_instruction(values["question"], texts), *values["question"][1:]]
+    if category.group == "web_search":
+        config = values.get("initial_config") or {}
+        snippets = {"show_snippet": not category.name.endswith("no_snippet")}
+        values["initial_config"] = {"WebSearchAPI": snippets, **config}
+    try:
+        if values.get("involved_classes"):
+            own = values.get("function") or []
+            values["function"] = [*own, *(doc for name in values["involved_classes"] for doc in documents(name))]
+        _hold_out(values)
+        return Entry.model_validate(values)
+    except (ValueError, TypeError, KeyError) as error:
+        raise HarnessError("data", f"{source}: {entry_id} is not a usable entry: {_short(error)}") from error
+
+
+def _answer_fields(raw: dict[str, Any], answer: dict[str, Any] | None) -> dict[str, Any]:
+    """``possible_answer`` and the answer's other fields: ``num_hops``, ``execution_result_type``, ``answer_source``."""
+    line = answer if answer is not None else raw
+    found = line.get("possible_answer", line.get("ground_truth"))
+    if isinstance(found, str):  # the retired rest file: one JSON text
+        found = [found]
+    fields = {"possible_answer": found}
+    if answer is not None:
+        fields |= {k: v for k, v in answer.items() if k not in ("id", "ground_truth", "possible_answer", "source")}
+        if "source" in answer:
+            fields["answer_source"] = answer["source"]
+    elif "source" in raw:
+        fields["answer_source"] = raw["source"]
+    return fields
+
+
+def _turns(question: Any) -> list[Any]:
+    """The question as turns of messages: retired files hold a bare text or one flat turn (data spec §10)."""
+    if isinstance(question, str):
+        return [[{"role": "user", "content": question}]]
+    if isinstance(question, list) and question and isinstance(question[0], dict):
+        return [question]
+    return list(question) if isinstance(question, list) else []
+
+
+def _with_answer_instruction(question: list[Any], texts: Texts) -> list[Any]:
+    """Turn 0 with the final-answer instruction in front (data spec §6, point 3)."""
+    first = question[0] if question else []
+    return [{"role": "system", "content": texts.agentic_answer}, *first]
+
+
+def _hold_out(values: dict[str, Any]) -> None:
+    """Move the documents named in ``missed_function`` out of ``function`` (data spec §6, point 5).
+
+    Names nobody documents are left out (one retired entry has some); `validation` reports them in users' data.
+    """
+    held: dict[int, list[FunctionDoc]] = {}
+    offered: list[FunctionDoc] = values.get("function") or []
+    for turn, names in (values.get("missed_function") or {}).items():
+        docs: list[FunctionDoc] = []
+        for name in names:
+            if isinstance(name, dict):
+                docs.append(name)
+                continue
+            place = next((i for i, doc in enumerate(offered) if doc.get("name") == name), None)
+            if place is not None:
+                docs.append(offered.pop(place))
+        held[int(turn)] = docs
+    values["missed_function"] = held
+
+
+def in_format(entry: Entry, number: int, config: FormatConfig) -> Entry:
+    """The format-sensitivity variant of an entry (data spec §6.1); its answer is the original's."""
+    changes: dict[str, Any] = {
+        "id": format_id(number, config, entry.id),
+        "category": "format_sensitivity",
+        "config": str(config),
+        "return_format": _return_format(config),
+        "tool_call_tag": config.tool_call_tag,
+        "doc_format": config.doc_format,
+        "prompt_format": config.prompt_format,
+        "prompt_style": config.prompt_style,
+    }
+    return entry.model_copy(update=changes)
+
+
+def _return_format(config: FormatConfig) -> ReturnFormat:
+    return config.return_format  # type: ignore[return-value]  # parse and format_configs allow only these words
+
+
+def format_id(number: int, config: FormatConfig | str, original: str) -> str:
+    """The id of a format-sensitivity entry."""
+    return f"format_sensitivity_{number}:{config}:{original}"
+
+
+def sort_key(entry_id: str) -> tuple[int, str, int]:
+    """The official order of ids: (priority, category, first integer of the index) (data spec §5)."""
+    from pytest_bfcl.dataset.categories import category_of
+
+    head = entry_id.split(":", 1)[0]
+    name = category_of(entry_id)
+    row = CATEGORIES.get(name)
+    group = row.group if row else ""
+    priority = {"memory_prereq": 0, "web_search": 1, "multi_turn": 3, "memory": 4}.get(group, 2)
+    digits = head.rpartition("_")[2].split("-", 1)[0]
+    return priority, name, int(digits) if digits.isdigit() else 0
+
+
+def _short(error: Exception) -> str:
+    """A one-line reason: pydantic's errors as ``field: message``."""
+    errors = getattr(error, "errors", None)
+    if callable(errors):
+        return "; ".join(f"{'.'.join(str(part) for part in e['loc'])}: {e['msg']}" for e in errors()[:3])
+    return str(error)

@@ -1,0 +1,266 @@
+"""Taking the official data from the bfcl-eval distribution into the user's cache: data and texts, never code.
+
+The wheel is downloaded with pip (or installed into a temporary folder with uv), checked against its SHA-256, and the
+JSON files are unpacked into ``<cache>/official/<version>/data`` beside ``texts.json`` and ``manifest.json``. Unpacking
+goes to a temporary folder that is renamed into place, so a cache folder is either absent or complete.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from pytest_bfcl.dataset.index import data_digest
+from pytest_bfcl.dataset.texts import Texts
+from pytest_bfcl.dataset.texts_extraction import SOURCES, extract_from_folder, extract_texts
+from pytest_bfcl.failures import UsageError
+
+DISTRIBUTION = "bfcl-eval"
+VERSION = "2026.3.23"
+WHEEL_SHA256 = "3bb6dfa5f0c68ad403c9ec50b00db2bb3b4cc9b38ab1ff33f48fe30d853d3a0a"
+DATA_SHA256 = "522db7b2e1ed9b7593177fcf2e3f2de85cb3a694dfa361407c763249a33ebcae"
+"""`data_digest` of the data folder inside that wheel."""
+TEXTS_SHA256 = "b0d0a03d132a506141cebe55ca5161adcbb88baab2712662381694c08462504b"
+"""`Texts.sha256` of the texts extracted from that wheel."""
+
+_MEMBER_LIMIT = 64 * 2**20
+_TOTAL_LIMIT = 256 * 2**20
+_DOWNLOAD_LIMIT_S = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a cache folder holds and where it came from; ``verified`` means every hash is the pinned one."""
+
+    version: str
+    verified: bool
+    data_sha256: str
+    texts_sha256: str
+    source: str
+    wheel_sha256: str | None = None
+    fetched_at: str = ""
+
+
+def cache_root() -> Path:
+    """The cache folder: ``PYTEST_BFCL_CACHE``, else the user's cache folder of the platform."""
+    named = os.environ.get("PYTEST_BFCL_CACHE")
+    if named:
+        return Path(named).expanduser()
+    from platformdirs import user_cache_path
+
+    return user_cache_path("pytest-bfcl", appauthor=False)
+
+
+def fetched_folder(version: str = VERSION) -> Path | None:
+    """The complete cache folder of a version, or ``None`` when it was not fetched."""
+    folder = cache_root() / "official" / version
+    return folder if (folder / "manifest.json").is_file() else None
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of a cache folder; raises `UsageError` when it cannot be read."""
+    try:
+        values = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        return Manifest(**{key: values[key] for key in Manifest.__dataclass_fields__ if key in values})
+    except (OSError, ValueError, TypeError) as error:
+        raise UsageError(f"the cache in {folder} is damaged ({error}); run `pytest-bfcl fetch --force`") from error
+
+
+def fetch(
+    source: str | Path | None = None, *, version: str = VERSION, force: bool = False, allow_unknown: bool = False
+) -> Path:
+    """Put the official data into the cache and return its folder; does nothing when it is there already.
+
+    ``source``: a wheel, or a folder with an unpacked distribution or a checkout; ``None`` downloads. ``allow_unknown``
+    accepts data whose hash is not the pinned one and records it as unverified. Raises `UsageError` without network,
+    for wrong hashes, and for sources that are not the benchmark.
+    """
+    present = fetched_folder(version)
+    if present is not None and not force:
+        return present
+    if version != VERSION and not allow_unknown:
+        raise UsageError(f"version {version} is not known to this release (it knows {VERSION}); add --allow-unknown")
+    from filelock import FileLock
+
+    home = cache_root() / "official"
+    home.mkdir(parents=True, exist_ok=True)
+    with FileLock(home / ".lock"):
+        present = fetched_folder(version)
+        if present is not None and not force:  # another process was faster
+            return present
+        with tempfile.TemporaryDirectory(prefix=".fetch-", dir=home) as temporary:
+            staging = Path(temporary) / "staging"
+            manifest = _stage(source, version, staging, Path(temporary), allow_unknown)
+            _write_json(staging / "manifest.json", asdict(manifest))
+            return _install(staging, home / version)
+
+
+def texts_beside(data: Path) -> Texts | None:
+    """The official texts of a data folder: ``texts.json`` next to it, or the modules of an unpacked package."""
+    stored = data.parent / "texts.json"
+    return Texts.load(stored) if stored.is_file() else extract_from_folder(data.parent)
+
+
+def _stage(source: str | Path | None, version: str, staging: Path, work: Path, allow_unknown: bool) -> Manifest:
+    """Fill the staging folder and check it against the pinned hashes."""
+    origin = Path(source).expanduser() if source is not None else _download(version, work)
+    if not origin.exists():
+        raise UsageError(f"nothing at {origin}: --from takes a bfcl_eval wheel, or an unpacked or checked-out folder")
+    wheel_sha256 = None
+    if origin.is_file():
+        wheel_sha256 = hashlib.sha256(origin.read_bytes()).hexdigest()
+        if wheel_sha256 != WHEEL_SHA256 and not allow_unknown:
+            raise UsageError(
+                f"{origin} is not the wheel of {DISTRIBUTION} {VERSION} "
+                f"(SHA-256 {wheel_sha256}, expected {WHEEL_SHA256}); "
+                "download it again, or add --allow-unknown to use it as it is, marked as unverified"
+            )
+        texts = _unpack(_wheel_members(origin), staging / "data")
+    else:
+        texts = _unpack(_folder_members(origin), staging / "data")
+    _write_json(staging / "texts.json", texts.to_values())
+    data_sha256, texts_sha256 = data_digest(staging / "data"), texts.sha256
+    verified = (data_sha256, texts_sha256) == (DATA_SHA256, TEXTS_SHA256)
+    if not verified and not allow_unknown:
+        changed = "data files" if data_sha256 != DATA_SHA256 else "texts"
+        raise UsageError(
+            f"the {changed} in {origin} are not those of {DISTRIBUTION} {VERSION}; "
+            "add --allow-unknown to use them as they are, marked as unverified"
+        )
+    return Manifest(
+        version=version,
+        verified=verified,
+        data_sha256=data_sha256,
+        texts_sha256=texts_sha256,
+        source="download" if source is None else origin.name,
+        wheel_sha256=wheel_sha256,
+        fetched_at=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+def _unpack(members: Iterator[tuple[str, bytes]], target: Path) -> Texts:
+    """Write the data files below ``target`` and return the texts; ``members`` are paths below ``bfcl_eval/``."""
+    sources: dict[str, str] = {}
+    written = 0
+    for name, content in members:
+        if name in SOURCES:
+            sources[name] = content.decode("utf-8")
+        elif _is_data(name):
+            path = target / name.removeprefix("data/")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+            written += 1
+    if not written:
+        raise UsageError(f"no data files found: this is not the {DISTRIBUTION} distribution")
+    return extract_texts(sources)
+
+
+def _is_data(name: str) -> bool:
+    """Whether a member is a data file with a harmless path."""
+    path = PurePosixPath(name)
+    safe = not path.is_absolute() and ".." not in path.parts and "\\" not in name and ":" not in name
+    return safe and path.parts[:1] == ("data",) and path.suffix == ".json"
+
+
+def _wheel_members(wheel: Path) -> Iterator[tuple[str, bytes]]:
+    """(path below ``bfcl_eval/``, content) of the members that are wanted; bounded in size."""
+    total = 0
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            for info in archive.infolist():
+                name = info.filename.removeprefix("bfcl_eval/")
+                if name == info.filename or info.is_dir() or not (name in SOURCES or _is_data(name)):
+                    continue
+                total += info.file_size
+                if info.file_size > _MEMBER_LIMIT or total > _TOTAL_LIMIT:
+                    raise UsageError(f"{wheel} unpacks to more than this data can be; it is not a bfcl-eval wheel")
+                with archive.open(info) as member:
+                    yield name, member.read(info.file_size)
+    except (zipfile.BadZipFile, OSError, EOFError) as error:
+        raise UsageError(f"{wheel} is not a readable wheel: {error}") from error
+
+
+def _folder_members(folder: Path) -> Iterator[tuple[str, bytes]]:
+    """The same for an unpacked distribution, a site-packages folder or a checkout."""
+    package = _package_folder(folder)
+    names = [*SOURCES, *(p.relative_to(package).as_posix() for p in sorted((package / "data").rglob("*.json")))]
+    for name in names:
+        path = package / name
+        if path.is_file() and path.resolve().is_relative_to(package.resolve()):
+            yield name, path.read_bytes()
+
+
+def _package_folder(folder: Path) -> Path:
+    nested = ("", "bfcl_eval", "berkeley-function-call-leaderboard/bfcl_eval")
+    candidates = [*(folder / name for name in nested), folder.parent]
+    for candidate in candidates:
+        if any((candidate / "data").glob("BFCL_v4_*.json")):
+            return candidate
+    raise UsageError(f"{folder} holds no bfcl_eval/data folder: --from takes a wheel, an unpacked wheel or a checkout")
+
+
+def _download(version: str, work: Path) -> Path:
+    """The wheel (pip) or an unpacked distribution (uv) in ``work``."""
+    requirement = f"{DISTRIBUTION}=={version}"
+    target = work / "download"
+    pip = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "--quiet",
+           "--disable-pip-version-check", "--dest", str(target), requirement]  # fmt: skip
+    uv = shutil.which("uv")
+    if _has_pip():
+        _run(pip, "pip")
+        wheels = sorted(target.glob("*.whl"))
+        if not wheels:
+            raise UsageError(f"pip downloaded no wheel of {requirement}; {_ADVICE}")
+        return wheels[0]
+    if uv is None:
+        raise UsageError(f"neither pip nor uv is available to download {requirement}; {_ADVICE}")
+    install = [uv, "pip", "install", "--no-deps", "--quiet", "--target", str(target), "--python", sys.executable]
+    _run([*install, requirement], "uv")
+    return target
+
+
+_ADVICE = (
+    f"get the wheel of {DISTRIBUTION} {VERSION} on a machine with network access "
+    f"(`pip download --no-deps {DISTRIBUTION}=={VERSION}`) and run `pytest-bfcl fetch --from WHEEL`"
+)
+
+
+def _has_pip() -> bool:
+    from importlib.util import find_spec
+
+    return find_spec("pip") is not None
+
+
+def _run(command: list[str], name: str) -> None:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_DOWNLOAD_LIMIT_S, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise UsageError(f"{name} could not download the data: {error}; {_ADVICE}") from error
+    if done.returncode:
+        lines = [line for line in done.stderr.strip().splitlines() if line.strip()] or ["no message"]
+        raise UsageError(f"{name} could not download the data: {lines[-1].strip()}; {_ADVICE}")
+
+
+def _install(staging: Path, target: Path) -> Path:
+    """Rename the staged folder into place; an older one of the same version is moved away first."""
+    if target.exists():
+        old = staging.parent / "old"
+        os.replace(target, old)
+    os.replace(staging, target)
+    return target
+
+
+def _write_json(path: Path, values: Mapping[str, Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(values, ensure_ascii=False, indent=1), encoding="utf-8")

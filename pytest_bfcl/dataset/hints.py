@@ -1,0 +1,57 @@
+"""Language hints: what a model is told about argument syntax (data spec §6, point 6). Checkers never see them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from pytest_bfcl.dataset.categories import Language
+from pytest_bfcl.dataset.entry import FunctionDoc
+from pytest_bfcl.dataset.texts import Texts
+
+_ITEM_TYPES = {"java": ("ArrayList", "Array"), "javascript": ("array",)}
+
+
+def with_hints(
+    functions: Sequence[FunctionDoc], language: Language, texts: Texts, *, twice: bool = False
+) -> list[FunctionDoc]:
+    """Copies of the documents with the language's hints; the originals stay as they are.
+
+    Java and JavaScript parameters become strings that hold source text. ``twice`` appends the hints a second time:
+    format-sensitivity documents carry the Python sentence twice (data spec §6, point 6).
+    """
+    hinted = [_hinted(function, language, texts) for function in functions]
+    return [_hinted(function, language, texts) for function in hinted] if twice else hinted
+
+
+def _hinted(function: FunctionDoc, language: Language, texts: Texts) -> FunctionDoc:
+    result = dict(function)
+    result["description"] = f"{function.get('description', '')}{texts.hints[f'{language}.function']}"
+    if language == "python":
+        return result
+    parameters = dict(function.get("parameters") or {})
+    properties = parameters.get("properties") or {}
+    parameters["properties"] = {name: _as_text(schema, language, texts) for name, schema in properties.items()}
+    result["parameters"] = parameters
+    return result
+
+
+def _as_text(schema: dict[str, Any], language: Language, texts: Texts) -> dict[str, Any]:
+    """A parameter schema turned into a string that holds source text of the documented type."""
+    result = dict(schema)
+    kind = schema.get("type", "any")
+    description = schema.get("description", "")
+    if kind == "any":
+        description += texts.hints[f"{language}.any"]
+    else:
+        description += texts.hints[f"{language}.type"].format(type=kind)
+        if kind in _ITEM_TYPES[language] and "items" in schema:
+            items = result.pop("items")
+            description += texts.hints[f"{language}.items"].format(item_type=items.get("type", "any"))
+        elif language == "javascript" and kind == "dict" and "properties" in schema:
+            members = json.dumps(result.pop("properties"))
+            description += texts.hints["javascript.properties"].format(properties=members)
+    result["description"] = description
+    result["type"] = "string"
+    return result

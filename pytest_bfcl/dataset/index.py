@@ -1,0 +1,146 @@
+"""Finding entries in a file without parsing it: ids by byte scan, bodies later.
+
+Data of known hash is trusted: only the id at the front of each line is read. In users' files every line is also
+checked to be a JSON object, so that one broken line is reported where it stands while the others still load.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+_LEADING_ID = re.compile(rb'\s*\{\s*"id"\s*:\s*"([^"\\]+)"')
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class DataProblem:
+    """Something wrong in a data file: where (``line`` is one-based, 0 for the whole file) and what."""
+
+    path: Path
+    line: int
+    message: str
+    entry_id: str | None = None
+
+    def __str__(self) -> str:
+        place = f"{self.path}:{self.line}" if self.line else str(self.path)
+        return f"{place}: {self.entry_id}: {self.message}" if self.entry_id else f"{place}: {self.message}"
+
+
+class Row(NamedTuple):
+    """One line: its raw id, where it lies (bytes), its zero-based position, its ``category`` field if it was read."""
+
+    id: str
+    offset: int
+    length: int
+    position: int
+    category: str | None = None
+
+
+@dataclass(slots=True)
+class Scan:
+    """Rows of a file in order, and what could not be used. Positions count broken lines too, blank ones not."""
+
+    path: Path
+    rows: list[Row] = field(default_factory=list)
+    problems: list[DataProblem] = field(default_factory=list)
+
+
+def scan(path: Path, *, check: bool, id_prefix: str | None = None) -> Scan:
+    """Scan a JSON-lines file.
+
+    ``check`` parses every line (users' files). ``id_prefix``: lines without an id get ``<id_prefix>_<position>``
+    (the retired ``chatable`` file); otherwise they are problems. Raises `OSError` when the file cannot be read.
+    """
+    result = Scan(path)
+    seen: set[str] = set()
+    offset, position = 0, -1
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, 1):
+            start, offset = offset, offset + len(line)
+            if number == 1 and line.startswith(_BOM):
+                line, start = line[len(_BOM) :], len(_BOM)
+            if line.isspace() or not line:
+                continue
+            position += 1
+            found = _LEADING_ID.match(line)
+            if found and not check:
+                result.rows.append(Row(found[1].decode(), start, len(line), position))
+                continue
+            row = _checked_row(line, start, position, f"{id_prefix}_{position}" if id_prefix else None)
+            if isinstance(row, str):
+                result.problems.append(DataProblem(path, number, row))
+            elif row.id in seen:
+                result.problems.append(DataProblem(path, number, "id occurs twice; the first line counts", row.id))
+            else:
+                seen.add(row.id)
+                result.rows.append(row)
+    return result
+
+
+def _checked_row(line: bytes, offset: int, position: int, default_id: str | None) -> Row | str:
+    """The row of a parsed line, or what is wrong with it."""
+    try:
+        body = parse_line(line)
+    except (ValueError, RecursionError) as error:
+        return f"not JSON: {error}"
+    if not isinstance(body, dict):
+        return f"an entry is a JSON object, this line is {_kind(body)}"
+    entry_id = body.get("id", default_id)
+    if not isinstance(entry_id, str) or not entry_id:
+        return 'the entry has no "id" (a non-empty string)'
+    category = body.get("category")
+    return Row(entry_id, offset, len(line), position, category if isinstance(category, str) else None)
+
+
+def parse_line(line: bytes) -> Any:
+    """One JSON value; raises `ValueError` with the reason and the column.
+
+    The fast parser refuses a few things Python's accepts (lone surrogates): then the latter decides.
+    """
+    from pydantic_core import from_json
+
+    try:
+        return from_json(line)
+    except ValueError:
+        return json.loads(line)
+
+
+def read_line(path: Path, offset: int, length: int) -> bytes:
+    """The bytes of one indexed line; raises `OSError`."""
+    with path.open("rb") as file:
+        file.seek(offset)
+        return file.read(length)
+
+
+def line_spans(path: Path) -> list[tuple[int, int]]:
+    """(offset, length) of every non-blank line: answers pair with questions by position in this list."""
+    spans: list[tuple[int, int]] = []
+    offset = 0
+    with path.open("rb") as lines:
+        for line in lines:
+            if not line.isspace():
+                spans.append((offset, len(line)))
+            offset += len(line)
+    return spans
+
+
+def data_digest(root: Path) -> str:
+    """SHA-256 over the names and contents of all ``.json`` and ``.jsonl`` files below a folder, or of one file."""
+    if root.is_file():
+        return hashlib.sha256(root.read_bytes()).hexdigest()
+    total = hashlib.sha256()
+    files = sorted(p.relative_to(root).as_posix() for p in root.rglob("*") if p.suffix in (".json", ".jsonl"))
+    for name in files:
+        content = hashlib.sha256((root / name).read_bytes()).hexdigest()
+        total.update(f"{name}\0{content}\n".encode())
+    return total.hexdigest()
+
+
+def _kind(value: Any) -> str:
+    names = {list: "an array", str: "a string", bool: "true or false", type(None): "null"}
+    return names.get(type(value), "a number")

@@ -1,0 +1,227 @@
+"""Which files hold a category, in the three layouts: the official one, our bundled one, a single file.
+
+Official layout: data spec §1 and §10. Bundled layout: ``<category>.jsonl`` with answers inline, ``memory.jsonl`` and
+``memory_prereq/<scenario>.jsonl``, ``web_search.jsonl``, ``format_sensitivity.json``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Protocol
+
+from pytest_bfcl.dataset.categories import CATEGORIES, category_of
+from pytest_bfcl.dataset.index import DataProblem, Row, Scan, scan
+
+SCENARIOS = ("student", "customer", "finance", "healthcare", "notetaker")
+"""Memory scenarios in the order the loader takes them (data spec §6, point 2)."""
+
+DOCUMENT_FILES = {
+    "GorillaFileSystem": "gorilla_file_system",
+    "MathAPI": "math_api",
+    "MessageAPI": "message_api",
+    "TwitterAPI": "posting_api",
+    "TicketAPI": "ticket_api",
+    "TradingBot": "trading_bot",
+    "TravelAPI": "travel_booking",
+    "VehicleControlAPI": "vehicle_control",
+    "WebSearchAPI": "web_search",
+    "MemoryAPI_kv": "memory_kv",
+    "MemoryAPI_vector": "memory_vector",
+    "MemoryAPI_rec_sum": "memory_rec_sum",
+}
+"""Class → module name of its document file (data spec §6, point 4)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One file of a category: its path, its answer file, and how raw ids are renamed (data spec §6)."""
+
+    category: str
+    path: Path
+    answers: Path | None = None
+    rename: tuple[str, str] | None = None
+    id_prefix: str | None = None
+
+    def entry_id(self, raw: str) -> str:
+        """The expanded id of a raw one."""
+        return raw.replace(*self.rename, 1) if self.rename else raw
+
+
+class Layout(Protocol):
+    """Where the files are; ``trusted`` means their hash is known and lines need no check."""
+
+    @property
+    def root(self) -> Path:
+        """The folder or file everything lies in."""
+        ...
+
+    @property
+    def trusted(self) -> bool:
+        """Whether lines need no check."""
+        ...
+
+    def parts(self, category: str) -> list[Part]:
+        """The files of a category in order; empty when the layout has none."""
+        ...
+
+    def scan(self, part: Part) -> Scan:
+        """The rows of one part that belong to its category."""
+        ...
+
+    def document_file(self, class_name: str) -> Path | None:
+        """The document file of a stateful class, if this data brings one."""
+        ...
+
+    def selection_file(self) -> Path | None:
+        """The format-sensitivity id file, if there is one."""
+        ...
+
+    def find_category(self, entry_id: str) -> str | None:
+        """The category to look an id up in, or ``None`` when no such category exists."""
+        ...
+
+
+def _shared(category: str) -> tuple[str, tuple[str, str] | None]:
+    """File name of a category and the renaming of its ids: memory and web search share one file each."""
+    row = CATEGORIES[category]
+    if row.group == "memory":
+        return "memory", ("memory", category)
+    if row.group == "web_search":
+        return "web_search", ("web_search", category)
+    return category, None
+
+
+def _prereq_rename(category: str) -> tuple[str, str]:
+    return "memory", category.removesuffix("_prereq")
+
+
+@dataclass(frozen=True, slots=True)
+class OfficialLayout:
+    """The data folder of the bfcl-eval distribution."""
+
+    root: Path
+    trusted: bool = False
+
+    def parts(self, category: str) -> list[Part]:
+        """See `Layout`; write stages come last scenario first (data spec §6, point 2)."""
+        row = CATEGORIES[category]
+        if row.group == "memory_prereq":
+            folder = self.root / "memory_prereq_conversation"
+            paths = [folder / f"memory_{scenario}.json" for scenario in reversed(SCENARIOS)]
+            return [Part(category, p, None, _prereq_rename(category)) for p in paths if p.is_file()]
+        name, rename = _shared(category)
+        questions, answers = self.root, self.root / "possible_answer"
+        if row.group == "retired":
+            questions, answers = (self.root / "unused_datasets" / kind for kind in ("question", "possible_answer"))
+        path, answer_path = questions / f"BFCL_v4_{name}.json", answers / f"BFCL_v4_{name}.json"
+        if not path.is_file() or category == "format_sensitivity":
+            return []
+        prefix = category if row.checker == "chat" else None
+        return [Part(category, path, answer_path if answer_path.is_file() else None, rename, prefix)]
+
+    def scan(self, part: Part) -> Scan:
+        """See `Layout`."""
+        return scan(part.path, check=not self.trusted, id_prefix=part.id_prefix)
+
+    def document_file(self, class_name: str) -> Path | None:
+        """See `Layout`."""
+        module = DOCUMENT_FILES.get(class_name)
+        path = self.root / "multi_turn_func_doc" / f"{module}.json"
+        return path if module and path.is_file() else None
+
+    def selection_file(self) -> Path | None:
+        """See `Layout`."""
+        path = self.root / "BFCL_v4_format_sensitivity.json"
+        return path if path.is_file() else None
+
+    def find_category(self, entry_id: str) -> str | None:
+        """See `Layout`."""
+        category = category_of(entry_id)
+        return category if category in CATEGORIES else None
+
+
+@dataclass(frozen=True, slots=True)
+class BundledLayout:
+    """Our own folder: one ``.jsonl`` a category, answers inline."""
+
+    root: Path
+    trusted: bool = False
+
+    def parts(self, category: str) -> list[Part]:
+        """See `Layout`; scenarios of our own come after the official five in the loader's order."""
+        if CATEGORIES[category].group == "memory_prereq":
+            found = {path.stem: path for path in sorted((self.root / "memory_prereq").glob("*.jsonl"))}
+            order = [*(s for s in SCENARIOS if s in found), *(s for s in found if s not in SCENARIOS)]
+            return [Part(category, found[s], None, _prereq_rename(category)) for s in reversed(order)]
+        name, rename = _shared(category)
+        path = self.root / f"{name}.jsonl"
+        return [Part(category, path, None, rename)] if path.is_file() else []
+
+    def scan(self, part: Part) -> Scan:
+        """See `Layout`."""
+        return scan(part.path, check=not self.trusted)
+
+    def document_file(self, class_name: str) -> Path | None:
+        """See `Layout`."""
+        return None
+
+    def selection_file(self) -> Path | None:
+        """See `Layout`."""
+        path = self.root / "format_sensitivity.json"
+        return path if path.is_file() else None
+
+    def find_category(self, entry_id: str) -> str | None:
+        """See `Layout`."""
+        category = category_of(entry_id)
+        return category if category in CATEGORIES else None
+
+
+@dataclass(frozen=True)
+class FileLayout:
+    """One ``.jsonl`` of own entries; a line's category is its field, else read off its id, else ``simple_python``."""
+
+    root: Path
+    trusted: bool = False
+
+    @cached_property
+    def _scan(self) -> tuple[Scan, dict[str, list[Row]]]:
+        result = scan(self.root, check=True)
+        by_category: dict[str, list[Row]] = {}
+        for row in result.rows:
+            category = row.category or category_of(row.id)
+            if category not in CATEGORIES:
+                if row.category:
+                    message = f"unknown category {row.category!r}; known: {', '.join(CATEGORIES)}"
+                    result.problems.append(DataProblem(self.root, row.position + 1, message, row.id))
+                    continue
+                category = "simple_python"
+            by_category.setdefault(category, []).append(row)
+        return result, by_category
+
+    def parts(self, category: str) -> list[Part]:
+        """See `Layout`."""
+        return [Part(category, self.root)] if category in self._scan[1] else []
+
+    def scan(self, part: Part) -> Scan:
+        """See `Layout`; problems of the file are told with its first category."""
+        whole, by_category = self._scan
+        first = next(iter(by_category), part.category)
+        return Scan(self.root, by_category.get(part.category, []), whole.problems if part.category == first else [])
+
+    def document_file(self, class_name: str) -> Path | None:
+        """See `Layout`."""
+        return None
+
+    def selection_file(self) -> Path | None:
+        """See `Layout`."""
+        return None
+
+    def find_category(self, entry_id: str) -> str | None:
+        """See `Layout`."""
+        return self._category_of_id.get(entry_id)
+
+    @cached_property
+    def _category_of_id(self) -> dict[str, str]:
+        return {row.id: category for category, rows in self._scan[1].items() for row in rows}

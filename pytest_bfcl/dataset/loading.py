@@ -1,0 +1,338 @@
+"""Opening a data set: the bundled one, the fetched official one, or a user's own files.
+
+A `DataSet` indexes ids cheaply and parses a body only when asked; it holds no open files.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pytest_bfcl.dataset import expansion, fetching
+from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.dataset.entry import Entry, EntryRef, FunctionDoc
+from pytest_bfcl.dataset.index import DataProblem, Scan, data_digest, line_spans, parse_line, read_line
+from pytest_bfcl.dataset.layouts import BundledLayout, FileLayout, Layout, OfficialLayout, Part
+from pytest_bfcl.dataset.texts import Texts
+from pytest_bfcl.failures import HarnessError, UsageError
+
+
+class UnknownEntry(KeyError):
+    """No entry has this id in this data set."""
+
+    def __init__(self, entry_id: str, dataset: str) -> None:
+        super().__init__(entry_id)
+        self.entry_id = entry_id
+        self.dataset = dataset
+
+    def __str__(self) -> str:
+        return f"no entry {self.entry_id!r} in the {self.dataset} data"
+
+
+class DataSet:
+    """Entries of one set, by category.
+
+    ``name`` is ``bundled``, ``official`` or the stem of a user's path; ``official`` says whether data and texts are the
+    verified official ones. ``documents`` supplies function documents of classes the data has no file for.
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        *,
+        name: str,
+        version: str,
+        texts: Texts,
+        sha256: str | None = None,
+        official: bool = False,
+        documents: Callable[[str], list[FunctionDoc]] | None = None,
+    ) -> None:
+        self.name = name
+        self.version = version
+        self.texts = texts
+        self.official = official
+        self._layout = layout
+        self._sha256 = sha256
+        self._documents = documents
+        self._scans: dict[str, list[tuple[Part, Scan]]] = {}
+        self._refs: dict[str, list[EntryRef]] = {}
+        self._by_id: dict[str, dict[str, EntryRef]] = {}
+        self._answer_spans: dict[Path, list[tuple[int, int]]] = {}
+        self._class_documents: dict[str, bytes] = {}
+
+    def __repr__(self) -> str:
+        return f"<DataSet {self.name} {self.version} {self.root}>"
+
+    @property
+    def root(self) -> Path:
+        """The folder or file the entries come from."""
+        return self._layout.root
+
+    @cached_property
+    def sha256(self) -> str:
+        """Digest of the data files (not of the texts), for the run's fingerprint."""
+        return self._sha256 or data_digest(self.root)
+
+    def categories(self) -> list[str]:
+        """Categories this set has files for, in table order; memory write stages are not listed but can be indexed."""
+        return [
+            name
+            for name, row in CATEGORIES.items()
+            if row.group != "memory_prereq"
+            and (self._layout.parts(name) or (name == "format_sensitivity" and self._layout.selection_file()))
+        ]
+
+    def path_of(self, category: str) -> Path:
+        """The (first) file of a category; raises `UsageError` when the set has none."""
+        if category == "format_sensitivity":
+            selection = self._layout.selection_file()
+            if selection:
+                return selection
+        parts = self._layout.parts(_known(category))
+        if not parts:
+            have = ", ".join(self.categories()) or "none"
+            raise UsageError(f"the {self.name} data ({self.root}) has no category {category!r}; it has: {have}")
+        return parts[0].path
+
+    def index(self, category: str) -> list[EntryRef]:
+        """References to the category's entries in run order; empty when the set has none.
+
+        Also takes ``memory_<backend>_prereq`` and ``format_sensitivity``. Raises `UsageError` for unknown names.
+        """
+        if category not in self._refs:
+            _known(category)
+            listed = self._format_refs() if category == "format_sensitivity" else self._plain_refs(category)
+            self._refs[category] = listed
+        return self._refs[category]
+
+    def problems(self, category: str) -> list[DataProblem]:
+        """What could not be used of the category's files (users' data; trusted data has none)."""
+        return [problem for _, scan in self._scan(_known(category)) for problem in scan.problems]
+
+    def find(self, entry_id: str) -> EntryRef | None:
+        """The reference of an expanded id, or ``None``."""
+        category = self._layout.find_category(entry_id)
+        if category is None:
+            return None
+        if category not in self._by_id:
+            self._by_id[category] = {ref.id: ref for ref in self.index(category)}
+        return self._by_id[category].get(entry_id)
+
+    def entry(self, entry_id: str) -> Entry:
+        """The entry with this id; raises `UnknownEntry`."""
+        ref = self.find(entry_id)
+        if ref is None:
+            raise UnknownEntry(entry_id, self.name)
+        return self.load(ref)
+
+    def load(self, ref: EntryRef) -> Entry:
+        """Parse and expand one entry; raises `HarnessError` (kind ``data``) when its line is unusable."""
+        if ref.variant >= 0:
+            original = self.load(self._original(ref))
+            number = int(ref.id.split(":", 1)[0].rpartition("_")[2])
+            return expansion.in_format(original, number, expansion.format_configs()[ref.variant])
+        category = CATEGORIES[ref.category]
+        part = self._part(ref)
+        source = f"{ref.path.name}:{ref.position + 1}"
+        raw = _object(ref.path, ref.offset, ref.length, source)
+        return expansion.build_entry(
+            raw,
+            ref.id,
+            category,
+            texts=self.texts,
+            documents=self.documents,
+            official=self.official,
+            source=source,
+            answer=self._answer(part, ref.position),
+            depends_on=self._dependencies(ref, raw.get("scenario")),
+        )
+
+    def documents(self, class_name: str) -> list[FunctionDoc]:
+        """Fresh function documents of a stateful class; raises `HarnessError` when nobody documents it."""
+        if class_name not in self._class_documents:
+            path = self._layout.document_file(class_name)
+            if path is not None:
+                lines = [read_line(path, *span).strip() for span in line_spans(path)]
+                self._class_documents[class_name] = b"[" + b",".join(lines) + b"]"
+            elif self._documents is not None:
+                self._class_documents[class_name] = json.dumps(self._documents(class_name)).encode()
+            else:
+                raise HarnessError("data", f"no tool documents for the class {class_name!r} in {self.root}")
+        docs: list[FunctionDoc] = json.loads(self._class_documents[class_name])
+        return docs
+
+    def prerequisites(self, category: str, scenario: str) -> list[EntryRef]:
+        """The write-stage conversations of a memory category's scenario, in the order they must run."""
+        name = f"{category.removesuffix('_prereq')}_prereq"
+        return [ref for ref in self.index(name) if self._scenario(ref) == scenario]
+
+    def _scan(self, category: str) -> list[tuple[Part, Scan]]:
+        if category not in self._scans:
+            parts = self._layout.parts(category)
+            try:
+                self._scans[category] = [(part, self._layout.scan(part)) for part in parts]
+            except OSError as error:
+                raise UsageError(f"cannot read the {category} entries: {error}") from error
+        return self._scans[category]
+
+    def _plain_refs(self, category: str) -> list[EntryRef]:
+        return [
+            EntryRef(part.entry_id(row.id), category, part.path, row.offset, row.length, row.position)
+            for part, scan in self._scan(category)
+            for row in scan.rows
+        ]
+
+    def _format_refs(self) -> list[EntryRef]:
+        """Every selected entry in every configuration, numbered through (data spec §6.1)."""
+        path = self._layout.selection_file()
+        if path is None:
+            return self._plain_refs("format_sensitivity")
+        try:
+            selection: dict[str, list[str]] = json.loads(path.read_bytes())
+        except (OSError, ValueError) as error:
+            raise UsageError(f"cannot read the format-sensitivity ids in {path}: {error}") from error
+        originals: list[EntryRef] = []
+        for category, ids in selection.items():
+            wanted = set(ids)
+            originals += [ref for ref in self.index(category) if ref.id in wanted]
+        configs = [str(config) for config in expansion.format_configs()]
+        refs: list[EntryRef] = []
+        for ref in originals:
+            for variant, config in enumerate(configs):
+                new_id = expansion.format_id(len(refs), config, ref.id)
+                refs.append(ref._replace(id=new_id, category="format_sensitivity", variant=variant))
+        return refs
+
+    def _original(self, ref: EntryRef) -> EntryRef:
+        original = self.find(ref.id.rsplit(":", 1)[-1])
+        if original is None:
+            raise HarnessError("data", f"the original entry of {ref.id} is not in the {self.name} data")
+        return original
+
+    def _part(self, ref: EntryRef) -> Part:
+        return next(part for part, _ in self._scan(ref.category) if part.path == ref.path)
+
+    def _answer(self, part: Part, position: int) -> dict[str, Any] | None:
+        """The answer line at a question's position (data spec §7), or ``None`` when answers are inline or absent."""
+        if part.answers is None:
+            return None
+        if part.answers not in self._answer_spans:
+            self._answer_spans[part.answers] = line_spans(part.answers)
+        spans = self._answer_spans[part.answers]
+        source = f"{part.answers.parent.name}/{part.answers.name}:{position + 1}"
+        if position >= len(spans):
+            raise HarnessError("data", f"{source}: there is no answer line for this question")
+        return _object(part.answers, *spans[position], source)
+
+    def _scenario(self, ref: EntryRef) -> str:
+        if ref.path.parent.name in ("memory_prereq", "memory_prereq_conversation"):
+            return ref.path.stem.removeprefix("memory_")
+        return str(_object(ref.path, ref.offset, ref.length, ref.id).get("scenario"))
+
+    def _dependencies(self, ref: EntryRef, scenario: Any) -> list[str]:
+        """Write stages that must run first: all of the scenario, or the earlier ones of a chain (data spec §6)."""
+        if not CATEGORIES[ref.category].backend:
+            return []
+        chain = [earlier.id for earlier in self.prerequisites(ref.category, str(scenario))]
+        return chain[: chain.index(ref.id)] if ref.id in chain else chain
+
+
+def open_dataset(choice: str | Path = "auto", documents: Callable[[str], list[FunctionDoc]] | None = None) -> DataSet:
+    """Open ``auto`` (the fetched official set, else the bundled one), ``bundled``, ``official`` or a path.
+
+    A path is a directory in the official or bundled layout, or one ``.jsonl`` of own entries. ``documents`` gives
+    tool documents of classes the data has no file for. Raises `UsageError` saying what to run or to name.
+    """
+    text = str(choice)
+    if text in ("auto", "official"):
+        fetched = fetching.fetched_folder()
+        if fetched is not None:
+            return _open_fetched(fetched, documents)
+        if text == "official":
+            raise UsageError("the official BFCL data is not here yet; run `pytest-bfcl fetch` once (about 2 MB)")
+        text = "bundled"
+    if text == "bundled":
+        return _open_bundled(documents)
+    return _open_path(Path(text).expanduser(), documents)
+
+
+def _open_fetched(folder: Path, documents: Callable[[str], list[FunctionDoc]] | None) -> DataSet:
+    manifest = fetching.read_manifest(folder)
+    return DataSet(
+        OfficialLayout(folder / "data", trusted=True),
+        name="official",
+        version=manifest.version,
+        texts=Texts.load(folder / "texts.json"),
+        sha256=manifest.data_sha256,
+        official=manifest.verified,
+        documents=documents,
+    )
+
+
+def bundled_root() -> Path | None:
+    """The folder of the bundled data: inside an installed package, else beside it in a checkout; ``None`` if absent."""
+    package = Path(__file__).resolve().parents[1]
+    for folder in (package / "_bundled", package.parent / "data"):
+        if folder.is_dir() and any(folder.glob("*.jsonl")):
+            return folder
+    return None
+
+
+def _open_bundled(documents: Callable[[str], list[FunctionDoc]] | None) -> DataSet:
+    from pytest_bfcl import __version__
+
+    root = bundled_root()
+    if root is None:
+        raise UsageError("the bundled data is missing from this installation; run `pytest-bfcl fetch` or reinstall")
+    layout = BundledLayout(root, trusted=True)
+    return DataSet(layout, name="bundled", version=__version__, texts=Texts.own(), documents=documents)
+
+
+def _open_path(path: Path, documents: Callable[[str], list[FunctionDoc]] | None) -> DataSet:
+    if not path.exists():
+        raise UsageError(f"no data at {path}: name auto, bundled, official, a directory or a .jsonl file")
+    path = path.resolve()
+    if path.is_file():
+        layout: Layout = FileLayout(path)
+        return DataSet(layout, name=path.stem, version="", texts=Texts.own(), documents=documents)
+    for folder in (path, path / "data", path / "bfcl_eval" / "data"):
+        if any(folder.glob("BFCL_v4_*.json")):
+            return _open_official_path(folder, path.stem, documents)
+    if any(path.glob("*.jsonl")):
+        return DataSet(BundledLayout(path), name=path.stem, version="", texts=Texts.own(), documents=documents)
+    raise UsageError(f"{path} holds neither BFCL_v4_*.json files nor <category>.jsonl files")
+
+
+def _open_official_path(folder: Path, name: str, documents: Callable[[str], list[FunctionDoc]] | None) -> DataSet:
+    """A folder in the official layout; it is the official set if its data and the texts beside it have known hashes."""
+    digest = data_digest(folder)
+    texts = fetching.texts_beside(folder)
+    known = digest == fetching.DATA_SHA256 and texts is not None and texts.sha256 == fetching.TEXTS_SHA256
+    return DataSet(
+        OfficialLayout(folder, trusted=digest == fetching.DATA_SHA256),
+        name="official" if known else name,
+        version=fetching.VERSION if known else "",
+        texts=texts or Texts.own(),
+        sha256=digest,
+        official=known,
+        documents=documents,
+    )
+
+
+def _object(path: Path, offset: int, length: int, source: str) -> dict[str, Any]:
+    try:
+        value = parse_line(read_line(path, offset, length))
+    except (OSError, ValueError, RecursionError) as error:
+        raise HarnessError("data", f"{source}: cannot read the entry: {error}") from error
+    if not isinstance(value, dict):
+        raise HarnessError("data", f"{source}: the line is not a JSON object")
+    return value
+
+
+def _known(category: str) -> str:
+    if category not in CATEGORIES:
+        raise UsageError(f"unknown category {category!r}; known: {', '.join(CATEGORIES)}")
+    return category

@@ -1,0 +1,85 @@
+"""Selecting entries by id: a file in the benchmark's shape or one id a line (data spec §11)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.dataset.entry import EntryRef
+from pytest_bfcl.dataset.loading import DataSet
+from pytest_bfcl.failures import UsageError
+
+_SHOWN = 10
+
+
+def read_ids(path: Path | str, dataset: DataSet) -> list[EntryRef]:
+    """The entries named in a file, each once, by category in table order and in file order within one.
+
+    Two shapes: ``test_case_ids_to_generate.json`` (category → list of ids; empty lists are skipped) and plain text with
+    one id a line (blank lines and ``#`` comments ignored). A memory question brings the conversations of its write
+    stage, which come first. Raises `UsageError` for an unreadable file, an empty selection, and unknown ids.
+    """
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read the ids in {path}: {error}") from error
+    ids = _ids_from_json(text, path) if text.lstrip().startswith("{") else _ids_from_lines(text)
+    if not ids:
+        raise UsageError(f"{path} names no ids")
+    return select_ids(ids, dataset, str(path))
+
+
+def select_ids(ids: Iterable[str], dataset: DataSet, where: str) -> list[EntryRef]:
+    """References of the ids with their write stages; ``where`` is named in the error about unknown ids."""
+    found: dict[str, EntryRef] = {}
+    unknown: list[str] = []
+    for entry_id in ids:
+        ref = dataset.find(entry_id)
+        if ref is None:
+            unknown.append(entry_id)
+        else:
+            found[entry_id] = ref
+    if unknown:
+        more = f" and {len(unknown) - _SHOWN} more" if len(unknown) > _SHOWN else ""
+        raise UsageError(
+            f"{where}: not in the {dataset.name} data: {', '.join(unknown[:_SHOWN])}{more}; "
+            "ids are as the reports show them (for instance memory_kv_0-customer-0)"
+        )
+    for stage in _write_stages(list(found.values()), dataset):
+        found.setdefault(stage.id, stage)
+    place = {name: number for number, name in enumerate(CATEGORIES)}
+    first = {name: row.group != "memory_prereq" for name, row in CATEGORIES.items()}
+    numbers = {entry_id: number for number, entry_id in enumerate(found)}
+    return sorted(found.values(), key=lambda ref: (first[ref.category], place[ref.category], numbers[ref.id]))
+
+
+def _write_stages(refs: list[EntryRef], dataset: DataSet) -> list[EntryRef]:
+    """The conversations the selected memory entries depend on, in the order they must run."""
+    needed: dict[str, set[str]] = {}
+    for ref in refs:
+        if CATEGORIES[ref.category].backend:
+            stage = f"{ref.category.removesuffix('_prereq')}_prereq"
+            needed.setdefault(stage, set()).update(dataset.load(ref).depends_on)
+    return [ref for stage, ids in needed.items() for ref in dataset.index(stage) if ref.id in ids]
+
+
+def _ids_from_lines(text: str) -> list[str]:
+    lines = (line.strip() for line in text.splitlines())
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def _ids_from_json(text: str, path: Path) -> list[str]:
+    try:
+        selection: Any = json.loads(text)
+    except ValueError as error:
+        raise UsageError(f"{path} is not JSON: {error}") from error
+    ids: list[str] = []
+    for category, names in selection.items():
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise UsageError(f"{path}: {category!r} must hold a list of ids")
+        ids += names
+    return ids

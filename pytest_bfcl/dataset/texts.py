@@ -1,0 +1,138 @@
+"""Every wording a model reads that differs between the official benchmark and our own data.
+
+The official texts are taken from the fetched distribution (`pytest_bfcl.dataset.texts_extraction`) and never part of
+this package; `Texts.own` is our own wording with the same structure, kept in ``own_texts.toml``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pytest_bfcl.failures import UsageError
+
+ELLIPSIS_MARK = "<<Ellipsis>>"
+"""How the one non-JSON value of the long-context constants is written in ``texts.json``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The wording of one data set. Templates are `str.format` templates; their placeholders are given in braces.
+
+    - ``output_formats``: return format (``python json verbose_xml concise_xml``) → how calls are to be written.
+    - ``param_types``: return format → sentence about type words ("" for python and json).
+    - ``prompt_styles``: ``classic``/``experimental`` → ``persona``, ``task``, ``tool_call_no_tag`` and
+      ``tool_call_with_tag`` ({output_format}, {param_types}), ``multiturn_behavior``, ``available_tools`` ({format} is
+      the document layout's name as in the configuration, {functions} the documents).
+    - ``prompt_templates``: ``plaintext``/``markdown`` → the system prompt ({persona} {task} {tool_call_format}
+      {multiturn_behavior} {available_tools}).
+    - ``default_prompt_config``: the configuration string used outside format sensitivity (data spec §6.1).
+    - ``additional_functions_fc``: user message standing in for the empty turn when held-out functions arrive;
+      ``additional_functions_prompt``: the same in prompting mode ({functions}) (multi_turn spec §2.4).
+    - ``agentic_answer``: the final-answer instruction of memory questions and web search (agentic spec §4).
+    - ``memory_scenarios``: scenario → role; ``memory_core_archival`` and ``memory_unified``: instructions
+      ({scenario_setting}, {memory_content}); ``memory_empty``: backend (``kv vector rec_sum``) → sentence for an
+      empty memory.
+    - ``hints``: language hints (data spec §6, point 6), keys ``<language>.function``, ``java.any``, ``java.type``
+      ({type}), ``java.items`` ({item_type}), the same for ``javascript``, and ``javascript.properties`` ({properties}).
+    - ``long_context``: constant name → value (simulators spec §9); empty means the simulators' own texts.
+    """
+
+    output_formats: Mapping[str, str]
+    param_types: Mapping[str, str]
+    prompt_styles: Mapping[str, Mapping[str, str]]
+    prompt_templates: Mapping[str, str]
+    default_prompt_config: str
+    additional_functions_fc: str
+    additional_functions_prompt: str
+    agentic_answer: str
+    memory_scenarios: Mapping[str, str]
+    memory_core_archival: str
+    memory_unified: str
+    memory_empty: Mapping[str, str]
+    hints: Mapping[str, str]
+    long_context: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def own(cls) -> Texts:
+        """Our own wording."""
+        return _own()
+
+    @classmethod
+    def load(cls, path: Path) -> Texts:
+        """Texts written by `save`; raises `UsageError` when the file is missing or incomplete."""
+        try:
+            values = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise UsageError(f"cannot read the texts in {path}: {error}; run `pytest-bfcl fetch --force`") from error
+        return cls.from_values(values, str(path))
+
+    @classmethod
+    def from_values(cls, values: Mapping[str, Any], where: str) -> Texts:
+        """Texts from plain JSON values (`to_values`); ``where`` is named in the error if fields are missing."""
+        missing = [f.name for f in fields(cls) if f.name != "long_context" and f.name not in values]
+        if missing:
+            raise UsageError(f"{where} lacks {', '.join(missing)}; run `pytest-bfcl fetch --force`")
+        kept = {f.name: values[f.name] for f in fields(cls) if f.name in values}
+        kept["long_context"] = with_ellipsis(kept.get("long_context", {}))
+        return cls(**kept)
+
+    def to_values(self) -> dict[str, Any]:
+        """A JSON-able copy; Ellipsis becomes `ELLIPSIS_MARK`."""
+        values: dict[str, Any] = without_ellipsis(asdict(self))
+        return values
+
+    @property
+    def sha256(self) -> str:
+        """Digest of all texts, for the run's fingerprint."""
+        return digest(self.to_values())
+
+    def output_format(self, return_format: str) -> str:
+        """How calls are written; Java and JavaScript entries are asked for the default format, as in the benchmark."""
+        return self.output_formats.get(return_format, self.output_formats["python"])
+
+    def param_type_note(self, return_format: str) -> str:
+        """The sentence about type words that goes with `output_format`."""
+        return self.param_types.get(return_format, self.param_types["python"])
+
+
+@cache
+def _own() -> Texts:
+    import tomllib
+
+    path = Path(__file__).with_name("own_texts.toml")
+    return Texts.from_values(tomllib.loads(path.read_text(encoding="utf-8")), str(path))
+
+
+def digest(value: Any) -> str:
+    """SHA-256 over a text, or over compact key-sorted ASCII JSON (simulators spec §9)."""
+    if not isinstance(value, str):
+        value = json.dumps(without_ellipsis(value), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(value.encode()).hexdigest()
+
+
+def without_ellipsis(value: Any) -> Any:
+    """A copy in which every Ellipsis is written as `ELLIPSIS_MARK`."""
+    if value is ...:
+        return ELLIPSIS_MARK
+    if isinstance(value, Mapping):
+        return {key: without_ellipsis(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [without_ellipsis(item) for item in value]
+    return value
+
+
+def with_ellipsis(value: Any) -> Any:
+    """The inverse of `without_ellipsis`."""
+    if value == ELLIPSIS_MARK:
+        return ...
+    if isinstance(value, dict):
+        return {key: with_ellipsis(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [with_ellipsis(item) for item in value]
+    return value
