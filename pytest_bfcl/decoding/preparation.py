@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from pytest_bfcl.decoding.errors import DecodeError
 
-_TAG = re.compile(r"<TOOLCALL>(.*?)</TOOLCALL>", re.DOTALL)
+_TAG, _TAG_END = "<TOOLCALL>", "</TOOLCALL>"
 
 
 def prepare(text: str, tool_call_tag: bool = False) -> str:
@@ -20,8 +18,9 @@ def prepare(text: str, tool_call_tag: bool = False) -> str:
     if not text.endswith("]"):
         text += "]"
     if tool_call_tag:
-        found = _TAG.search(text)
-        if found is None:
+        start = text.find(_TAG)
+        end = text.find(_TAG_END, start)
+        if start < 0 or end < 0:
             raise DecodeError("no <TOOLCALL> … </TOOLCALL> in the text")
-        text = found.group(1).strip()
+        text = text[start + len(_TAG) : end].strip()
     return text

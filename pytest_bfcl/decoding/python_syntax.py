@@ -15,18 +15,22 @@ from typing import Any
 
 from pytest_bfcl.decoding.arithmetic import Folder
 from pytest_bfcl.decoding.errors import DecodeError
-from pytest_bfcl.decoding.limits import check_depth, check_integer, check_length
+from pytest_bfcl.decoding.limits import check_integer, check_length
 
 _MAY_WARN = re.compile(r"\\|[0-9]\.?[A-Za-z]")
 """Texts on which the parser may warn (escapes, ``1or``): a warning turned into an error must not decide."""
 _WARNINGS_LOCK = threading.Lock()
+_LONG_INTEGER = 3_500
+"""Shorter texts hold no integer of more than 4300 digits, in hexadecimal either."""
 _LITERAL_CLASSES = (int, float, complex)
 
 
 def parse_expression(text: str) -> ast.expr:
-    """Parse one Python expression; any trouble is a `DecodeError`, never a crash, a warning or a long wait."""
+    """Parse one Python expression; any trouble is a `DecodeError`, never a crash, a warning or a long wait.
+
+    Python's tokenizer itself gives up beyond 200 nested brackets, at once.
+    """
     check_length(text)
-    check_depth(text)
     try:
         if _MAY_WARN.search(text) is None:
             return ast.parse(text, mode="eval").body
@@ -170,6 +174,20 @@ _READERS: dict[type[ast.expr], Callable[[_Reader, Any], Any]] = {
     ast.Subscript: _Reader._subscript,
     ast.Call: _Reader._call,
 }
+
+
+def python_literal(text: str) -> Any:
+    """The value of a Python literal by ``ast.literal_eval``; raises `DecodeError`."""
+    node = parse_expression(text.lstrip(" \t"))
+    try:
+        value = ast.literal_eval(node)
+    except (ValueError, TypeError, RecursionError, MemoryError, ArithmeticError) as error:
+        raise DecodeError(f"not a Python literal: {error}") from None
+    if len(text) > _LONG_INTEGER:
+        for part in ast.walk(node):
+            if isinstance(part, ast.Constant):
+                _constant(part)
+    return value
 
 
 def function_name(node: ast.expr) -> str:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from pytest_bfcl.decoding import rules as rule
 from pytest_bfcl.decoding.errors import DecodeError, WrongShape, is_call_list
+from pytest_bfcl.decoding.java import decode_java
+from pytest_bfcl.decoding.javascript import decode_javascript
+from pytest_bfcl.decoding.json_format import decode_json
 from pytest_bfcl.decoding.limits import check_length
 from pytest_bfcl.decoding.native import decode_native
 from pytest_bfcl.decoding.preparation import prepare
 from pytest_bfcl.decoding.python_syntax import PositionalNames, decode_python
+from pytest_bfcl.decoding.xml_format import decode_concise_xml, decode_verbose_xml
 from pytest_bfcl.transcript import Mode, Reply
 
 Call = dict[str, dict[str, Any]]
@@ -82,7 +86,19 @@ def _decode_format(
             strict_signs=rule.SIGNS in active,
             positional=_documented(functions) if functions and rule.POSITIONAL in active else None,
         )
-    raise ValueError(f"unknown return format {return_format!r}")
+    decoder = _DECODERS.get(return_format)
+    if decoder is None:
+        raise ValueError(f"unknown return format {return_format!r}; known: python, {', '.join(_DECODERS)}")
+    return decoder(text)
+
+
+_DECODERS: dict[str, Callable[[str], Any]] = {
+    "java": decode_java,
+    "javascript": decode_javascript,
+    "json": decode_json,
+    "verbose_xml": decode_verbose_xml,
+    "concise_xml": decode_concise_xml,
+}
 
 
 def _documented(functions: Sequence[Mapping[str, Any]]) -> PositionalNames:

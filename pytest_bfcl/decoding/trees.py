@@ -1,0 +1,70 @@
+"""Syntax trees of Java and JavaScript texts: parsers, error test, walking without recursion."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal
+
+from pytest_bfcl.decoding.errors import DecodeError
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+MAX_SOURCE = 200_000
+"""Longest source text that is parsed, in characters."""
+
+SourceLanguage = Literal["java", "javascript"]
+_LOCK = threading.Lock()
+
+
+@cache
+def _parser(language: SourceLanguage) -> Parser:
+    from tree_sitter import Language, Parser
+
+    grammar: Any
+    if language == "java":
+        import tree_sitter_java as grammar
+    else:
+        import tree_sitter_javascript as grammar
+    return Parser(Language(grammar.language()))
+
+
+def parse(source: str, language: SourceLanguage) -> Node:
+    """The root node of a source text; raises `DecodeError` when the text has a syntax error.
+
+    Tokens the parser inserted to repair the text are no errors (ast_checker spec §3.3).
+    """
+    root = parse_with_errors(source, language)
+    if root.has_error and any(node.is_error for node in walk(root)):
+        raise DecodeError(f"syntax error in {language} call")
+    return root
+
+
+def parse_with_errors(source: str, language: SourceLanguage) -> Node:
+    """The root node of a source text, syntax errors and all; `DecodeError` if it is too long or not Unicode text."""
+    if len(source) > MAX_SOURCE:
+        raise DecodeError(f"source of {len(source)} characters; at most {MAX_SOURCE} are parsed")
+    try:
+        data = source.encode()
+    except UnicodeEncodeError as error:
+        raise DecodeError(f"not Unicode text: {error}") from None
+    with _LOCK:  # one parser, many threads
+        return _parser(language).parse(data).root_node
+
+
+def walk(root: Node) -> Iterator[Node]:
+    """Every node in document order, parents before their children."""
+    cursor = root.walk()
+    while True:
+        node = cursor.node
+        if node is not None:
+            yield node
+        if cursor.goto_first_child() or cursor.goto_next_sibling():
+            continue
+        while cursor.goto_parent():
+            if cursor.goto_next_sibling():
+                break
+        else:
+            return
