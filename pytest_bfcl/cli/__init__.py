@@ -1,1 +1,98 @@
-"""Placeholder docstring: replaced by the room's owner."""
+"""The ``pytest-bfcl`` console script: one verb a module, imported only when it is chosen.
+
+A verb module has ``add_arguments(parser)`` and ``run(args) -> int``; its docstring's first line is its help. Exit codes
+(docs/contracts.md): 0 fine, 1 a problem was found, 2 usage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+
+from pytest_bfcl.failures import BenchmarkError, UsageError
+
+VERBS = {
+    "fetch": "put the official data into the cache",
+    "score": "judge stored outputs, without a model",
+    "compare": "compare two runs, with error bars",
+    "leaderboard": "rank runs in one table",
+    "merge": "join the parts of a sharded run",
+    "export": "write a run in the official layout or as CSV",
+    "models": "list providers and what they need",
+    "validate": "check data files before a run",
+    "doctor": "check this installation and an endpoint",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one verb; returns the exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    verbs = available()
+    if not words or words[0] not in verbs:
+        return _top_level(words, verbs)
+    verb, *rest = words
+    module = import_module(f"pytest_bfcl.cli.{verb}")
+    try:
+        args = _parser(verb, module).parse_args(rest)
+    except SystemExit as stop:  # argparse has said what is wrong, or printed its help
+        return int(stop.code or 0)
+    return _guarded(verb, module, args)
+
+
+def available() -> dict[str, str]:
+    """Verb → one line of help, for the verbs this installation has."""
+    return {verb: text for verb, text in VERBS.items() if find_spec(f"pytest_bfcl.cli.{verb}") is not None}
+
+
+def _parser(verb: str, module: ModuleType) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=f"pytest-bfcl {verb}", description=module.__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    module.add_arguments(parser)
+    return parser
+
+
+def _guarded(verb: str, module: ModuleType, args: argparse.Namespace) -> int:
+    """Run a verb; users' mistakes become one message on standard error."""
+    try:
+        code = module.run(args)
+        sys.stdout.flush()
+        return int(code)
+    except UsageError as error:
+        print(f"pytest-bfcl {verb}: {error}", file=sys.stderr)
+        return 2
+    except BenchmarkError as error:
+        print(f"pytest-bfcl {verb}: {error.message}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:  # the reader (head, less) went away
+        sys.stderr.close()
+        return 1
+    except KeyboardInterrupt:
+        print(f"pytest-bfcl {verb}: interrupted", file=sys.stderr)
+        return 130
+
+
+def _top_level(words: Sequence[str], verbs: dict[str, str]) -> int:
+    from pytest_bfcl import __version__
+
+    listing = "\n".join(f"  {verb:<12} {text}" for verb, text in verbs.items())
+    parser = argparse.ArgumentParser(
+        prog="pytest-bfcl",
+        usage="pytest-bfcl VERB [options]",
+        description="The Berkeley Function-Calling Leaderboard: data, scores and comparisons.",
+        epilog=f"verbs:\n{listing}\n\n`pytest-bfcl VERB --help` tells more; `pytest --model SPEC` runs the benchmark.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"pytest-bfcl {__version__}")
+    try:
+        _, unknown = parser.parse_known_args(list(words))
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    if unknown:
+        print(f"pytest-bfcl: no verb {unknown[0]!r}; there are {', '.join(verbs)}", file=sys.stderr)
+        return 2
+    parser.print_help()
+    return 0

@@ -22,7 +22,7 @@ class Category:
     """One benchmark category.
 
     ``checker`` names the module that judges it, ``rule`` the pairing rule of AST categories. ``group`` is the primary
-    group (its summary table); ``folder`` the sub-folder of the official result layout. ``official_size`` is the number of
+    group (its summary table); ``folder`` the sub-folder of the official result layout; ``official_size`` the number of
     scored entries in the official data set. ``scored`` says whether it belongs to ``all_scoring``.
     """
 

@@ -11,7 +11,7 @@ import json
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 _LEADING_ID = re.compile(rb'\s*\{\s*"id"\s*:\s*"([^"\\]+)"')
 _BOM = b"\xef\xbb\xbf"
@@ -19,12 +19,16 @@ _BOM = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, slots=True)
 class DataProblem:
-    """Something wrong in a data file: where (``line`` is one-based, 0 for the whole file) and what."""
+    """Something wrong in a data file: where (``line`` is one-based, 0 for the whole file) and what.
+
+    An ``error`` makes an entry unusable or impossible to judge as meant; a ``warning`` is odd but works.
+    """
 
     path: Path
     line: int
     message: str
     entry_id: str | None = None
+    severity: Literal["error", "warning"] = "error"
 
     def __str__(self) -> str:
         place = f"{self.path}:{self.line}" if self.line else str(self.path)

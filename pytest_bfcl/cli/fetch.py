@@ -1,0 +1,37 @@
+"""Put the official BFCL data into the cache.
+
+Takes data files and texts (never code) from the bfcl-eval distribution: downloads it with pip or uv, or uses a wheel,
+an unpacked wheel or a checkout named with --from. Every hash is checked. A second call does nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the verb."""
+    from pytest_bfcl.dataset.fetching import VERSION
+
+    parser.add_argument("--from", dest="source", metavar="WHEEL|DIR", help="use this instead of downloading")
+    parser.add_argument("--version", default=VERSION, help="version of bfcl-eval to take (default: %(default)s)")
+    parser.add_argument("--force", action="store_true", help="fetch again although the data is there")
+    parser.add_argument(
+        "--allow-unknown",
+        action="store_true",
+        help="accept data whose hash is not the known one; runs on it are marked as unverified",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Fetch and say where the data is and what it is."""
+    from pytest_bfcl.dataset.fetching import fetch, fetched_folder, read_manifest
+
+    present = fetched_folder(args.version) is not None and not args.force
+    folder = fetch(args.source, version=args.version, force=args.force, allow_unknown=args.allow_unknown)
+    manifest = read_manifest(folder)
+    state = "verified" if manifest.verified else "NOT VERIFIED: its hash is not the known one"
+    print(f"{'already fetched' if present else 'fetched'}: BFCL {manifest.version} ({state})")
+    print(f"data SHA-256 {manifest.data_sha256}")
+    print(folder)
+    return 0

@@ -1,0 +1,59 @@
+"""Shared fixtures: where the recorded reference data and the official data set are, if they are."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pytest_bfcl.dataset import DataSet, open_dataset
+from pytest_bfcl.dataset.fetching import fetch, fetched_folder
+from pytest_bfcl.failures import UsageError
+
+pytest_plugins = ["pytester"]
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def golden_dir() -> Path:
+    """Recorded outputs with the reference's verdicts: ``PYTEST_BFCL_GOLDEN``, else beside the repository."""
+    folder = Path(os.environ.get("PYTEST_BFCL_GOLDEN") or REPOSITORY.parent / "shared" / "golden")
+    if not folder.is_dir():
+        pytest.skip(f"no recorded reference data at {folder} (name it with PYTEST_BFCL_GOLDEN)")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def official_wheel() -> Path:
+    """The bfcl-eval wheel on this machine: ``PYTEST_BFCL_WHEEL``."""
+    named = os.environ.get("PYTEST_BFCL_WHEEL")
+    if not named or not Path(named).is_file():
+        pytest.skip("no bfcl-eval wheel (name it with PYTEST_BFCL_WHEEL)")
+    return Path(named)
+
+
+@pytest.fixture(scope="session")
+def official_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fetched official set: the cache's, else fetched once a session from ``PYTEST_BFCL_WHEEL`` or (when
+    ``PYTEST_BFCL_FETCH=1``) downloaded; otherwise the test is skipped. ``PYTEST_BFCL_CACHE`` stays set to its cache.
+    """
+    present = fetched_folder()
+    if present is not None:
+        return present
+    wheel = os.environ.get("PYTEST_BFCL_WHEEL")
+    if not wheel and os.environ.get("PYTEST_BFCL_FETCH") != "1":
+        pytest.skip("no official data: run `pytest-bfcl fetch`, or set PYTEST_BFCL_WHEEL or PYTEST_BFCL_FETCH=1")
+    os.environ["PYTEST_BFCL_CACHE"] = str(tmp_path_factory.mktemp("bfcl-cache"))
+    try:
+        return fetch(wheel or None)
+    except UsageError as error:
+        del os.environ["PYTEST_BFCL_CACHE"]
+        pytest.skip(f"the official data cannot be fetched: {error}")
+
+
+@pytest.fixture(scope="session")
+def official(official_dir: Path) -> DataSet:
+    """The official data set."""
+    return open_dataset("official")
