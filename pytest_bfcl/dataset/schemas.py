@@ -12,9 +12,10 @@ from pytest_bfcl.dataset.entry import FunctionDoc
 from pytest_bfcl.transcript import wire_name
 
 TYPES: dict[Language, frozenset[str]] = {
-    "python": frozenset("string integer float boolean array tuple dict any".split()),
-    "java": frozenset("String any integer long short byte double float boolean char HashMap ArrayList Array".split()),
-    "javascript": frozenset("String any integer float Bigint Boolean array dict".split()),
+    "python": frozenset({"string", "integer", "float", "boolean", "array", "tuple", "dict", "any"}),
+    "java": frozenset({"String", "any", "integer", "long", "short", "byte", "double", "float", "boolean", "char"})
+    | {"HashMap", "ArrayList", "Array"},
+    "javascript": frozenset({"String", "any", "integer", "float", "Bigint", "Boolean", "array", "dict"}),
 }
 """Type words the checkers understand, by language; nested schemas are read less strictly."""
 

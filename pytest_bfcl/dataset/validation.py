@@ -1,7 +1,7 @@
 """Checking data before anything is paid for: shapes, types, and whether an answer can be given at all.
 
-`validate` goes through every entry of a set. The rules come from the data spec §4 and §7 and from what the checkers need
-(ast_checker spec §6); what the official data itself gets wrong is listed in the data spec §8.
+`validate` goes through every entry of a set. The rules come from the data spec §4 and §7 and from what the checkers
+need (ast_checker spec §6); what the official data itself gets wrong is listed in the data spec §8.
 """
 
 from __future__ import annotations
@@ -21,8 +21,11 @@ _ROLES = ("system", "user", "assistant", "tool")
 
 
 def validate(dataset: DataSet, categories: list[str] | None = None) -> list[DataProblem]:
-    """Every problem of a set (or of some categories), in file order; empty means all entries are usable."""
-    names = categories or dataset.categories()
+    """Every problem of a set (or of some categories), in file order; empty means all entries are usable.
+
+    Retired categories are looked at only when they are named.
+    """
+    names = categories or [name for name in dataset.categories() if CATEGORIES[name].group != "retired"]
     names = [*names, *(f"{name}_prereq" for name in names if CATEGORIES[name].group == "memory")]
     problems: list[DataProblem] = []
     for name in names:
