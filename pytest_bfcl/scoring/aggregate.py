@@ -1,0 +1,143 @@
+"""How category accuracies become group values and the overall value (scoring spec §5).
+
+The formulas are data (`Mean`, `Pooled`, `Weighted` over categories), evaluated in two ways: as the reference does (a category
+not run counts as 0 with its full size) and as this project does (a category not run is not there).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryScore:
+    """One category: accuracy as a fraction, and the number of entries it was taken over."""
+
+    accuracy: float
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """Unweighted mean of its terms, in the order listed."""
+
+    terms: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pooled:
+    """Mean weighted by the categories' sizes."""
+
+    terms: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Weighted:
+    """Sum of terms by fixed weights in percent."""
+
+    weights: tuple[tuple[float, Term], ...]
+
+
+Term: TypeAlias = "str | Mean | Pooled | Weighted"
+
+SIMPLE = Mean(("simple_python", "simple_java", "simple_javascript"))
+NON_LIVE = Mean((SIMPLE, "multiple", "parallel", "parallel_multiple"))
+LIVE = Pooled(("live_simple", "live_multiple", "live_parallel", "live_parallel_multiple"))
+MULTI_TURN = Mean(tuple(GROUPS["multi_turn"]))
+WEB_SEARCH = Mean(tuple(GROUPS["web_search"]))
+MEMORY = Mean(tuple(GROUPS["memory"]))
+AGENTIC = Mean((WEB_SEARCH, MEMORY))
+IRRELEVANCE = Mean(("irrelevance", "live_irrelevance"))
+RELEVANCE = Mean(("live_relevance",))
+OVERALL = Weighted(((10, NON_LIVE), (10, LIVE), (10, IRRELEVANCE), (30, MULTI_TURN), (40, AGENTIC)))
+OVERALL_V3 = Mean((NON_LIVE, LIVE, MULTI_TURN))
+
+FORMULAS: dict[str, Term] = {
+    "non_live": NON_LIVE,
+    "live": LIVE,
+    "multi_turn": MULTI_TURN,
+    "web_search": WEB_SEARCH,
+    "memory": MEMORY,
+    "agentic": AGENTIC,
+    "irrelevance": IRRELEVANCE,
+    "relevance": RELEVANCE,
+}
+"""Groups with a formula of their own; every other group is pooled over its members' entries."""
+
+
+def formula(group: str) -> Term:
+    """The formula of a group. Raises `KeyError` for unknown groups."""
+    return FORMULAS.get(group) or Pooled(GROUPS[group])
+
+
+def categories_in(term: Term) -> Iterator[str]:
+    """The categories a formula needs, in order."""
+    if isinstance(term, str):
+        yield term
+    elif isinstance(term, Weighted):
+        for _, part in term.weights:
+            yield from categories_in(part)
+    else:
+        for part in term.terms:
+            yield from categories_in(part)
+
+
+def missing(term: Term, present: Mapping[str, object]) -> list[str]:
+    """Categories a formula needs and a run does not have."""
+    return [name for name in categories_in(term) if name not in present]
+
+
+def value(term: Term, scores: Mapping[str, CategoryScore]) -> float | None:
+    """The formula over the categories that were run: terms not run are left out and weights rescaled.
+
+    ``None`` when nothing of it was run. With everything present this is the reference's number.
+    """
+    if isinstance(term, str):
+        score = scores.get(term)
+        return None if score is None else score.accuracy
+    if isinstance(term, Pooled):
+        found = [scores[name] for name in term.terms if name in scores]
+        entries = sum(score.total for score in found)
+        return sum(score.accuracy * score.total for score in found) / entries if entries else None
+    if isinstance(term, Weighted):
+        pairs = [(weight, value(part, scores)) for weight, part in term.weights]
+        whole = sum(weight for weight, part in pairs if part is not None)
+        return sum(part * (weight / whole) for weight, part in pairs if part is not None) if whole else None
+    parts = [part for part in (value(part, scores) for part in term.terms) if part is not None]
+    return sum(parts) / len(parts) if parts else None
+
+
+def category_weights(term: Term, sizes: Mapping[str, int]) -> dict[str, float]:
+    """What each present category weighs in the formula's value: Σ weight·accuracy = `value`.
+
+    ``sizes``: the categories that were run and the number of entries `Pooled` weighs them by.
+    """
+    if isinstance(term, str):
+        return {term: 1.0} if term in sizes else {}
+    if isinstance(term, Pooled):
+        entries = sum(sizes[name] for name in term.terms if name in sizes)
+        return {name: sizes[name] / entries for name in term.terms if name in sizes} if entries else {}
+    weighted = term.weights if isinstance(term, Weighted) else tuple((1.0, part) for part in term.terms)
+    parts = [(weight, category_weights(part, sizes)) for weight, part in weighted]
+    whole = sum(weight for weight, part in parts if part)
+    weights: dict[str, float] = {}
+    for weight, part in parts:
+        for name, inner in part.items():
+            weights[name] = weights.get(name, 0.0) + weight / whole * inner
+    return weights
+
+
+def with_zeros(scores: Mapping[str, CategoryScore], sizes: Mapping[str, int] | None = None) -> dict[str, CategoryScore]:
+    """The reference's reading: a category without a score counts as 0 with its full size."""
+    sizes = sizes or {name: row.official_size for name, row in CATEGORIES.items()}
+    return {name: scores.get(name) or CategoryScore(0.0, sizes[name]) for name in GROUPS["all_scoring"]}
+
+
+def official_value(term: Term, scores: Mapping[str, CategoryScore], sizes: Mapping[str, int] | None = None) -> float:
+    """The formula with the reference's arithmetic, categories not run counted as zero."""
+    found = value(term, with_zeros(scores, sizes))
+    return 0.0 if found is None else found

@@ -1,0 +1,101 @@
+"""Cost and latency of a model, by the reference's rules (scoring spec §7).
+
+Every step of a multi-turn conversation is one sample; zeros and missing values are not samples. Nothing is rounded here but in
+the ``rounded_*`` functions, which reproduce the two rounding methods of the leaderboard files.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+SERVER_USD_PER_HOUR = 23.92
+"""Hourly price of the eight-GPU server the reference assumes for models without a price."""
+SERVER_PARALLEL = 100
+"""Parallel requests assumed on that server."""
+
+
+def samples(value: Any) -> Iterator[int | float]:
+    """The numbers a result line's field contributes: a non-zero number, or those of a list of lists."""
+    if isinstance(value, list):
+        if all(isinstance(item, list) for item in value):
+            for item in value:
+                yield from (number for number in item if _counts(number))
+    elif _counts(value):
+        yield value
+
+
+def _counts(value: Any) -> bool:
+    return isinstance(value, int | float) and value != 0
+
+
+@dataclass(slots=True)
+class Usage:
+    """Collected samples of one model: seconds and tokens, each list independent of the others."""
+
+    latencies: list[int | float] = field(default_factory=list)
+    input_tokens: list[int | float] = field(default_factory=list)
+    output_tokens: list[int | float] = field(default_factory=list)
+
+    def add(self, line: Mapping[str, Any]) -> None:
+        """Collect from a result line (``latency_s``, ``input_tokens``, ``output_tokens``)."""
+        self.latencies.extend(samples(line.get("latency_s")))
+        self.input_tokens.extend(samples(line.get("input_tokens")))
+        self.output_tokens.extend(samples(line.get("output_tokens")))
+
+
+def cost_usd(usage: Usage, input_price: float | None, output_price: float | None) -> float | None:
+    """USD at prices per million tokens; with a price missing, the reference's server price by latency.
+
+    ``None`` when the numbers needed are absent; there is no fall-back from the first rule to the second.
+    """
+    if input_price is not None and output_price is not None:
+        if not usage.input_tokens or not usage.output_tokens:
+            return None
+        return sum(usage.input_tokens) * input_price / 1e6 + sum(usage.output_tokens) * output_price / 1e6
+    if not usage.latencies:
+        return None
+    return sum(usage.latencies) / 3600 * SERVER_USD_PER_HOUR / SERVER_PARALLEL
+
+
+def mean(values: Iterable[int | float]) -> int | float | None:
+    """Arithmetic mean, exact before the one conversion to double; whole means of integers stay integers."""
+    import statistics
+
+    numbers = list(values)
+    return statistics.mean(numbers) if numbers else None
+
+
+def deviation(values: Iterable[int | float]) -> float | None:
+    """Sample standard deviation (n−1), exact before the conversion; ``None`` below two samples."""
+    import statistics
+
+    numbers = list(values)
+    return statistics.stdev(numbers) if len(numbers) > 1 else None
+
+
+def percentile95(values: Iterable[int | float]) -> float | None:
+    """95th percentile: linear interpolation at position 0.95·(n−1) of the sorted samples."""
+    ordered = sorted(values)
+    if not ordered:
+        return None
+    position = 0.95 * (len(ordered) - 1)
+    below = math.floor(position)
+    low, high = ordered[below], ordered[min(below + 1, len(ordered) - 1)]
+    fraction = position - below
+    # Two forms, as the reference's numerical library: they differ in the last bit.
+    if fraction < 0.5:
+        return low + (high - low) * fraction
+    return high - (high - low) * (1 - fraction)
+
+
+def rounded(value: int | float | None) -> int | float | None:
+    """Two decimals, nearest to the exact double: cost, mean and deviation."""
+    return None if value is None else round(value, 2)
+
+
+def rounded_percentile(value: float | None) -> float | None:
+    """Two decimals by way of the product with 100 in double precision: the percentile only."""
+    return None if value is None else round(value * 100) / 100

@@ -1,0 +1,86 @@
+"""Format sensitivity: the 26 configurations and their spread (data spec §6.1, scoring spec §4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+def _configuration(form: str, tag: bool, doc: str, prompt: str = "plaintext", style: str = "classic") -> str:
+    return f"ret_fmt={form}&tool_call_tag={tag}&func_doc_fmt={doc}&prompt_fmt={prompt}&style={style}"
+
+
+CONFIGURATIONS: tuple[str, ...] = (
+    *(
+        _configuration(form, tag, doc)
+        for form in ("python", "json", "verbose_xml", "concise_xml")
+        for tag in (True, False)
+        for doc in ("python", "xml", "json")
+    ),
+    _configuration("python", False, "json", prompt="markdown"),
+    _configuration("python", False, "json", style="experimental"),
+)
+"""Configuration strings in generation order."""
+
+
+def configuration_of(entry_id: str) -> str | None:
+    """The configuration inside a format-sensitivity id; ``None`` for other ids."""
+    parts = entry_id.split(":")
+    return parts[1] if len(parts) == 3 else None
+
+
+@dataclass(slots=True)
+class FormatScores:
+    """Passed and total per configuration, in order of first appearance.
+
+    Spreads are in percentage points, rounded to two decimals; 0.0 with fewer than two configurations.
+    """
+
+    counts: dict[str, list[int]] = field(default_factory=dict)
+
+    def add(self, configuration: str, passed: bool) -> None:
+        """Count one entry."""
+        count = self.counts.setdefault(configuration, [0, 0])
+        count[0] += passed
+        count[1] += 1
+
+    @classmethod
+    def from_header(cls, header: Mapping[str, object]) -> FormatScores:
+        """From the first line of an official score file."""
+        scores = cls()
+        for name, value in header.items():
+            if isinstance(value, dict):
+                scores.counts[name] = [int(value["correct_count"]), int(value["total_count"])]
+        return scores
+
+    def accuracy(self, configuration: str) -> float | None:
+        """Accuracy under one configuration; ``None`` when it has no entries."""
+        passed, total = self.counts.get(configuration, (0, 0))
+        return passed / total if total else None
+
+    @property
+    def accuracies(self) -> list[float]:
+        """Accuracies of the configurations present."""
+        return [passed / total for passed, total in self.counts.values() if total]
+
+    @property
+    def max_delta(self) -> float:
+        """Best minus worst configuration."""
+        found = self.accuracies
+        return round((max(found) - min(found)) * 100, 2) if len(found) > 1 else 0.0
+
+    @property
+    def deviation(self) -> float:
+        """Sample standard deviation over configurations."""
+        import statistics
+
+        found = self.accuracies
+        return round(statistics.stdev(found) * 100, 2) if len(found) > 1 else 0.0
+
+    @property
+    def variance(self) -> float:
+        """Sample variance over configurations, in squared percentage points."""
+        import statistics
+
+        found = self.accuracies
+        return round(statistics.variance(found) * 10000, 2) if len(found) > 1 else 0.0

@@ -1,0 +1,273 @@
+"""The six leaderboard files (scoring spec §6).
+
+``official=True`` writes them as the reference does, byte for byte: no quoting, categories not run counted as zero. Otherwise the
+columns are the same, but fields are quoted where needed and a value with a category missing is ``N/A``.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pytest_bfcl.scoring import aggregate as formulas
+from pytest_bfcl.scoring.aggregate import CategoryScore, Term
+from pytest_bfcl.scoring.cost import (
+    Usage,
+    cost_usd,
+    deviation,
+    mean,
+    percentile95,
+    rounded,
+    rounded_percentile,
+)
+from pytest_bfcl.scoring.format_sensitivity import CONFIGURATIONS, FormatScores
+
+NOT_AVAILABLE = "N/A"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """What the leaderboard says about a model besides numbers; prices in USD per million tokens."""
+
+    name: str
+    link: str = ""
+    organisation: str = ""
+    licence: str = ""
+    input_price: float | None = None
+    output_price: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRow:
+    """One model's numbers. ``usage`` is ``None`` when nothing was evaluated in this run (scores read from files)."""
+
+    info: ModelInfo
+    scores: Mapping[str, CategoryScore]
+    formats: FormatScores | None = None
+    usage: Usage | None = field(default=None)
+
+
+Cell = Callable[[ModelRow], str]
+Column = tuple[str, Cell]
+
+
+def percent(accuracy: float | None) -> str:
+    """A fraction as two-decimal percent, exact ties to even; ``N/A`` for ``None``."""
+    return NOT_AVAILABLE if accuracy is None else f"{accuracy * 100:.2f}%"
+
+
+def number(value: int | float | None) -> str:
+    """Shortest text of a number; ``N/A`` for ``None``."""
+    return NOT_AVAILABLE if value is None else str(value)
+
+
+class Table:
+    """One leaderboard file: its name, columns, and what its rows are sorted by (descending, ``None`` last)."""
+
+    def __init__(self, name: str, columns: Sequence[Column], sort: Callable[[ModelRow], float | None]) -> None:
+        self.name = name
+        self.columns = columns
+        self.sort = sort
+
+    def rows(self, models: Iterable[ModelRow]) -> list[list[str]]:
+        """Header and rows as texts; ties keep the order of ``models``."""
+        ranked = sorted(models, key=lambda row: _descending(self.sort(row)))
+        header = ["Rank", *(name for name, _ in self.columns)]
+        return [header] + [[str(rank), *(cell(row) for _, cell in self.columns)] for rank, row in enumerate(ranked, 1)]
+
+
+def _descending(value: float | None) -> tuple[bool, float]:
+    return (value is None, -(value or 0.0))
+
+
+def tables(*, official: bool) -> list[Table]:
+    """The six files in the reference's order."""
+    of = _Values(official)
+    return [
+        Table("data_overall.csv", _overall(of), of.never(formulas.OVERALL)),
+        Table("data_non_live.csv", _non_live(of), of.never(formulas.NON_LIVE)),
+        Table("data_live.csv", _live(of), of.never(formulas.LIVE)),
+        Table("data_multi_turn.csv", _multi_turn(of), of.never(formulas.MULTI_TURN)),
+        Table("data_agentic.csv", _agentic(of), of.never(formulas.AGENTIC)),
+        Table("data_format_sensitivity.csv", _formats(), lambda row: row.formats.max_delta if row.formats else None),
+    ]
+
+
+class _Values:
+    """Cells of formulas: ``full`` shows N/A when a category is missing, ``always`` is never N/A in official mode."""
+
+    def __init__(self, official: bool) -> None:
+        self.official = official
+
+    def never(self, term: Term) -> Callable[[ModelRow], float | None]:
+        def compute(row: ModelRow) -> float | None:
+            if self.official:
+                return formulas.official_value(term, row.scores)
+            return None if formulas.missing(term, row.scores) else formulas.value(term, row.scores)
+
+        return compute
+
+    def always(self, term: Term) -> Cell:
+        compute = self.never(term)
+        return lambda row: percent(compute(row))
+
+    def full(self, term: Term) -> Cell:
+        def show(row: ModelRow) -> str:
+            return NOT_AVAILABLE if formulas.missing(term, row.scores) else percent(formulas.value(term, row.scores))
+
+        return show
+
+
+def _overall(of: _Values) -> list[Column]:
+    return [
+        ("Overall Acc", of.always(formulas.OVERALL)),
+        ("Model", lambda row: row.info.name),
+        ("Model Link", lambda row: row.info.link),
+        ("Total Cost ($)", _cost),
+        ("Latency Mean (s)", lambda row: number(rounded(mean(_latencies(row))))),
+        ("Latency Standard Deviation (s)", lambda row: number(rounded(deviation(_latencies(row))))),
+        ("Latency 95th Percentile (s)", lambda row: number(rounded_percentile(percentile95(_latencies(row))))),
+        ("Non-Live AST Acc", of.full(formulas.NON_LIVE)),
+        ("Non-Live Simple AST", of.full(formulas.SIMPLE)),
+        ("Non-Live Multiple AST", of.full("multiple")),
+        ("Non-Live Parallel AST", of.full("parallel")),
+        ("Non-Live Parallel Multiple AST", of.full("parallel_multiple")),
+        ("Live Acc", of.always(formulas.LIVE)),
+        ("Live Simple AST", of.full("live_simple")),
+        ("Live Multiple AST", of.full("live_multiple")),
+        ("Live Parallel AST", of.full("live_parallel")),
+        ("Live Parallel Multiple AST", of.full("live_parallel_multiple")),
+        ("Multi Turn Acc", of.always(formulas.MULTI_TURN)),
+        ("Multi Turn Base", of.full("multi_turn_base")),
+        ("Multi Turn Miss Func", of.full("multi_turn_miss_func")),
+        ("Multi Turn Miss Param", of.full("multi_turn_miss_param")),
+        ("Multi Turn Long Context", of.full("multi_turn_long_context")),
+        ("Web Search Acc", of.full(formulas.WEB_SEARCH)),
+        ("Web Search Base", of.full("web_search_base")),
+        ("Web Search No Snippet", of.full("web_search_no_snippet")),
+        ("Memory Acc", of.full(formulas.MEMORY)),
+        ("Memory KV", of.full("memory_kv")),
+        ("Memory Vector", of.full("memory_vector")),
+        ("Memory Recursive Summarization", of.full("memory_rec_sum")),
+        ("Relevance Detection", of.full(formulas.RELEVANCE)),
+        ("Irrelevance Detection", of.full(formulas.IRRELEVANCE)),
+        ("Format Sensitivity Max Delta", _max_delta),
+        ("Format Sensitivity Standard Deviation", _format_deviation),
+        ("Organization", lambda row: row.info.organisation),
+        ("License", lambda row: row.info.licence),
+    ]
+
+
+def _non_live(of: _Values) -> list[Column]:
+    return [
+        ("Model", lambda row: row.info.name),
+        ("Non-Live Overall Acc", of.always(formulas.NON_LIVE)),
+        ("AST Summary", of.full(formulas.NON_LIVE)),
+        ("Simple AST", of.full(formulas.SIMPLE)),
+        ("Python Simple AST", of.full("simple_python")),
+        ("Java Simple AST", of.full("simple_java")),
+        ("JavaScript Simple AST", of.full("simple_javascript")),
+        ("Multiple AST", of.full("multiple")),
+        ("Parallel AST", of.full("parallel")),
+        ("Parallel Multiple AST", of.full("parallel_multiple")),
+        ("Irrelevance Detection", of.full("irrelevance")),
+    ]
+
+
+def _live(of: _Values) -> list[Column]:
+    return [
+        ("Model", lambda row: row.info.name),
+        ("Live Overall Acc", of.always(formulas.LIVE)),
+        ("AST Summary", of.full(formulas.LIVE)),
+        ("Python Simple AST", of.full("live_simple")),
+        ("Python Multiple AST", of.full("live_multiple")),
+        ("Python Parallel AST", of.full("live_parallel")),
+        ("Python Parallel Multiple AST", of.full("live_parallel_multiple")),
+        ("Irrelevance Detection", of.full("live_irrelevance")),
+        ("Relevance Detection", of.full("live_relevance")),
+    ]
+
+
+def _multi_turn(of: _Values) -> list[Column]:
+    return [
+        ("Model", lambda row: row.info.name),
+        ("Multi Turn Overall Acc", of.always(formulas.MULTI_TURN)),
+        ("Base", of.full("multi_turn_base")),
+        ("Miss Func", of.full("multi_turn_miss_func")),
+        ("Miss Param", of.full("multi_turn_miss_param")),
+        ("Long Context", of.full("multi_turn_long_context")),
+    ]
+
+
+def _agentic(of: _Values) -> list[Column]:
+    return [
+        ("Model", lambda row: row.info.name),
+        ("Agentic Overall Acc", of.always(formulas.AGENTIC)),
+        ("Web Search Summary", of.full(formulas.WEB_SEARCH)),
+        ("Web Search Base", of.full("web_search_base")),
+        ("Web Search No Snippet", of.full("web_search_no_snippet")),
+        ("Memory Summary", of.full(formulas.MEMORY)),
+        ("Memory KV", of.full("memory_kv")),
+        ("Memory Vector", of.full("memory_vector")),
+        ("Memory Recursive Summarization", of.full("memory_rec_sum")),
+    ]
+
+
+def _formats() -> list[Column]:
+    def configuration(name: str) -> Column:
+        return (f"Config {name}", lambda row: percent(row.formats.accuracy(name) if row.formats else None))
+
+    return [
+        ("Model", lambda row: row.info.name),
+        ("Format Sensitivity Max Delta", _max_delta),
+        ("Format Sensitivity Standard Deviation", _format_deviation),
+        *(configuration(name) for name in CONFIGURATIONS),
+    ]
+
+
+def _cost(row: ModelRow) -> str:
+    if row.usage is None:
+        return NOT_AVAILABLE
+    return number(rounded(cost_usd(row.usage, row.info.input_price, row.info.output_price)))
+
+
+def _latencies(row: ModelRow) -> list[int | float]:
+    return row.usage.latencies if row.usage else []
+
+
+def _max_delta(row: ModelRow) -> str:
+    return number(row.formats.max_delta if row.formats else None)
+
+
+def _format_deviation(row: ModelRow) -> str:
+    return number(row.formats.deviation if row.formats else None)
+
+
+def csv_texts(models: Sequence[ModelRow], *, official: bool = False) -> dict[str, str]:
+    """File name → content of the six files."""
+    join = _joined if official else _quoted
+    return {table.name: join(table.rows(models)) for table in tables(official=official)}
+
+
+def write_csvs(models: Sequence[ModelRow], out: Path, *, official: bool = False) -> list[Path]:
+    """Write the six files into ``out`` (created when absent); returns their paths."""
+    out.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for name, text in csv_texts(models, official=official).items():
+        path = out / name
+        path.write_bytes(text.encode("utf-8", "backslashreplace"))
+        paths.append(path)
+    return paths
+
+
+def _joined(rows: Iterable[Sequence[str]]) -> str:
+    return "\n".join(",".join(row) for row in rows)
+
+
+def _quoted(rows: Iterable[Sequence[str]]) -> str:
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\n").writerows(rows)
+    return buffer.getvalue()
