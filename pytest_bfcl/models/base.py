@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.transcript import Message, Mode, Reply
 
 if TYPE_CHECKING:
@@ -54,3 +55,15 @@ class Model(Protocol):
     async def aclose(self) -> None:
         """Release connections."""
         ...
+
+
+class ToolsRefused(AdapterError):
+    """The endpoint does not take ``tools``: with ``--bfcl-mode auto`` the run is switched to prompting, once."""
+
+    def __init__(self, message: str, *, status: int | None = None) -> None:
+        super().__init__(
+            "bad_request",
+            message,
+            advice="use --bfcl-mode prompt, add @prompt to the model, or start the server with a tool-call parser",
+            status=status,
+        )

@@ -1,0 +1,182 @@
+"""A user's own model: whatever their fixture returns, as a `Model`."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+from pytest_bfcl.failures import AdapterError, BenchmarkError, UsageError
+from pytest_bfcl.models.base import Model, Request
+from pytest_bfcl.models.completions import read_completion
+from pytest_bfcl.models.tools import compile_tools, wire_names
+from pytest_bfcl.transcript import Mode, Reply, ToolCall
+
+_ARGUMENTS: dict[str, Callable[[Request], Any]] = {
+    "request": lambda request: request,
+    "messages": lambda request: request.messages,
+    "tools": lambda request: compile_tools(request.functions),
+    "functions": lambda request: list(request.functions),
+    "entry": lambda request: request.entry,
+    "parameters": lambda request: request.parameters,
+}
+_BY_POSITION = ("messages", "tools")
+
+
+def as_model(obj: Any, spec: str = "fixture:model", *, mode: Mode | None = None) -> Model:
+    """Anything that can answer, as a `Model`.
+
+    Taken: a complete `Model` (returned as it is); an object with ``generate``; a plain function, sync or async. A
+    function gets its arguments by name among ``request``, ``messages``, ``tools``, ``functions``, ``entry``,
+    ``parameters``; with other names: one argument is the `Request`, two are messages and tools. It may return text, a
+    `Reply`, a list of calls, an OpenAI response (object or dict) or message, or ``None``.
+
+    Sync functions run in one background thread, one call at a time, because most local models are not thread-safe; an
+    attribute ``max_concurrency`` on the object raises that. Exceptions become `AdapterError` ``fixture``.
+    Raises `UsageError` for anything that cannot be called.
+    """
+    if isinstance(obj, Model) and inspect.iscoroutinefunction(obj.generate):
+        return obj
+    generate = getattr(obj, "generate", None)
+    if not callable(generate):
+        generate = obj
+    if not callable(generate) or inspect.isclass(generate):
+        raise UsageError(
+            f"the model fixture returned {type(obj).__name__}: return a function (request) or (messages, tools), an "
+            "object with generate(request), or pytest_bfcl.models.create_model('provider:name', settings)"
+        )
+    chosen: Mode = getattr(obj, "mode", None) or mode or "fc"
+    if chosen not in ("fc", "prompt"):
+        raise UsageError(f"the model's mode is {chosen!r}: it must be 'fc' or 'prompt'")
+    return CallableModel(obj, generate, str(getattr(obj, "spec", None) or spec), chosen)
+
+
+class CallableModel:
+    """Wraps a function or an incomplete model object; see `as_model`."""
+
+    def __init__(self, obj: Any, function: Callable[..., Any], spec: str, mode: Mode) -> None:
+        self.spec = spec if spec.endswith(("@fc", "@prompt")) else f"{spec}@{mode}"
+        self.mode: Mode = mode
+        self.underscore_names = bool(getattr(obj, "underscore_names", mode == "fc"))
+        self._obj = obj
+        self._function = function
+        self._bind = _binder(function)
+        self._threads: ThreadPoolExecutor | None = None
+
+    async def generate(self, request: Request) -> Reply:
+        """Call the user's function; raises `AdapterError` ``fixture`` for whatever it raises."""
+        args, kwargs = self._bind(request)
+        try:
+            if _is_async(self._function):
+                result = await self._function(*args, **kwargs)
+            else:
+                result = await asyncio.get_running_loop().run_in_executor(
+                    self._pool(), functools.partial(self._function, *args, **kwargs)
+                )
+                if inspect.isawaitable(result):
+                    result = await result
+        except BenchmarkError:
+            raise
+        except Exception as error:
+            raise AdapterError("fixture", f"the model fixture raised {type(error).__name__}: {error}") from error
+        return self._on_the_wire(read_result(result), request)
+
+    async def aclose(self) -> None:
+        """Close the user's object if it can be closed, and the thread."""
+        if self._threads is not None:
+            self._threads.shutdown(wait=False, cancel_futures=True)
+            self._threads = None
+        close = getattr(self._obj, "aclose", None)
+        if callable(close) and inspect.iscoroutinefunction(close):
+            await close()
+
+    def _pool(self) -> ThreadPoolExecutor:
+        if self._threads is None:
+            workers = max(1, int(getattr(self._obj, "max_concurrency", 1) or 1))
+            self._threads = ThreadPoolExecutor(workers, thread_name_prefix="bfcl-model")
+        return self._threads
+
+    def _on_the_wire(self, reply: Reply, request: Request) -> Reply:
+        """A function that works with documented names may answer with them; results keep wire names."""
+        if not reply.tool_calls or not self.underscore_names:
+            return reply
+        wires = {documented: wire for wire, documented in wire_names(request.functions).items()}
+        calls = tuple(replace(c, name=wires.get(c.name, c.name)) for c in reply.tool_calls)
+        return replace(reply, tool_calls=calls)
+
+
+def read_result(result: Any) -> Reply:
+    """What a user's function returned, as a `Reply`; raises `AdapterError` ``fixture`` for any other shape."""
+    if isinstance(result, Reply):
+        return result
+    if callable(getattr(result, "model_dump", None)):
+        result = result.model_dump()
+    try:
+        if isinstance(result, Mapping):
+            return _from_mapping(result)
+        if isinstance(result, (list, tuple)):
+            return Reply.from_output([_call(item) for item in result])
+        return Reply.from_output(result)
+    except (TypeError, AdapterError) as error:
+        raise AdapterError(
+            "fixture", f"the model fixture returned {type(result).__name__}, which is not a reply: {error}",
+            advice="return text, a list of {name, arguments}, a Reply or an OpenAI response",
+        ) from None  # fmt: skip
+
+
+def _from_mapping(result: Mapping[str, Any]) -> Reply:
+    if "choices" in result:
+        return read_completion(result)
+    if "content" in result or "tool_calls" in result:
+        return read_completion({"choices": [{"message": result}]})
+    return Reply.from_output([_call(result)])
+
+
+def _call(item: Any) -> Any:
+    if isinstance(item, ToolCall):
+        return item
+    if callable(getattr(item, "model_dump", None)):
+        item = item.model_dump()
+    if isinstance(item, Mapping) and isinstance(item.get("function"), Mapping):
+        function = item["function"]
+        return {"name": function.get("name"), "arguments": function.get("arguments") or "{}", "id": item.get("id")}
+    if isinstance(item, tuple) and len(item) == 2:
+        return {"name": item[0], "arguments": item[1]}
+    return item
+
+
+Bound = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+def _binder(function: Callable[..., Any]) -> Callable[[Request], Bound]:
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return lambda request: ((request,), {})
+    required = [
+        p for p in parameters
+        if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and (p.default is p.empty or p.name in _ARGUMENTS)
+    ]  # fmt: skip
+    keywords = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.name in _ARGUMENTS]
+    names = [p.name for p in required]
+    if not any(name in _ARGUMENTS for name in names):
+        names = ["request"] if len(names) == 1 else list(_BY_POSITION[: len(names)])
+    unknown = [name for name in names if name not in _ARGUMENTS]
+    if unknown or len(names) < len(required):
+        known = ", ".join(_ARGUMENTS)
+        raise UsageError(
+            f"cannot call the model function: argument {', '.join(unknown) or 'list'} unknown; known: {known}"
+        )
+    return lambda request: (
+        tuple(_ARGUMENTS[name](request) for name in names),
+        {name: _ARGUMENTS[name](request) for name in keywords},
+    )
+
+
+def _is_async(function: Callable[..., Any]) -> bool:
+    inner = function.func if isinstance(function, functools.partial) else function
+    return inspect.iscoroutinefunction(inner) or inspect.iscoroutinefunction(type(inner).__call__)

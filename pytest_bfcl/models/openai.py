@@ -1,0 +1,266 @@
+"""Any endpoint that speaks OpenAI's chat completions: OpenAI, vLLM, SGLang, llama.cpp, LM Studio, Ollama, proxies."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import json
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from pytest_bfcl.failures import AdapterError, UsageError
+from pytest_bfcl.models.base import Request
+from pytest_bfcl.models.breaker import Breaker, EndpointUnreachable
+from pytest_bfcl.models.completions import read_completion
+from pytest_bfcl.models.faults import http_fault
+from pytest_bfcl.models.redaction import public_url, redact
+from pytest_bfcl.models.retrying import Caller, RetryPolicy
+from pytest_bfcl.models.tools import compile_tools
+from pytest_bfcl.transcript import Message, Mode, Reply
+
+if TYPE_CHECKING:
+    import httpx
+
+    from pytest_bfcl.models.spec import ModelSpec
+    from pytest_bfcl.settings import Settings
+
+OPENAI_URL = "https://api.openai.com/v1"
+BODY_LIMIT = 32 * 1024 * 1024
+"""Largest answer read, in bytes; a longer one is a malformed body."""
+
+_KEEPALIVE_S = 4.0  # under the 5 s after which common servers close idle connections
+_TOOL_CACHE = 256
+
+
+class OpenAIModel:
+    """A model behind ``POST <base_url>/chat/completions``.
+
+    ``key_variable`` names the environment variable with the key. Without a key, requests to api.openai.com fail with an
+    ``auth`` error that says which variable to set; other hosts are asked without one.
+    """
+
+    def __init__(
+        self,
+        spec: ModelSpec,
+        settings: Settings,
+        mode: Mode = "fc",
+        *,
+        base_url: str = OPENAI_URL,
+        key_variable: str = "OPENAI_API_KEY",
+        policy: RetryPolicy | None = None,
+    ) -> None:
+        if not spec.name:
+            raise UsageError(f"model {spec.text!r} has no name: write {spec.provider}:NAME")
+        self.spec = spec.with_mode(mode).text
+        self.name = spec.name
+        self.mode: Mode = mode
+        self.underscore_names = mode == "fc"
+        self.base_url = base_url.rstrip("/")
+        self.key_variable = key_variable
+        self.settings = settings
+        self.endpoint = public_url(self.base_url)
+        self.notes: list[str] = []
+        self.calls = Caller(settings, self.endpoint, policy)
+        self._key = os.environ.get(key_variable, "").strip()
+        self._client: httpx.AsyncClient | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._renamed: dict[str, str | None] = {}
+        self._tools: dict[tuple[int, int], tuple[Any, list[dict[str, Any]]]] = {}
+        _check_url(self.base_url)
+
+    @property
+    def breaker(self) -> Breaker:
+        """The circuit breaker; ``breaker.reason`` is set when the run should stop."""
+        return self.calls.breaker
+
+    async def generate(self, request: Request) -> Reply:
+        """Ask once, with retries; see `Caller.call` for what is raised."""
+        return await self.calls.call(lambda: self._attempt(request))
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        client, self._client = self._client, None
+        if client is not None and self._loop is asyncio.get_running_loop():
+            await client.aclose()
+
+    def payload(self, request: Request) -> dict[str, Any]:
+        """The JSON body sent for a request."""
+        body: dict[str, Any] = {"model": self.name, "messages": [_outgoing(m) for m in request.messages]}
+        if request.functions and self.mode == "fc":
+            body["tools"] = self._compiled(request.functions)
+        for parameter, value in request.parameters.items():
+            name = self._renamed.get(parameter, parameter)
+            if name is not None and value is not None:
+                body[name] = value
+        return body
+
+    def _compiled(self, functions: Any) -> list[dict[str, Any]]:
+        key = (id(functions), len(functions))
+        held = self._tools.get(key)
+        if held is None or held[0] is not functions:
+            if len(self._tools) >= _TOOL_CACHE:
+                del self._tools[next(iter(self._tools))]
+            held = self._tools[key] = (functions, compile_tools(functions))
+        return held[1]
+
+    async def _attempt(self, request: Request) -> Reply:
+        body = self.payload(request)
+        status, text, headers = await self._post(body)
+        if status == 200:
+            return read_completion(_parsed(text))
+        fault = http_fault(
+            status, text, headers, endpoint=self.endpoint, model=self.name, secrets=(self._key,),
+            tools_sent="tools" in body,
+        )  # fmt: skip
+        if isinstance(fault, Reply):
+            return fault
+        if status == 400 and self._adapt(text, body):
+            return await self._attempt(request)
+        raise fault
+
+    def _adapt(self, text: str, body: Mapping[str, Any]) -> bool:
+        """Reasoning models refuse ``temperature`` or want ``max_completion_tokens``: learn it once, say it, go on."""
+        if "max_tokens" in body and "max_completion_tokens" in text and "max_tokens" not in self._renamed:
+            self._renamed["max_tokens"] = "max_completion_tokens"
+            self.notes.append(f"{self.spec}: max_tokens is sent as max_completion_tokens")
+            return True
+        if "temperature" in body and "temperature" in text and "temperature" not in self._renamed:
+            self._renamed["temperature"] = None
+            self.notes.append(f"{self.spec}: the endpoint refuses temperature={body['temperature']}; sent without it")
+            return True
+        # A request that was already on its way when another one taught us.
+        return any(name in body and name in text for name in self._renamed)
+
+    async def _post(self, body: dict[str, Any]) -> tuple[int, str, Mapping[str, str]]:
+        import httpx
+
+        client = self._connected()
+        try:
+            async with client.stream(
+                "POST",
+                f"{self.base_url}/chat/completions",
+                content=json.dumps(body).encode(),
+            ) as response:
+                data = await _bounded(response)
+        except httpx.HTTPError as error:
+            raise self._transport_error(error) from None
+        except (OSError, UnicodeError, httpx.InvalidURL) as error:
+            raise AdapterError("connection", self._said(error), retryable=True) from None
+        return response.status_code, data.decode("utf-8", "replace"), response.headers
+
+    def _connected(self) -> httpx.AsyncClient:
+        loop = asyncio.get_running_loop()
+        if self._client is None or self._loop is not loop:
+            if not self._key and _is_openai(self.base_url):
+                raise AdapterError(
+                    "auth",
+                    f"no key for {self.endpoint}: the environment variable {self.key_variable} is not set",
+                    advice=f"export {self.key_variable}=…, or give --bfcl-base-url for a server that needs none",
+                )
+            self._client, self._loop = self._new_client(), loop
+        return self._client
+
+    def _new_client(self) -> httpx.AsyncClient:
+        import aiohttp
+        import httpx
+        from httpx_aiohttp import AiohttpTransport
+
+        def session() -> aiohttp.ClientSession:
+            # httpx's own pool scans every connection on every event; aiohttp's does not. One connection per request.
+            connector = aiohttp.TCPConnector(
+                limit=max(self.settings.concurrency, 8), keepalive_timeout=_KEEPALIVE_S, ttl_dns_cache=300
+            )
+            return aiohttp.ClientSession(
+                connector=connector,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                trust_env=not is_local(self.base_url),  # proxies from the environment, never for local servers
+            )
+
+        seconds = self.settings.timeout_s
+        headers = {"content-type": "application/json"}
+        if self._key:
+            headers["authorization"] = f"Bearer {self._key}"
+        return httpx.AsyncClient(
+            transport=AiohttpTransport(client=session),
+            headers=headers,
+            timeout=httpx.Timeout(seconds, connect=min(seconds, 30.0), pool=None),
+        )
+
+    def _transport_error(self, error: Exception) -> AdapterError:
+        """The transport calls a refused connection a connect timeout, so the cause decides."""
+        import aiohttp
+        import httpx
+
+        cause = error.__cause__
+        timed_out = isinstance(cause, TimeoutError) or (cause is None and isinstance(error, httpx.TimeoutException))
+        if timed_out and not isinstance(cause, aiohttp.ConnectionTimeoutError):
+            wait = f"{self.settings.timeout_s:g} s"
+            return AdapterError(
+                "timeout", f"{self.endpoint} sent nothing for {wait}", retryable=True,
+                advice="raise --bfcl-timeout or lower --bfcl-concurrency",
+            )  # fmt: skip
+        if isinstance(cause, aiohttp.InvalidURL) or isinstance(error, httpx.UnsupportedProtocol):
+            return AdapterError("bad_request", self._said(error), advice="check the base URL")
+        unreachable = timed_out or isinstance(cause, aiohttp.ClientConnectorError)
+        advice = f"is the server at {self.endpoint} running and reachable?"
+        if unreachable:
+            return EndpointUnreachable(f"cannot connect: {self._said(cause or error)}", advice=advice)
+        message = f"the connection broke: {self._said(cause or error)}"
+        return AdapterError("connection", message, advice=advice, retryable=True)
+
+    def _said(self, error: BaseException) -> str:
+        text = redact(str(error) or type(error).__name__, (self._key,))
+        return f"{self.endpoint}: {text}"
+
+
+def is_local(url: str) -> bool:
+    """Whether the URL's host is this machine or a private address."""
+    host = urlsplit(url).hostname or ""
+    if host == "localhost" or host.endswith((".localhost", ".local")):
+        return True
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return address.is_loopback or address.is_private
+
+
+def _is_openai(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
+    return host == "openai.com" or host.endswith(".openai.com")
+
+
+def _check_url(url: str) -> None:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UsageError(
+            f"base URL {public_url(url)!r} is not an http(s) address, for instance http://localhost:8000/v1"
+        )
+
+
+def _outgoing(message: Message) -> Message:
+    """A message without what is ours: stored reasoning and keys that start with an underscore."""
+    if message.keys() <= {"role", "content"}:
+        return message
+    return {key: value for key, value in message.items() if not key.startswith("_") and key != "reasoning_content"}
+
+
+async def _bounded(response: httpx.Response) -> bytes:
+    data = bytearray()
+    async for chunk in response.aiter_bytes():
+        data += chunk
+        if len(data) > BODY_LIMIT:
+            raise AdapterError("malformed_body", f"the answer is longer than {BODY_LIMIT} bytes")
+    return bytes(data)
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        excerpt = redact(text, limit=120)
+        raise AdapterError(
+            "malformed_body", f"the answer is not JSON ({error}): {excerpt!r}", retryable=True,
+        ) from None  # fmt: skip

@@ -1,0 +1,92 @@
+"""What tokens cost: the user's price, or litellm's table read as a data file (importing litellm takes seconds)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_bfcl.models.spec import ModelSpec, parse_spec
+from pytest_bfcl.settings import Price
+from pytest_bfcl.transcript import Transcript
+
+if TYPE_CHECKING:
+    from pytest_bfcl.settings import Settings
+
+_FILE = "model_prices_and_context_window_backup.json"
+_FREE = ("oracle", "lexical", "scripted", "replay", "fixture")
+
+
+@cache
+def _table() -> Mapping[str, Any]:
+    spec = find_spec("litellm")
+    if spec is None or not spec.origin:
+        return {}
+    try:
+        data = json.loads((Path(spec.origin).parent / _FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def litellm_providers() -> set[str]:
+    """Provider names of the price table: what litellm can talk to."""
+    return {
+        str(row["litellm_provider"])
+        for row in _table().values()
+        if isinstance(row, dict) and row.get("litellm_provider")
+    }
+
+
+def listed_price(spec: str | ModelSpec) -> Price | None:
+    """The list price of a model in USD per million tokens, or ``None`` when the table does not know it."""
+    parsed = parse_spec(spec) if isinstance(spec, str) else spec
+    if parsed.provider in _FREE:
+        return None
+    name = parsed.name
+    candidates = [f"{parsed.provider}/{name}", name] if parsed.provider != "litellm" else [name, name.partition("/")[2]]
+    for key in candidates:
+        row = _table().get(key)
+        if isinstance(row, dict) and row.get("input_cost_per_token") is not None:
+            return Price(_million(row.get("input_cost_per_token")), _million(row.get("output_cost_per_token")))
+    return None
+
+
+def _million(cost: Any) -> float | None:
+    return round(float(cost) * 1e6, 9) if isinstance(cost, (int, float)) else None
+
+
+def price_of(spec: str | ModelSpec, settings: Settings) -> Price | None:
+    """The price a run uses: the user's where given (--bfcl-price), else the list price. Local servers have none."""
+    given = settings.price
+    listed = None if settings.base_url else listed_price(spec)
+    price = Price(
+        given.input if given.input is not None else (listed.input if listed else None),
+        given.output if given.output is not None else (listed.output if listed else None),
+    )
+    return price if price.input is not None or price.output is not None else None
+
+
+def cost(input_tokens: int | None, output_tokens: int | None, price: Price | None) -> float | None:
+    """USD for one reply; ``None`` when the price or the count it needs is unknown."""
+    if price is None or price.input is None or price.output is None or (input_tokens is None and output_tokens is None):
+        return None
+    return ((input_tokens or 0) * price.input + (output_tokens or 0) * price.output) / 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Pricing:
+    """Prices per model of a run: ``of`` looks up, ``transcript`` adds up a conversation."""
+
+    prices: Mapping[str, Price | None]
+
+    def transcript(self, transcript: Transcript) -> float | None:
+        """USD for a whole conversation; ``None`` when nothing is known."""
+        price = self.prices.get(transcript.model)
+        costs = [cost(s.reply.input_tokens, s.reply.output_tokens, price) for s in transcript.steps]
+        known = [value for value in costs if value is not None]
+        return sum(known) if known else None

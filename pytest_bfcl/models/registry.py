@@ -1,0 +1,231 @@
+"""Which providers exist, and how a spec becomes a model.
+
+Other packages add providers through the entry point group ``pytest_bfcl.models``: the entry point's name is the
+provider, its object a callable ``(spec: ModelSpec, settings: Settings, mode: Mode) -> Model``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING, Any
+
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.models.base import Model, Request
+from pytest_bfcl.models.spec import ModelSpec, parse_spec
+from pytest_bfcl.transcript import Mode
+
+if TYPE_CHECKING:
+    from pytest_bfcl.settings import Settings
+
+ENTRY_POINTS = "pytest_bfcl.models"
+
+LOCAL_SERVERS = {
+    "vllm": ("http://localhost:8000/v1", "vLLM server"),
+    "sglang": ("http://localhost:30000/v1", "SGLang server"),
+    "llamacpp": ("http://localhost:8080/v1", "llama.cpp server (start it with --jinja for tools)"),
+    "lmstudio": ("http://localhost:1234/v1", "LM Studio server"),
+    "ollama": ("http://localhost:11434/v1", "Ollama server, its OpenAI-compatible side"),
+}
+"""Provider → (default base URL, what it is). The base URL comes from --bfcl-base-url or <PROVIDER>_BASE_URL."""
+
+LITELLM_PROVIDERS = {
+    "anthropic": ("ANTHROPIC_API_KEY",),
+    "azure": ("AZURE_API_KEY", "AZURE_API_BASE", "AZURE_API_VERSION"),
+    "azure_ai": ("AZURE_AI_API_KEY", "AZURE_AI_API_BASE"),
+    "bedrock": ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION_NAME"),
+    "cerebras": ("CEREBRAS_API_KEY",),
+    "cohere": ("COHERE_API_KEY",),
+    "cohere_chat": ("COHERE_API_KEY",),
+    "databricks": ("DATABRICKS_API_KEY", "DATABRICKS_API_BASE"),
+    "deepinfra": ("DEEPINFRA_API_KEY",),
+    "deepseek": ("DEEPSEEK_API_KEY",),
+    "fireworks_ai": ("FIREWORKS_AI_API_KEY",),
+    "gemini": ("GEMINI_API_KEY",),
+    "groq": ("GROQ_API_KEY",),
+    "huggingface": ("HF_TOKEN",),
+    "mistral": ("MISTRAL_API_KEY",),
+    "moonshot": ("MOONSHOT_API_KEY",),
+    "nvidia_nim": ("NVIDIA_NIM_API_KEY",),
+    "ollama_chat": (),
+    "openrouter": ("OPENROUTER_API_KEY",),
+    "perplexity": ("PERPLEXITYAI_API_KEY",),
+    "replicate": ("REPLICATE_API_KEY",),
+    "sambanova": ("SAMBANOVA_API_KEY",),
+    "together_ai": ("TOGETHERAI_API_KEY",),
+    "vertex_ai": ("GOOGLE_APPLICATION_CREDENTIALS", "VERTEXAI_PROJECT", "VERTEXAI_LOCATION"),
+    "watsonx": ("WATSONX_API_KEY", "WATSONX_URL", "WATSONX_PROJECT_ID"),
+    "xai": ("XAI_API_KEY",),
+}
+"""Providers whose wire format litellm speaks, with the environment variables they need."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderInfo:
+    """One line of ``pytest-bfcl models``. ``needs``: environment variables or files; ``modes``: what it can do."""
+
+    name: str
+    what: str
+    needs: tuple[str, ...] = ()
+    modes: tuple[Mode, ...] = ("fc", "prompt")
+    via: str = "built in"
+
+
+_EMBEDDED = (
+    ProviderInfo("openai", "OpenAI, or any OpenAI-compatible endpoint with --bfcl-base-url", ("OPENAI_API_KEY",)),
+    *(ProviderInfo(name, what, (), via=f"OpenAI-compatible, {url}") for name, (url, what) in LOCAL_SERVERS.items()),
+    ProviderInfo("litellm", "litellm:PROVIDER/NAME, any provider litellm knows", via="litellm"),
+    ProviderInfo("replay", "replay:PATH, stored replies: replay lines, a run directory, official results", ("PATH",)),
+    ProviderInfo("oracle", "answers from the ground truth; shows that the harness can score 100 %"),
+    ProviderInfo("lexical", "a baseline without a language model: word overlap, no network"),
+    ProviderInfo("scripted", "scripted:FILE, replies and faults from a JSON file, for tests", ("FILE",)),
+)
+
+
+def list_providers() -> list[ProviderInfo]:
+    """Every provider that can be named in a spec: embedded, through litellm, and from other packages."""
+    hosted = [
+        ProviderInfo(name, f"{name} through litellm", needs, via="litellm") for name, needs in LITELLM_PROVIDERS.items()
+    ]
+    foreign = [ProviderInfo(point.name, point.value, via=_origin(point)) for point in _entry_points().values()]
+    known = {info.name for info in (*_EMBEDDED, *hosted)}
+    return [*_EMBEDDED, *hosted, *(info for info in foreign if info.name not in known)]
+
+
+def create_model(spec: str | ModelSpec, settings: Settings, *, dataset: Any = None, mode: Mode | None = None) -> Model:
+    """The adapter for a spec; nothing is sent and no heavy library imported yet.
+
+    The mode is the spec's suffix, else ``mode``, else the settings' (``auto`` begins with native calls).
+    Raises `UsageError` for an unknown provider, a missing file or a broken base URL.
+    """
+    if isinstance(spec, str):
+        spec = parse_spec(spec)
+    chosen: Mode | None = spec.mode or mode or (settings.mode if settings.mode != "auto" else None)
+    build = _builder(spec)
+    model = build(spec, settings, chosen, dataset)
+    missing = [name for name in ("spec", "mode", "underscore_names", "generate") if not hasattr(model, name)]
+    if missing:
+        raise UsageError(f"provider {spec.provider!r} returned an object without {', '.join(missing)}")
+    return model
+
+
+def probe_request() -> Request:
+    """A harmless question with one tool, to see whether an endpoint is there and takes tools."""
+    from pytest_bfcl.dataset.entry import Entry
+
+    question = [{"role": "user", "content": "Please echo the word hello."}]
+    echo = {
+        "name": "echo",
+        "description": "Says a word back.",
+        "parameters": {
+            "type": "dict",
+            "properties": {"word": {"type": "string", "description": "The word."}},
+            "required": ["word"],
+        },
+    }
+    entry = Entry(id="probe_0", category="simple_python", question=[question], function=[echo])
+    return Request(entry, list(question), [echo])
+
+
+Builder = Callable[["ModelSpec", "Settings", "Mode | None", Any], Model]
+
+
+def _builder(spec: ModelSpec) -> Builder:
+    provider = spec.provider
+    if provider in _BUILDERS:
+        return _BUILDERS[provider]
+    if provider in LITELLM_PROVIDERS:
+        return _litellm
+    point = _entry_points().get(provider)
+    if point is not None:
+        return _foreign(point)
+    from pytest_bfcl.models.prices import litellm_providers
+
+    if provider in litellm_providers():
+        return _litellm
+    known = ", ".join(info.name for info in list_providers())
+    known += "" if spec.name else f" (if {spec.provider!r} is a model, write provider:name, for instance openai:gpt-4o)"
+    raise UsageError(
+        f"unknown provider {provider!r}; known: {known}. Any other provider of litellm: litellm:PROVIDER/NAME"
+    )
+
+
+def _openai(spec: ModelSpec, settings: Settings, mode: Mode | None, dataset: Any) -> Model:
+    from pytest_bfcl.models.openai import OPENAI_URL, OpenAIModel
+
+    base_url = settings.base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
+    return OpenAIModel(spec, settings, mode or "fc", base_url=base_url)
+
+
+def _local(spec: ModelSpec, settings: Settings, mode: Mode | None, dataset: Any) -> Model:
+    from pytest_bfcl.models.openai import OpenAIModel
+
+    prefix = spec.provider.upper()
+    base_url = settings.base_url or os.environ.get(f"{prefix}_BASE_URL") or LOCAL_SERVERS[spec.provider][0]
+    return OpenAIModel(spec, settings, mode or "fc", base_url=base_url, key_variable=f"{prefix}_API_KEY")
+
+
+def _litellm(spec: ModelSpec, settings: Settings, mode: Mode | None, dataset: Any) -> Model:
+    from pytest_bfcl.models.litellm import LitellmModel
+
+    return LitellmModel(spec, settings, mode or "fc")
+
+
+def _replay(spec: ModelSpec, settings: Settings, mode: Mode | None, dataset: Any) -> Model:
+    from pytest_bfcl.models.replay import ReplayModel
+
+    # Lines know their mode; the run's default mode must not contradict them, a suffix may.
+    return ReplayModel(spec, settings, spec.mode)
+
+
+def _oracle(spec: ModelSpec, settings: Settings, mode: Mode | None, dataset: Any) -> Model:
+    from pytest_bfcl.models.oracle import OracleModel
+
+    return OracleModel(spec, mode or "fc")
+
+
+def _lexical(spec: ModelSpec, settings: Settings, mode: Mode | None, dataset: Any) -> Model:
+    from pytest_bfcl.models.lexical import LexicalModel
+
+    return LexicalModel(spec, mode or "fc")
+
+
+def _scripted(spec: ModelSpec, settings: Settings, mode: Mode | None, dataset: Any) -> Model:
+    from pytest_bfcl.models.scripted import ScriptedModel
+
+    return ScriptedModel(spec, settings, mode or "fc")
+
+
+_BUILDERS: dict[str, Builder] = {
+    "openai": _openai,
+    **dict.fromkeys(LOCAL_SERVERS, _local),
+    "litellm": _litellm,
+    "replay": _replay,
+    "oracle": _oracle,
+    "lexical": _lexical,
+    "scripted": _scripted,
+}
+
+
+def _entry_points() -> dict[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group=ENTRY_POINTS)}
+
+
+def _origin(point: EntryPoint) -> str:
+    return point.dist.name if point.dist is not None else "entry point"
+
+
+def _foreign(point: EntryPoint) -> Builder:
+    def build(spec: ModelSpec, settings: Settings, mode: Mode | None, dataset: Any) -> Model:
+        try:
+            factory = point.load()
+        except Exception as error:
+            raise UsageError(f"provider {point.name!r} of {_origin(point)} cannot be loaded: {error}") from error
+        from pytest_bfcl.models.callable import as_model
+
+        made = factory(spec, settings, mode or "fc")
+        return as_model(made, spec.with_mode(mode or "fc").text, mode=mode or "fc")
+
+    return build

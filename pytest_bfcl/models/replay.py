@@ -1,0 +1,171 @@
+"""Stored replies as a model: ``replay:PATH`` for a replay file, a run directory or a folder of official results."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from pytest_bfcl.dataset.entry import Entry
+from pytest_bfcl.failures import AdapterError, UsageError
+from pytest_bfcl.models.base import Request
+from pytest_bfcl.models.spec import ModelSpec
+from pytest_bfcl.transcript import Mode, Reply, Transcript
+
+if TYPE_CHECKING:
+    from pytest_bfcl.settings import Settings
+
+Line = dict[str, Any]
+
+
+class ReplayModel:
+    """Hands out what was recorded, whole conversations included; asks nobody.
+
+    Model name and mode come from the lines (a line without ``mode`` is in prompting mode, contract §4). Lines of both
+    modes need a suffix ``@fc`` or ``@prompt``, lines of several models a selection ``replay:PATH#MODEL``; both are
+    `UsageError` otherwise. A repeated id: the last line counts, with a warning.
+    """
+
+    def __init__(self, spec: ModelSpec, settings: Settings | None = None, mode: Mode | None = None) -> None:
+        path, chosen = _path_and_model(spec)
+        lines = _of_model(_read(path), chosen, path)
+        self.mode: Mode = _mode(lines, mode, path)
+        lines = [line for line in lines if line.get("mode", self.mode) == self.mode]
+        self.path = path
+        self.spec = _name(lines, self.mode, path)
+        self.underscore_names = any(line.get("underscore_names") for line in lines)
+        self._lines = _by_key(lines, path)
+        self._repeats = {repeat for _, repeat in self._lines}
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def transcript_for(self, entry: Entry, repeat: int = 1) -> Transcript | None:
+        """The recorded conversation of an entry.
+
+        A memory write stage that was not recorded gives an empty conversation: recorded answers do not need it.
+        Raises `AdapterError` ``not_recorded`` for other missing ids, and the recorded kind where the line is an error
+        without output.
+        """
+        from pytest_bfcl.runs import transcript_from_line
+
+        line = self._lines.get((entry.id, repeat))
+        if line is None and entry.row.checker == "none":
+            return Transcript(entry.id, entry.category, self.spec, self.mode, repeat)
+        if line is None:
+            which = entry.id if repeat == 1 else f"{entry.id}, repeat {repeat}"
+            advice = "select the recorded entries with --bfcl-ids, or record the missing ones"
+            raise AdapterError("not_recorded", f"{self.path} has no reply for {which}", advice=advice)
+        _raise_recorded_error(line)
+        try:
+            transcript = transcript_from_line({**line, "category": entry.category, "mode": self.mode})
+        except UsageError as error:
+            raise AdapterError("not_recorded", f"{self.path}: unreadable line for {entry.id}: {error}") from None
+        transcript.model, transcript.repeat = self.spec, repeat
+        for turn, messages in zip(transcript.turns, entry.question, strict=False):
+            turn.messages = turn.messages or list(messages)
+        return transcript
+
+    async def generate(self, request: Request) -> Reply:
+        """One recorded reply, for callers that hold the conversation themselves."""
+        transcript = self.transcript_for(request.entry, request.repeat)
+        turns = transcript.turns if transcript is not None else []
+        if request.turn < len(turns) and request.step < len(turns[request.turn].steps):
+            return turns[request.turn].steps[request.step].reply
+        raise AdapterError(
+            "not_recorded", f"{self.path}: {request.entry.id} has no turn {request.turn}, step {request.step}"
+        )
+
+    async def aclose(self) -> None:
+        """Nothing to release."""
+
+
+def _path_and_model(spec: ModelSpec) -> tuple[Path, str | None]:
+    if not spec.name:
+        raise UsageError("replay needs a path: replay:PATH")
+    path = Path(spec.name).expanduser()
+    if path.exists():
+        return path, None
+    head, mark, model = spec.name.partition("#")
+    if mark and Path(head).expanduser().exists():
+        return Path(head).expanduser(), model
+    raise UsageError(f"nothing to replay: {path} does not exist")
+
+
+def _read(path: Path) -> list[Line]:
+    from pytest_bfcl.runs import read_replay_lines
+
+    damaged: list[str] = []
+    lines = [dict(line) for line in read_replay_lines(path, lambda line: damaged.append(str(line)))]
+    if damaged:
+        warnings.warn(f"{len(damaged)} damaged lines ignored, the first: {damaged[0]}", stacklevel=2)
+    if not lines:
+        raise UsageError(f"{path} holds no replay line")
+    return lines
+
+
+def _of_model(lines: list[Line], chosen: str | None, path: Path) -> list[Line]:
+    models = sorted({str(line["model"]) for line in lines if line.get("model")})
+    if chosen is not None:
+        kept = [line for line in lines if line.get("model") in (chosen, f"{chosen}@{line.get('mode')}")]
+        if not kept:
+            raise UsageError(f"{path} has no model {chosen!r}; it has: {', '.join(models) or 'none named'}")
+        return kept
+    if len({_without_mode(model) for model in models}) > 1:
+        raise UsageError(f"{path} holds several models: choose one with replay:{path}#MODEL among {', '.join(models)}")
+    return lines
+
+
+def _mode(lines: list[Line], mode: Mode | None, path: Path) -> Mode:
+    recorded = {line.get("mode") or ("prompt" if mode is None else mode) for line in lines}
+    unknown = recorded - {"fc", "prompt"}
+    if unknown:
+        raise UsageError(f"{path}: unknown mode {sorted(map(str, unknown))[0]!r} (fc or prompt)")
+    if mode is not None:
+        if mode not in recorded:
+            raise UsageError(f"{path} holds no replies in mode {mode}")
+        return mode
+    if len(recorded) > 1:
+        raise UsageError(f"{path} holds both modes: say which, replay:{path}@fc or replay:{path}@prompt")
+    return cast(Mode, recorded.pop())
+
+
+def _name(lines: list[Line], mode: Mode, path: Path) -> str:
+    """The recorded model's name, or one made from the file's name."""
+    named = [str(line["model"]) for line in lines if line.get("model")]
+    stem = re.sub(r"\.jsonl(\.gz)?$", "", path.name)
+    return f"{_without_mode(named[-1]) if named else f'replay:{stem}'}@{mode}"
+
+
+def _without_mode(model: str) -> str:
+    return model.removesuffix("@fc").removesuffix("@prompt")
+
+
+def _by_key(lines: list[Line], path: Path) -> dict[tuple[str, int], Line]:
+    found: dict[tuple[str, int], Line] = {}
+    repeated: list[str] = []
+    for number, line in enumerate(lines, 1):
+        entry_id = line.get("id")
+        if not isinstance(entry_id, str) or not entry_id:
+            raise UsageError(f"{path}: replay line {number} has no id")
+        repeat = line.get("repeat")
+        key = (entry_id, repeat if isinstance(repeat, int) and repeat > 0 else 1)
+        if key in found:
+            repeated.append(entry_id)
+        found[key] = line
+    if repeated:
+        warnings.warn(
+            f"{path}: {len(repeated)} repeated ids, the last line of each counts (first: {repeated[0]})", stacklevel=2
+        )
+    return found
+
+
+def _raise_recorded_error(line: Mapping[str, Any]) -> None:
+    if line.get("output") is not None or line.get("trajectory") is not None or line.get("outcome") != "error":
+        return
+    prefix, _, kind = str(line.get("reason") or "").partition(":")
+    said = (line.get("detail") or {}).get("error", "") if isinstance(line.get("detail"), Mapping) else ""
+    kind = kind if prefix == "adapter" and kind else "not_recorded"
+    raise AdapterError(kind, f"{line.get('id')}: recorded as an error without output: {said or line.get('reason')}")

@@ -1,0 +1,163 @@
+"""Asking again: which failures, how often, how long to wait, when to give up; and the total limit of one request."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pytest_bfcl.failures import AdapterError
+from pytest_bfcl.models.breaker import Breaker
+from pytest_bfcl.transcript import Reply
+
+if TYPE_CHECKING:
+    import tenacity
+
+    from pytest_bfcl.settings import Settings
+
+Attempt = Callable[[], Awaitable[Reply]]
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """``retries`` further attempts, waits doubling from ``first_s`` with jitter up to ``longest_s`` seconds.
+
+    No attempt starts later than ``limit_s`` after the first. A server's ``Retry-After`` is honoured, up to that limit.
+    """
+
+    retries: int = 5
+    limit_s: float = 300.0
+    first_s: float = 0.5
+    longest_s: float = 60.0
+
+    @classmethod
+    def of(cls, settings: Settings) -> RetryPolicy:
+        """The policy a run's settings ask for."""
+        return cls(retries=settings.retries, limit_s=settings.retry_limit_s)
+
+
+class Stopwatch:
+    """Ends requests that exceed a total limit, counting only time in which the event loop ran.
+
+    The session's loop stands still while a test runs (or a debugger waits); a plain timeout would call such seconds
+    the provider's. One timer ticks while requests are in flight; a tick that comes late by more than a tick length
+    counts as one tick, the rest as ``stalled_s``.
+    """
+
+    def __init__(self, limit_s: float, tick_s: float = 1.0) -> None:
+        self.limit_s = limit_s
+        self.tick_s = min(tick_s, max(limit_s / 10, 0.01))
+        self.running_s = 0.0
+        self.stalled_s = 0.0
+        self._scopes: dict[asyncio.Timeout, float] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._last = 0.0
+
+    @asynccontextmanager
+    async def limit(self) -> AsyncIterator[None]:
+        """Raise `TimeoutError` out of the body when the limit passes."""
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:  # a new session loop: the old timer died with its loop
+            self._loop, self._timer = loop, None
+            self._scopes.clear()
+        async with asyncio.timeout(None) as scope:
+            self._scopes[scope] = self.running_s
+            if self._timer is None:
+                self._last = loop.time()
+                self._timer = loop.call_later(self.tick_s, self._tick)
+            try:
+                yield
+            finally:
+                self._scopes.pop(scope, None)
+
+    def _tick(self) -> None:
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        elapsed, self._last = now - self._last, now
+        counted = elapsed if elapsed < 2 * self.tick_s else self.tick_s
+        self.running_s += counted
+        self.stalled_s += elapsed - counted
+        for scope, started in list(self._scopes.items()):
+            if self.running_s - started >= self.limit_s:
+                del self._scopes[scope]
+                scope.reschedule(now)
+        self._timer = loop.call_later(self.tick_s, self._tick) if self._scopes else None
+
+
+class Caller:
+    """Carries one adapter's requests through attempts, waits, the total limit and the breaker."""
+
+    def __init__(self, settings: Settings, endpoint: str, policy: RetryPolicy | None = None) -> None:
+        self.policy = policy or RetryPolicy.of(settings)
+        self.breaker = Breaker(endpoint)
+        self.stopwatch = Stopwatch(settings.request_limit_s)
+
+    async def call(self, attempt: Attempt) -> Reply:
+        """The first successful attempt's reply, with its own latency and the number of attempts.
+
+        Raises the last attempt's `AdapterError`, or ``circuit_open`` when the breaker stopped the run meanwhile.
+        """
+        try:
+            try:
+                reply = await self._attempt(attempt, 1)
+            except AdapterError as error:
+                if not error.retryable or self.policy.retries < 1:
+                    raise
+                reply = await self._again(attempt, error)
+        except AdapterError as error:
+            self.breaker.failure(error)
+            raise
+        self.breaker.success()
+        return reply
+
+    async def _attempt(self, attempt: Attempt, number: int) -> Reply:
+        self.breaker.check()
+        start, stalled = time.perf_counter(), self.stopwatch.stalled_s
+        try:
+            async with self.stopwatch.limit():
+                reply = await attempt()
+        except TimeoutError:
+            limit = f"{self.stopwatch.limit_s:g} s"
+            raise AdapterError(
+                "timeout",
+                f"no complete answer within {limit}",
+                advice="raise the total request limit, or lower --bfcl-max-tokens",
+                retryable=True,
+            ) from None
+        latency = time.perf_counter() - start - (self.stopwatch.stalled_s - stalled)
+        return replace(reply, latency_s=round(max(latency, 0.0), 6), attempts=number)
+
+    async def _again(self, attempt: Attempt, first: AdapterError) -> Reply:
+        """Attempts two and later, by tenacity: the fast path of one successful attempt does not pay for it."""
+        import tenacity
+
+        policy, started = self.policy, time.monotonic()
+        backoff = tenacity.wait_exponential_jitter(initial=policy.first_s, max=policy.longest_s, jitter=policy.first_s)
+
+        def left() -> float:
+            return policy.limit_s - (time.monotonic() - started)
+
+        def pause(state: tenacity.RetryCallState) -> float:
+            error = state.outcome.exception() if state.outcome else None
+            wished = getattr(error, "retry_after_s", None) or 0.0
+            return max(0.0, min(max(backoff(state), wished), left()))
+
+        numbers = iter(range(1, policy.retries + 2))
+
+        async def numbered() -> Reply:
+            number = next(numbers)
+            if number == 1:
+                raise first  # the attempt that has already failed starts the series
+            return await self._attempt(attempt, number)
+
+        retrying = tenacity.AsyncRetrying(
+            stop=lambda state: state.attempt_number > policy.retries or left() <= 0,
+            wait=pause,
+            retry=tenacity.retry_if_exception(lambda e: isinstance(e, AdapterError) and e.retryable),
+            reraise=True,
+        )
+        return await retrying(numbered)

@@ -1,0 +1,60 @@
+"""How a model is named: ``provider:name[@fc|@prompt]`` (contract §1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import cast
+
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.transcript import Mode
+
+MODES: tuple[Mode, ...] = ("fc", "prompt")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSpec:
+    """A parsed model spec. ``mode`` is ``None`` when the text has no suffix: then settings decide.
+
+    ``name`` may contain colons, slashes and ``@`` (``llama3:8b``, ``meta/llama``, ``claude@20240620``); it is empty for
+    models that need none (``oracle:``).
+    """
+
+    provider: str
+    name: str
+    mode: Mode | None = None
+
+    @property
+    def base(self) -> str:
+        """The spec without its mode."""
+        return f"{self.provider}:{self.name}"
+
+    @property
+    def text(self) -> str:
+        """The canonical spelling, with the mode if there is one."""
+        return f"{self.base}@{self.mode}" if self.mode else self.base
+
+    def with_mode(self, mode: Mode) -> ModelSpec:
+        """The same model in the given mode."""
+        return replace(self, mode=mode)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def parse_spec(text: str) -> ModelSpec:
+    """Take a spec apart: the provider ends at the first colon, only ``@fc`` and ``@prompt`` at the end are modes.
+
+    Raises `UsageError` when there is no provider or no mode-free name where one is written.
+    """
+    text = text.strip()
+    body, at, suffix = text.rpartition("@")
+    mode: Mode | None = None
+    if at and suffix.lower() in MODES:
+        mode = cast(Mode, suffix.lower())
+    else:
+        body = text
+    provider, colon, name = body.partition(":")
+    provider = provider.strip().lower().replace("-", "_")
+    if not provider or (not colon and "/" in provider):
+        raise UsageError(f"cannot read model {text!r}: write provider:name, for instance openai:gpt-4o or oracle:")
+    return ModelSpec(provider, name.strip(), mode)

@@ -1,0 +1,136 @@
+"""Function documents as providers want them: JSON-schema types, legal names (data spec §9)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.transcript import wire_name
+
+Style = Literal["openai", "responses", "anthropic", "amazon"]
+
+JSON_TYPES: dict[str, str] = {
+    **dict.fromkeys(("integer", "byte", "short", "long", "Bigint"), "integer"),
+    **dict.fromkeys(("number", "float", "double"), "number"),
+    **dict.fromkeys(("string", "char", "String", "any", "Any"), "string"),
+    **dict.fromkeys(("boolean", "bool"), "boolean"),
+    **dict.fromkeys(("array", "list", "tuple", "ArrayList", "Array", "Queue", "Stack"), "array"),
+    **dict.fromkeys(("dict", "object", "HashMap", "Hashtable"), "object"),
+}
+"""Benchmark type word → JSON-schema type; anything else is sent as ``string``."""
+
+FLOAT_SENTENCE = " This is a float type value."
+"""Said of ``float`` properties, because JSON schema has only ``number`` (data spec §9)."""
+
+_DEPTH_LIMIT = 32
+_NAME_LIMIT = 64
+
+
+def compile_tools(functions: Sequence[Mapping[str, Any]], style: str = "openai") -> list[dict[str, Any]]:
+    """The documents as a ``tools`` list; the documents themselves are never changed.
+
+    Styles: ``openai`` (chat completions), ``responses``, ``anthropic``, ``amazon``. Names are legal on the wire (see
+    `wire_names`). A ``response`` schema stays in place in the OpenAI styles and is folded into the description in the
+    others. Raises `UsageError` for an unknown style.
+    """
+    names = {documented: wire for wire, documented in wire_names(functions).items()}
+    return [_wrap(_function(doc, names[str(doc["name"])]), doc, style) for doc in functions]
+
+
+def wire_names(functions: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Name on the wire → documented name, for all functions, in order.
+
+    Dots and other illegal characters become ``_``; a name that is too long or collides with an earlier one gets a short
+    digest of the documented name at its end, so that it is the same in every request.
+    """
+    mapping: dict[str, str] = {}
+    for doc in functions:
+        documented = str(doc["name"])
+        if documented in mapping.values():
+            continue
+        wire = wire_name(documented)
+        if wire in mapping or len(documented) > _NAME_LIMIT or not wire:
+            digest = hashlib.sha256(documented.encode()).hexdigest()[:6]
+            wire = f"{wire[: _NAME_LIMIT - 7]}_{digest}"
+        mapping[wire] = documented
+    return mapping
+
+
+def _wrap(function: dict[str, Any], doc: Mapping[str, Any], style: str) -> dict[str, Any]:
+    if style == "openai":
+        return {"type": "function", "function": function}
+    if style == "responses":
+        return {"type": "function", **function}
+    if function.pop("response", None) is not None:
+        said = json.dumps(doc["response"], ensure_ascii=False)
+        function["description"] = f"{function['description']} The result has this schema: {said}"
+    schema = function.pop("parameters")
+    if style == "anthropic":
+        return {**function, "input_schema": schema}
+    if style == "amazon":
+        return {"toolSpec": {**function, "inputSchema": {"json": schema}}}
+    raise UsageError(f"unknown tool style {style!r}; known: openai, responses, anthropic, amazon")
+
+
+def _function(doc: Mapping[str, Any], name: str) -> dict[str, Any]:
+    parameters = doc.get("parameters") or {}
+    schema: dict[str, Any] = {key: _copy(value) for key, value in parameters.items() if key != "properties"}
+    schema["type"] = "object"
+    schema["properties"] = _properties(parameters.get("properties") or {}, 0)
+    if "required" in schema and not isinstance(schema["required"], list):
+        del schema["required"]
+    function = {"name": name, "description": str(doc.get("description") or ""), "parameters": schema}
+    return function | ({"response": _copy(doc["response"])} if "response" in doc else {})
+
+
+def _properties(properties: Mapping[str, Any], depth: int) -> dict[str, Any]:
+    return {name: _property(schema, depth) for name, schema in properties.items()}
+
+
+def _property(schema: Any, depth: int) -> dict[str, Any]:
+    if not isinstance(schema, Mapping) or depth > _DEPTH_LIMIT:
+        return {"type": "string"}
+    word = schema.get("type")
+    result = {key: _copy(value) for key, value in schema.items() if key not in ("properties", "items")}
+    result["type"] = _json_type(word)
+    if word == "float":
+        result["format"] = "float"
+        result["description"] = f"{result.get('description') or ''}{FLOAT_SENTENCE}".strip()
+    if result["type"] in ("array", "object"):
+        if "properties" in schema:
+            result["properties"] = _properties(schema["properties"] or {}, depth + 1)
+            if "items" in schema:
+                result["items"] = _items(schema["items"], depth + 1)
+        elif "items" in schema:
+            result["items"] = _items(schema["items"], depth + 1)
+        elif result["type"] == "array":
+            result["items"] = {"type": "string"}  # providers refuse an array without
+    return result
+
+
+def _items(schema: Any, depth: int) -> dict[str, Any]:
+    """Element schemas: types mapped at every depth, but no ``format`` and no sentence for floats."""
+    if not isinstance(schema, Mapping) or depth > _DEPTH_LIMIT:
+        return {"type": "string"}
+    result = {key: _copy(value) for key, value in schema.items() if key not in ("properties", "items")}
+    result["type"] = _json_type(schema.get("type"))
+    if "items" in schema:
+        result["items"] = _items(schema["items"], depth + 1)
+    elif "properties" in schema:
+        result["properties"] = _properties(schema["properties"] or {}, depth + 1)
+    return result
+
+
+def _json_type(word: Any) -> str:
+    return JSON_TYPES.get(word, "string") if isinstance(word, str) else "string"
+
+
+def _copy(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _copy(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_copy(item) for item in value]
+    return value
