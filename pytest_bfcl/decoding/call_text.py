@@ -53,10 +53,15 @@ def _written(call: dict[Any, Any]) -> str:
 
 
 def _value(value: Any) -> str:
-    """A value as source text; a mapping of mappings is misread as a nested call, the empty mapping fails (defects)."""
-    if isinstance(value, dict):
-        if not value:
-            raise DecodeError("an empty mapping as argument")
-        if all(isinstance(item, dict) for item in value.values()):
-            return _written(value)
-    return repr(value)
+    """A value as source text, with the reference's defects for mappings outside lists.
+
+    Keys become texts without regard to quotes in them, a mapping of mappings is misread as a nested call, the empty
+    mapping fails.
+    """
+    if not isinstance(value, dict):
+        return repr(value)
+    if not value:
+        raise DecodeError("an empty mapping as argument")
+    if all(isinstance(item, dict) for item in value.values()):
+        return _written(value)
+    return "{" + ", ".join([f"'{key}': {_value(item)}" for key, item in value.items()]) + "}"

@@ -13,11 +13,10 @@ if TYPE_CHECKING:
 
 _QUOTED = ("string_literal", "character_literal")
 _VERBATIM = ("identifier", "class_literal", "method_invocation", *_QUOTED)
-_COMMENTS = ("line_comment", "block_comment")
 
 
-def decode_java(text: str) -> list[Any]:
-    """The first method invocation as ``[{name: {parameter: text}}]``, or ``[{}]`` (a wrong shape) without one.
+def decode_java(text: str) -> Any:
+    """The first method invocation as ``[{name: {parameter: text}}]``; without one ``{}``, a wrong shape.
 
     ``text`` is a prepared text: its first and last character, the brackets, are dropped. Raises `DecodeError`.
     """
@@ -25,7 +24,7 @@ def decode_java(text: str) -> list[Any]:
     for node in walk(parse(source, "java")):
         if node.type == "method_invocation":
             return [_Slices(source).call(node)]
-    return [{}]
+    return {}
 
 
 class _Slices:
@@ -49,11 +48,9 @@ class _Slices:
         argument_list = node.child_by_field_name("arguments")
         for child in argument_list.named_children if argument_list is not None else ():
             if child.type == "assignment_expression":
-                left, right = child.child_by_field_name("left"), child.child_by_field_name("right")
-                if left is None or right is None:
-                    raise DecodeError("incomplete assignment among the arguments")
-                key: str | None = self.text(left)
-                value = self.value(right)
+                # The first and the third child, even if one of them is a comment (defect).
+                key: str | None = self.text(child.children[0])
+                value = self.value(child.children[2])
             elif child.type in ("identifier", "class_literal"):
                 key, value = None, self.text(child)
             else:
@@ -89,5 +86,5 @@ class _Slices:
         type_node, arguments = node.child_by_field_name("type"), node.child_by_field_name("arguments")
         if type_node is None or arguments is None:
             raise DecodeError("incomplete object creation")
-        values = [self.render(child, depth + 1) for child in arguments.named_children if child.type not in _COMMENTS]
+        values = [self.render(child, depth + 1) for child in arguments.named_children]
         return f"new {self.render(type_node, depth + 1)}({', '.join(values)})"

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-def decode_javascript(text: str) -> list[Any]:
-    """The first top-level call as ``[{name: {parameter: text}}]``, or ``[{}]`` (a wrong shape) without one.
+def decode_javascript(text: str) -> Any:
+    """The first top-level call as ``[{name: {parameter: text}}]``; without one ``None``, a wrong shape.
 
     ``text`` is a prepared text: its first and last character, the brackets, are dropped. Raises `DecodeError`.
     """
@@ -23,7 +23,7 @@ def decode_javascript(text: str) -> list[Any]:
             expression = statement.children[0]
             if expression.type == "call_expression":
                 return [_call(data, expression)]
-    return [{}]
+    return None
 
 
 def unquoted(text: str) -> str:
@@ -43,14 +43,14 @@ def _call(data: bytes, node: Node) -> dict[str, dict[str | None, str]]:
     optional = any(child.type == "optional_chain" for child in node.children)
     values: dict[str | None, str] = {}
     if arguments is None or arguments.type != "arguments" or optional:
+        if optional and arguments is not None and arguments.type == "template_string":
+            raise DecodeError("a tagged template cannot be optional")
         return {text(callee) if callee else "": values}
     for child in arguments.named_children:
         if child.type == "assignment_expression":
-            left, right = child.child_by_field_name("left"), child.child_by_field_name("right")
-            if left is None or right is None:
-                raise DecodeError("incomplete assignment among the arguments")
-            key: str | None = text(left)
-            value = unquoted(text(right))
+            # The first and the third child, even if one of them is a comment (defect).
+            key: str | None = text(child.children[0])
+            value = unquoted(text(child.children[2]))
         elif child.type in ("identifier", "true"):
             key, value = None, text(child)
         else:
