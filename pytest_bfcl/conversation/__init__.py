@@ -1,5 +1,7 @@
 """Entry and model in, transcript out: prompts, turns and steps, look-ahead. Knows nothing of pytest."""
 
+from pytest_bfcl.conversation.budget import Budget, conversation_cost, reply_cost
+from pytest_bfcl.conversation.calls import fill_calls
 from pytest_bfcl.conversation.engine import converse
 from pytest_bfcl.conversation.journal import HeldSnapshots, Journal, Snapshots
 from pytest_bfcl.conversation.lookahead import Job, LookAhead, RunStopped
@@ -7,6 +9,7 @@ from pytest_bfcl.conversation.planning import plan_job, run_conversations
 from pytest_bfcl.conversation.switching import ModeSwitch
 
 __all__ = [
+    "Budget",
     "HeldSnapshots",
     "Job",
     "Journal",
@@ -14,7 +17,10 @@ __all__ = [
     "ModeSwitch",
     "RunStopped",
     "Snapshots",
+    "conversation_cost",
     "converse",
+    "fill_calls",
     "plan_job",
+    "reply_cost",
     "run_conversations",
 ]

@@ -89,7 +89,8 @@ def _xml_params(schema: Mapping[str, Any], indent: str) -> list[str]:
     for name, member in members.items():
         default = f' default="{member["default"]!r}"' if "default" in member else ""
         needed = "true" if name in required else "false"
-        lines.append(f'{indent}  <param name="{name}" type="{_xml_type(member)}" required="{needed}"{default}>')
+        tag = f'<param name="{name}" type="{_xml_type(member)}" required="{needed}"{default}>'
+        lines.append(f"{indent}  {tag.replace(',', '')}")  # the reference's tags lose their commas, in defaults too
         lines.append(f"{indent}    <desc>{_described(member)}</desc>")
         if member.get("type") in ("dict", "object") and "properties" in member:
             lines.extend(_xml_params(member, f"{indent}    "))
@@ -100,7 +101,5 @@ def _xml_params(schema: Mapping[str, Any], indent: str) -> list[str]:
 def _xml_type(schema: Mapping[str, Any]) -> str:
     """The type word, with the element's type in brackets, one level deep."""
     kind = str(schema.get("type", "string"))
-    inner = schema.get("items") if kind in _LISTS else None
-    if kind in ("dict", "object"):
-        inner = schema.get("additionalProperties")
+    inner = schema.get("additionalProperties") if kind in ("dict", "object") else schema.get("items")
     return f"{kind}[{inner['type']}]" if isinstance(inner, Mapping) and "type" in inner else kind

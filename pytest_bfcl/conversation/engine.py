@@ -7,11 +7,12 @@ says ends up in the transcript.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.conversation import prompts
+from pytest_bfcl.conversation.calls import fill_calls
 from pytest_bfcl.conversation.world import World, open_world
 from pytest_bfcl.failures import AdapterError, BenchmarkError, HarnessError
 from pytest_bfcl.models.base import Request
@@ -34,13 +35,15 @@ async def converse(
     repeat: int = 1,
     snapshots: Snapshots | None = None,
     search: Any = None,
+    on_reply: Callable[[Reply], None] | None = None,
 ) -> Transcript:
     """Hold the whole conversation of one entry with one model.
 
     Single-turn entries take one request. Entries whose calls are executed go on until the model stops calling, turn
     after turn. A model with a method ``transcript_for(entry, repeat)`` (stored trajectories) is not asked when that
     gives a transcript. ``journal`` is looked up before every request and written after it; ``snapshots`` carry
-    memories from write stages to questions; ``search`` is the provider behind the web tools.
+    memories from write stages to questions; ``search`` is the provider behind the web tools; ``on_reply`` is told of
+    every live reply (a budget's ``charge``).
 
     Raises `AdapterError` when the provider could not be asked, `HarnessError` for defects of data or harness.
     """
@@ -50,7 +53,7 @@ async def converse(
         if transcript is not None:
             return transcript
     try:
-        conversation = _Conversation(entry, model, settings, texts, journal, repeat)
+        conversation = _Conversation(entry, model, settings, texts, journal, repeat, on_reply)
         return await conversation.run(snapshots, search)
     except BenchmarkError:
         raise
@@ -63,13 +66,21 @@ class _Conversation:
     """The state of one conversation: history, offered functions, record."""
 
     def __init__(
-        self, entry: Entry, model: Model, settings: Settings, texts: Texts, journal: Journal | None, repeat: int
+        self,
+        entry: Entry,
+        model: Model,
+        settings: Settings,
+        texts: Texts,
+        journal: Journal | None,
+        repeat: int,
+        on_reply: Callable[[Reply], None] | None,
     ) -> None:
         self.entry = entry
         self.model = model
         self.settings = settings
         self.texts = texts
         self.journal = journal
+        self.on_reply = on_reply
         self.native = model.mode == "fc"
         self.messages: list[Message] = []
         self.functions = prompts.offered_functions(entry, texts)
@@ -96,8 +107,8 @@ class _Conversation:
             await self._run_with_execution(snapshots, search)
         else:
             turn = self._begin(self._first_messages(None))
-            reply = await self._ask(0, 0)
-            turn.steps.append(self._decoded(reply))
+            turn.steps.append(Step(await self._ask(0, 0)))
+            fill_calls(self.entry, self.transcript)
         self.transcript.messages = self.messages
         self.transcript.duration_s = time.perf_counter() - started
         return self.transcript
@@ -220,18 +231,22 @@ class _Conversation:
             dict(self.parameters),
         )
         if self.journal is None:
-            return await self._generate(request)
+            return await self._live(request)
         from pytest_bfcl.runs import ReplyKey, request_digest
 
         digest = request_digest(request.messages, request.functions, request.parameters)
-        key = ReplyKey(
-            self.model.spec, self.model.mode, self.entry.id, self.transcript.repeat, turn, step, digest
-        )
+        key = ReplyKey(self.model.spec, self.model.mode, self.entry.id, self.transcript.repeat, turn, step, digest)
         known = self.journal.find(key)
         if known is not None:
             return known
-        reply = await self._generate(request)
+        reply = await self._live(request)
         self.journal.record(key, reply)
+        return reply
+
+    async def _live(self, request: Request) -> Reply:
+        reply = await self._generate(request)
+        if self.on_reply is not None:
+            self.on_reply(reply)
         return reply
 
     async def _generate(self, request: Request) -> Reply:
@@ -260,32 +275,10 @@ class _Conversation:
         self.messages[:] = mended
         return changed
 
-    def _decoded(self, reply: Reply) -> Step:
-        """A single-turn reply with its decoded calls, or why there are none."""
-        from pytest_bfcl.decoding import DecodeError, decode_reply
-
-        step = Step(reply)
-        try:
-            step.calls = list(
-                decode_reply(
-                    reply,
-                    self.model.mode,
-                    return_format=self.entry.return_format,
-                    tool_call_tag=self.entry.tool_call_tag,
-                    functions=self.entry.function,
-                    language=self.entry.language,
-                )
-            )
-        except DecodeError as error:
-            step.error = str(error)
-        return step
-
 
 NOT_RUN = "Error during execution: the arguments of a call in this message are not valid JSON; nothing was run"
 
 
 def tool_results(calls: Sequence[str], results: Sequence[str]) -> list[dict[str, str]]:
     """Results as prompting mode shows them: one object per call, its Python repr sent as one user message."""
-    return [
-        {"role": "tool", "name": call, "content": result} for call, result in zip(calls, results, strict=False)
-    ]
+    return [{"role": "tool", "name": call, "content": result} for call, result in zip(calls, results, strict=False)]

@@ -26,13 +26,16 @@ class Journal(Protocol):
 
 
 class Snapshots(Protocol):
-    """Memory contents that write stages leave for questions (agentic spec §2.1); one object per model and repeat."""
+    """Memory contents that write stages leave for questions (agentic spec §2.1); one object per model and repeat.
 
-    def load(self, scenario: str, backend: str) -> Any | None:
+    ``backend`` is ``kv``, ``vector`` or ``rec_sum``.
+    """
+
+    def load(self, backend: str, scenario: str) -> Any | None:
         """What the last write stage of this scenario saved, ``None`` when there is nothing yet."""
         ...
 
-    def save(self, scenario: str, backend: str, state: Any, entry_id: str) -> None:
+    def save(self, backend: str, scenario: str, entry_id: str, content: Any) -> None:
         """Keep the memory after the write stage ``entry_id``; it becomes the scenario's current one."""
         ...
 
@@ -41,12 +44,12 @@ class HeldSnapshots:
     """Snapshots kept in memory: for runs without a directory, and for tests."""
 
     def __init__(self) -> None:
-        self._states: dict[tuple[str, str], Any] = {}
+        self._contents: dict[tuple[str, str], Any] = {}
 
-    def load(self, scenario: str, backend: str) -> Any | None:
+    def load(self, backend: str, scenario: str) -> Any | None:
         """See `Snapshots.load`; a copy, so that a reader cannot change what others will read."""
-        return copy.deepcopy(self._states.get((scenario, backend)))
+        return copy.deepcopy(self._contents.get((backend, scenario)))
 
-    def save(self, scenario: str, backend: str, state: Any, entry_id: str) -> None:
+    def save(self, backend: str, scenario: str, entry_id: str, content: Any) -> None:
         """See `Snapshots.save`."""
-        self._states[scenario, backend] = copy.deepcopy(state)
+        self._contents[backend, scenario] = copy.deepcopy(content)

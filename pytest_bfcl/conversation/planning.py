@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Hashable, Iterable
+from collections.abc import AsyncIterator, Hashable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.conversation.engine import converse
@@ -31,17 +31,10 @@ def expected_requests(category: str) -> float:
 
 
 def plan_job(
-    entry_id: str,
-    category: str,
-    *,
-    payload: Any = None,
-    depends_on: Iterable[str] = (),
-    kept: bool = True,
-    key: Callable[[str], Hashable] = str,
+    key: Hashable, category: str, *, payload: Any = None, depends_on: Iterable[Hashable] = (), kept: bool = True
 ) -> Job:
-    """The job of one entry. ``key`` turns an entry id into the caller's key (say, with model and repeat)."""
-    dependencies = tuple(key(other) for other in depends_on)
-    return Job(key(entry_id), payload, dependencies, expected_requests(category), kept)
+    """The job of one entry. Keys are the caller's: the entry id, or with model and repeat."""
+    return Job(key, payload, tuple(depends_on), expected_requests(category), kept)
 
 
 async def run_conversations(

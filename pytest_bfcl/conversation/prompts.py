@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import FunctionDoc
     from pytest_bfcl.simulators import Simulator
 
-_LAYOUT_NAMES = {"json": "JSON", "python": "Python", "xml": "XML"}
-
 
 def offered_functions(entry: Entry, texts: Texts) -> list[FunctionDoc]:
     """The functions offered at the start, with language hints (data spec §6, point 6); copies."""
@@ -46,9 +44,7 @@ def system_prompt(entry: Entry, functions: Sequence[FunctionDoc], texts: Texts, 
             param_types=texts.param_type_note(entry.return_format),
         ),
         multiturn_behavior=style["multiturn_behavior"],
-        available_tools=style["available_tools"].format(
-            format=_LAYOUT_NAMES[entry.doc_format], functions=documents
-        ),
+        available_tools=style["available_tools"].format(format=entry.doc_format, functions=documents),
     )
 
 
@@ -88,5 +84,5 @@ def memory_instruction(entry: Entry, memory: Any, texts: Texts) -> str:
 
 
 def additional_functions(held_out: Sequence[FunctionDoc], texts: Texts) -> str:
-    """The user message that hands over held-out functions in prompting mode: the documents' Python repr, then a request."""
+    """The user message that hands over held-out functions in prompting mode, with the documents' Python repr."""
     return texts.additional_functions_prompt.format(functions=list(held_out))

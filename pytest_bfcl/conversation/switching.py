@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.failures import AdapterError
-from pytest_bfcl.models.base import Model, Request
+from pytest_bfcl.models.base import Model, Request, ToolsRefused
 from pytest_bfcl.transcript import Mode, Reply, Transcript
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class ModeSwitch:
         return self.model.mode
 
     async def converse(self, entry: Entry, hold: Callable[[Model], Awaitable[Transcript]]) -> Transcript:
-        """``hold(model)`` with the run's model; held again, from its start, when the endpoint turns out to refuse tools."""
+        """``hold(model)`` with the run's model; held again, from its start, when the endpoint refuses tools."""
         if self._settled or not entry.all_functions:
             return await self._held(hold)
         if self._trying is None:
@@ -63,11 +63,8 @@ class ModeSwitch:
         try:
             return await hold(_Watched(model, self._answered))
         except AdapterError as error:
-            from pytest_bfcl.models import ToolsRefused
-
-            if not isinstance(error, ToolsRefused) or (self._settled and not self.switched):
+            if not isinstance(error, ToolsRefused) or not self._switch(error):
                 raise
-            self._switch(error)
             return await hold(self.model)
 
     def _answered(self) -> None:
@@ -75,14 +72,17 @@ class ModeSwitch:
         if self._trying is not None:
             self._trying.set()
 
-    def _switch(self, error: AdapterError) -> None:
+    def _switch(self, error: AdapterError) -> bool:
+        """Go over to prompting unless that was done before; false when native requests have been answered already."""
         if self.switched:
-            return
-        assert self._prompting is not None
+            return True
+        if self._settled or self._prompting is None:
+            return False
         self.model = self._prompting()
         self.switched = self._settled = True
         if self._on_switch is not None:
             self._on_switch(error)
+        return True
 
 
 class _Watched:

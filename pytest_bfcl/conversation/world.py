@@ -55,7 +55,7 @@ class World:
         if memory is None or self._snapshots is None or self.entry.row.checker != "none":
             return
         scenario = self.entry.scenario or ""
-        self._snapshots.save(scenario, self.entry.row.backend, memory.snapshot(), self.entry.id)  # type: ignore[attr-defined]
+        self._snapshots.save(self.entry.row.backend, scenario, self.entry.id, memory.snapshot())  # type: ignore[attr-defined]
 
 
 def open_world(
@@ -111,4 +111,4 @@ def _stored_memory(entry: Entry, snapshots: Snapshots | None) -> Any | None:
     first = entry.row.checker == "none" and entry.id.endswith("-0")
     if first or snapshots is None:
         return None
-    return snapshots.load(entry.scenario or "", entry.row.backend)
+    return snapshots.load(entry.row.backend, entry.scenario or "")

@@ -1,0 +1,51 @@
+"""What conversations cost, and the limit at which no further one is started."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pytest_bfcl.settings import Price
+from pytest_bfcl.transcript import Reply, Transcript
+
+
+def reply_cost(reply: Reply, price: Price) -> float | None:
+    """USD for one reply; ``None`` when its tokens or a price it needs are unknown."""
+    parts = ((reply.input_tokens, price.input), (reply.output_tokens, price.output))
+    if all(tokens is None for tokens, _ in parts) or any(tokens and each is None for tokens, each in parts):
+        return None
+    return sum((tokens or 0) * (each or 0.0) for tokens, each in parts) / 1_000_000
+
+
+def conversation_cost(transcript: Transcript, price: Price | None) -> float | None:
+    """USD for all replies of a conversation; ``None`` when no price is known or nothing was counted."""
+    if price is None or (price.input is None and price.output is None):
+        return None
+    return _total(reply_cost(step.reply, price) for step in transcript.steps)
+
+
+def _total(costs: Iterable[float | None]) -> float | None:
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if known else None
+
+
+class Budget:
+    """Adds up what live replies cost; `stop_reason` goes to the look-ahead.
+
+    Replies taken from the journal were paid by an earlier part of the run and are not charged. Conversations going on
+    when the limit is reached are finished, so the limit may be overshot by what is in flight.
+    """
+
+    def __init__(self, limit_usd: float | None, price: Price) -> None:
+        self.limit_usd = limit_usd
+        self.price = price
+        self.spent_usd = 0.0
+
+    def charge(self, reply: Reply) -> None:
+        """Count one live reply."""
+        self.spent_usd += reply_cost(reply, self.price) or 0.0
+
+    def stop_reason(self) -> str | None:
+        """Why no further conversation should start, or ``None``."""
+        if self.limit_usd is None or self.spent_usd < self.limit_usd:
+            return None
+        return f"budget of {self.limit_usd:g} USD reached ({self.spent_usd:.4f} spent)"

@@ -1,0 +1,352 @@
+"""Whole runs without pytest, and judging of recorded outputs: what the plugin and the command line share.
+
+A run is: converse, judge, write the line, summarise. The plugin does the same steps item by item through
+`judged_record`, so both write the same results files.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_bfcl.conversation import (
+    Budget,
+    HeldSnapshots,
+    Job,
+    LookAhead,
+    ModeSwitch,
+    RunStopped,
+    conversation_cost,
+    converse,
+    fill_calls,
+    plan_job,
+)
+from pytest_bfcl.failures import AdapterError, BenchmarkError, UsageError
+from pytest_bfcl.rescoring import open_data, score_lines
+from pytest_bfcl.settings import Price, Settings
+from pytest_bfcl.transcript import Mode, Transcript
+
+if TYPE_CHECKING:
+    from pytest_bfcl.conversation import Snapshots
+    from pytest_bfcl.dataset import DataSet, Entry
+    from pytest_bfcl.models import Model, ModelSpec
+    from pytest_bfcl.runs import EntryKey, Fingerprint, RunDirectory
+
+__all__ = ["RunResult", "arun", "judged_record", "open_data", "run", "score_lines"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """A finished run: its result lines, summary and place, and in ``stopped`` why it ended early, if it did."""
+
+    records: list[dict[str, Any]]
+    summary: dict[str, Any]
+    fingerprint: Fingerprint
+    path: Path | None = None
+    stopped: str | None = None
+
+    @property
+    def counts(self) -> dict[str, tuple[int, int]]:
+        """Category → (passed, passed + failed); errors and skipped entries are in neither."""
+        found: dict[str, tuple[int, int]] = {}
+        for record in self.records:
+            if record["outcome"] in ("passed", "failed"):
+                passed, total = found.get(record["category"], (0, 0))
+                found[record["category"]] = (passed + (record["outcome"] == "passed"), total + 1)
+        return found
+
+
+def judged_record(
+    entry: Entry,
+    transcript: Transcript,
+    *,
+    model: Model | None = None,
+    rules: str = "official",
+    price: Price | None = None,
+    worker: str | None = None,
+    simulators: str = "own",
+) -> dict[str, Any]:
+    """The line of ``results.jsonl`` for one conversation, judged under both rule sets.
+
+    ``model`` names the conversation when the transcript does not; ``rules`` picks the headline outcome; ``price`` gives
+    the cost.
+    """
+    from pytest_bfcl.checkers import judge_both
+    from pytest_bfcl.runs import result_record
+
+    if model is not None and not transcript.model:
+        transcript.model = model.spec
+    fill_calls(entry, transcript)
+    judgement = judge_both(entry, transcript, simulators=simulators)
+    return result_record(
+        entry,
+        transcript,
+        judgement.official,
+        judgement.corrected,
+        corrected_rules=judgement.corrected_rules,
+        extra=judgement.extra,
+        rules=rules,
+        cost_usd=conversation_cost(transcript, price),
+        worker=worker,
+    )
+
+
+def run(
+    entries: Any,
+    model: Any,
+    *,
+    out: Path | str | None = None,
+    settings: Settings | None = None,
+    categories: Iterable[str] | None = None,
+    search: Any = None,
+    progress: Callable[[dict[str, Any]], None] | None = None,
+) -> RunResult:
+    """Run a model over entries and judge it; see `arun`, which is the same for callers inside an event loop."""
+    return asyncio.run(
+        arun(entries, model, out=out, settings=settings, categories=categories, search=search, progress=progress)
+    )
+
+
+async def arun(
+    entries: Any,
+    model: Any,
+    *,
+    out: Path | str | None = None,
+    settings: Settings | None = None,
+    categories: Iterable[str] | None = None,
+    search: Any = None,
+    progress: Callable[[dict[str, Any]], None] | None = None,
+) -> RunResult:
+    """Converse, judge, record and summarise.
+
+    Args:
+        entries: A choice of data (``auto``, ``bundled``, ``official``, a path), a `DataSet`, or `Entry` objects.
+        model: A spec (``openai:gpt-4o@fc``), an adapter, or an async function ``(request) -> Reply | text``.
+        out: Run directory; naming an existing run continues it: nothing answered is asked again. ``None`` keeps the
+            run in memory.
+        settings: How to run; defaults are those of the command line.
+        categories: Category and group names; default: the data's scoring categories.
+        search: Provider behind the web tools; default: chosen from the settings and the data.
+        progress: Told of every record as it is made.
+
+    Provider trouble becomes records with outcome ``error``. Raises `UsageError` for wrong arguments.
+    """
+    settings = settings or Settings()
+    data, chosen = _chosen(entries, categories)
+    with ExitStack() as stack:
+        evaluation = _Evaluation(data, chosen, model, settings, search, progress)
+        if out is not None:
+            evaluation.record_in(Path(out), categories, stack)
+        return await evaluation.finish()
+
+
+class _Evaluation:
+    """One run going on."""
+
+    def __init__(
+        self,
+        data: DataSet,
+        entries: list[Entry],
+        model: Any,
+        settings: Settings,
+        search: Any,
+        progress: Callable[[dict[str, Any]], None] | None,
+    ) -> None:
+        self.data = data
+        self.entries = entries
+        self.settings = settings
+        self.progress = progress
+        self.switch = _mode_switch(model, settings, data, self._note_switch)
+        self.search = search if search is not None else _search_provider(entries, settings, data)
+        self.budget = Budget(settings.budget_usd, settings.price)
+        self.directory: RunDirectory | None = None
+        self.journal: Any = None
+        self.done: set[EntryKey] = set()
+        self.fingerprint = self._fingerprint({"entries": len(entries)})
+        self._held: dict[int, Snapshots] = {}
+
+    def _fingerprint(self, selection: dict[str, Any]) -> Fingerprint:
+        from pytest_bfcl.runs import Fingerprint
+
+        model = self.switch.model
+        return Fingerprint.of(self.data, [(model.spec, model.mode)], self.settings, selection)
+
+    def record_in(self, path: Path, categories: Iterable[str] | None, stack: ExitStack) -> None:
+        """Write to a run directory, continuing what is there."""
+        from pytest_bfcl.runs import RunDirectory
+
+        self.fingerprint = self._fingerprint({"categories": list(categories or self.data.categories())})
+        self.directory = stack.enter_context(RunDirectory.start(path, self.fingerprint))
+        self.journal = stack.enter_context(self.directory.journal())
+        self.done = self.directory.done()
+
+    async def finish(self) -> RunResult:
+        """Everything still to be done, then the summary."""
+        jobs, reported = self._plan()
+        ahead = LookAhead(self._converse, concurrency=self.settings.concurrency, stop_reason=self._stop_reason)
+        ahead.plan(jobs)
+        records: list[dict[str, Any]] = []
+        stopped: str | None = None
+        try:
+            for entry, repeat in reported:
+                try:
+                    records.append(await self._record(ahead, entry, repeat))
+                except RunStopped as error:
+                    stopped = error.reason
+                    break
+        finally:
+            await ahead.aclose()
+            await self.switch.model.aclose()
+        return self._result(records, stopped)
+
+    def _plan(self) -> tuple[list[Job], list[tuple[Entry, int]]]:
+        """Jobs in order, write stages before the questions that need them; and what will be reported."""
+        model = self.switch.model
+        jobs: list[Job] = []
+        reported: list[tuple[Entry, int]] = []
+        planned: set[tuple[str, int]] = set()
+        for repeat in range(1, self.settings.repeat + 1):
+            for entry in self.entries:
+                if (model.spec, model.mode, entry.id, repeat) in self.done or (entry.id, repeat) in planned:
+                    continue
+                for each in [*self._write_stages(entry, repeat, planned), entry]:
+                    planned.add((each.id, repeat))
+                    before = [(entry_id, repeat) for entry_id in each.depends_on]
+                    jobs.append(plan_job((each.id, repeat), each.category, payload=(each, repeat), depends_on=before))
+                    reported.append((each, repeat))
+        return jobs, reported
+
+    def _write_stages(self, entry: Entry, repeat: int, planned: set[tuple[str, int]]) -> list[Entry]:
+        missing = [entry_id for entry_id in entry.depends_on if (entry_id, repeat) not in planned]
+        given = {each.id: each for each in self.entries if each.id in missing}
+        return [given.get(entry_id) or self.data.entry(entry_id) for entry_id in missing]
+
+    async def _converse(self, job: Job) -> Transcript:
+        entry, repeat = job.payload
+        return await self.switch.converse(
+            entry,
+            lambda model: converse(
+                entry,
+                model,
+                settings=self.settings,
+                texts=self.data.texts,
+                journal=self.journal,
+                repeat=repeat,
+                snapshots=self._snapshots(model, repeat),
+                search=self.search,
+                on_reply=self.budget.charge,
+            ),
+        )
+
+    def _snapshots(self, model: Model, repeat: int) -> Snapshots:
+        if self.directory is not None:
+            return self.directory.snapshots(model.spec, repeat)
+        return self._held.setdefault(repeat, HeldSnapshots())
+
+    async def _record(self, ahead: LookAhead, entry: Entry, repeat: int) -> dict[str, Any]:
+        from pytest_bfcl.runs import error_record
+
+        rules = self.settings.rules
+        try:
+            transcript = await ahead.transcript((entry.id, repeat))
+        except BenchmarkError as error:
+            model = self.switch.model
+            record = error_record(
+                entry.id, entry.category, model.spec, model.mode, error.verdict, repeat=repeat, rules=rules
+            )
+        else:
+            record = judged_record(
+                entry, transcript, rules=rules, price=self.settings.price, simulators=self.settings.simulators
+            )
+            if self.directory is not None:
+                self.directory.save_transcript(transcript)
+        if self.directory is not None:
+            self.directory.append(record)
+        if self.progress is not None:
+            self.progress(record)
+        return record
+
+    def _stop_reason(self) -> str | None:
+        from pytest_bfcl.models import stop_reason
+
+        return self.budget.stop_reason() or stop_reason(self.switch.model)
+
+    def _note_switch(self, error: AdapterError) -> None:
+        self.fingerprint = replace(self.fingerprint, models=self._fingerprint({}).models)
+        if self.directory is not None:
+            self.directory.update(self.fingerprint)
+
+    def _result(self, records: list[dict[str, Any]], stopped: str | None) -> RunResult:
+        from pytest_bfcl.dataset import known_issues
+        from pytest_bfcl.scoring import summarise
+
+        state = f"stopped:{stopped}" if stopped else "finished"
+        if self.directory is not None:
+            self.directory.state(state)
+            self.fingerprint = self.directory.fingerprint
+            records = list(self.directory.records())
+        else:
+            self.fingerprint = self.fingerprint.ended(state)
+        sizes: dict[str, int] = {}
+        for entry in self.entries:
+            sizes[entry.category] = sizes.get(entry.category, 0) + 1
+        summary = summarise(
+            records,
+            fingerprint=self.fingerprint.to_dict(),
+            known_issues=known_issues(self.data.version),
+            sizes=sizes,
+        )
+        if self.directory is not None:
+            self.directory.write_summary(summary)
+        path = self.directory.path if self.directory is not None else None
+        return RunResult(records, summary, self.fingerprint, path, stopped)
+
+
+def _chosen(entries: Any, categories: Iterable[str] | None) -> tuple[DataSet, list[Entry]]:
+    """The data set and the entries of it to run."""
+    from pytest_bfcl.dataset import CATEGORIES, DataSet, resolve_categories
+
+    if isinstance(entries, str | Path):
+        entries = open_data(entries)
+    names = None if categories is None else resolve_categories(categories)
+    if isinstance(entries, DataSet):
+        wanted = names if names is not None else [c for c in entries.categories() if CATEGORIES[c].scored]
+        return entries, [entries.load(ref) for name in wanted for ref in entries.index(name)]
+    given: Sequence[Entry] = list(entries)
+    kept = [entry for entry in given if names is None or entry.category in names]
+    # Entries do not know their data set: its texts matter, so official entries need the official set.
+    return open_data("official" if any(entry.official for entry in kept) else "bundled"), kept
+
+
+def _mode_switch(
+    model: Any, settings: Settings, data: DataSet, on_switch: Callable[[AdapterError], None]
+) -> ModeSwitch:
+    from pytest_bfcl.models import as_model, create_model, parse_spec
+
+    if not isinstance(model, str):
+        adapter = model if hasattr(model, "generate") and hasattr(model, "spec") else as_model(model)
+        return ModeSwitch(adapter)
+    spec: ModelSpec = parse_spec(model)
+    made = create_model(spec, settings, dataset=data)
+
+    def prompting(mode: Mode = "prompt") -> Model:
+        return create_model(spec, settings, dataset=data, mode=mode)
+
+    free = spec.mode is None and settings.mode == "auto"
+    return ModeSwitch(made, prompting if free else None, on_switch=on_switch)
+
+
+def _search_provider(entries: Iterable[Entry], settings: Settings, data: DataSet) -> Any:
+    """The provider behind the web tools, when an entry needs one."""
+    if not any("WebSearchAPI" in entry.involved_classes for entry in entries):
+        return None
+    from pytest_bfcl.providers import open_search
+
+    provider = open_search(settings.search, official=data.official)
+    if provider is None:
+        raise UsageError("no search provider: set SERPAPI_API_KEY, or choose local or replay search")
+    return provider

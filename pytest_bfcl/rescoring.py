@@ -1,0 +1,123 @@
+"""Recorded outputs → verdicts, line by line: no model, no pytest, constant memory (docs/contracts.md, replay lines)."""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_bfcl.failures import BenchmarkError, UsageError
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset import DataSet, Entry
+
+HELD_ENTRIES = 4096
+"""Entries kept parsed: files list each id once or, for several models, the same ids again."""
+
+
+def score_lines(
+    lines: Iterable[Mapping[str, Any] | str | bytes],
+    dataset: DataSet | str | None = None,
+    rules: str = "official",
+) -> Iterator[dict[str, Any]]:
+    """Judge replay lines one by one, in input order; prints nothing.
+
+    A line is an object or its JSON text. Yields ``id, valid, tag, reason, detail, corrected_valid``; ``rules`` says
+    which verdict ``valid``, ``tag``, ``reason`` and ``detail`` are. A line that cannot be judged (no JSON, no such
+    entry, an unusable shape) yields ``{"id", "error"}``. ``dataset`` is a data set or a choice of one (default ``auto``), opened
+    when the first line needs it: lines that bring their question need none.
+    """
+    judge = _LineJudge(dataset, rules)
+    for number, line in enumerate(lines, 1):
+        if isinstance(line, str | bytes) and not line.strip():
+            continue
+        yield judge(line, number)
+
+
+def open_data(choice: str | Path = "auto") -> DataSet:
+    """`pytest_bfcl.dataset.open_dataset`, with tool documents of our simulators for data that brings none."""
+    from pytest_bfcl.dataset import open_dataset
+    from pytest_bfcl.simulators import documents_of
+
+    return open_dataset(choice, documents=documents_of)
+
+
+class _LineJudge:
+    def __init__(self, dataset: DataSet | str | None, rules: str) -> None:
+        if rules not in ("official", "corrected"):
+            raise UsageError(f"rules are official or corrected, not {rules!r}")
+        self._dataset = dataset
+        self._rules = rules
+        self._entries: OrderedDict[str, Entry] = OrderedDict()
+
+    def __call__(self, line: Mapping[str, Any] | str | bytes, number: int) -> dict[str, Any]:
+        try:
+            parsed = parsed_line(line)
+        except ValueError as error:
+            return {"id": None, "error": f"line {number}: not a JSON object: {error}"}
+        entry_id = parsed.get("id")
+        try:
+            return self._judged(parsed)
+        except (UsageError, BenchmarkError, KeyError) as error:
+            return {"id": entry_id, "error": f"line {number}: {error}"}
+
+    def _judged(self, line: Mapping[str, Any]) -> dict[str, Any]:
+        from pytest_bfcl.checkers import judge_both
+        from pytest_bfcl.runs import entry_from_line, transcript_from_line
+
+        entry = entry_from_line(line) or self._entry(str(line.get("id")))
+        transcript = transcript_from_line({**line, "category": entry.category})
+        both = judge_both(entry, transcript)
+        headline = both.corrected if self._rules == "corrected" else both.official
+        return {
+            "id": entry.id,
+            "valid": headline.valid,
+            "tag": headline.tag.value if headline.tag else None,
+            "reason": headline.reason,
+            "detail": dict(headline.detail),
+            "corrected_valid": both.corrected.valid,
+        }
+
+    def _entry(self, entry_id: str) -> Entry:
+        entry = self._entries.get(entry_id)
+        if entry is None:
+            entry = self._entries[entry_id] = self._looked_up(entry_id)
+            if len(self._entries) > HELD_ENTRIES:
+                self._entries.popitem(last=False)
+        return entry
+
+    def _looked_up(self, entry_id: str) -> Entry:
+        if self._dataset is None or isinstance(self._dataset, str):
+            self._dataset = open_data(self._dataset or "auto")
+        if self._dataset.find(entry_id) is None and entry_id.count(":") == 2:
+            return format_variant(entry_id, self._dataset)
+        return self._dataset.entry(entry_id)
+
+
+def format_variant(entry_id: str, dataset: DataSet) -> Entry:
+    """A format-sensitivity entry from what its id says, whatever its number (data spec §6.1)."""
+    from pytest_bfcl.dataset.expansion import FormatConfig, in_format
+
+    head, config, original = entry_id.split(":")
+    number = head.rpartition("_")[2]
+    try:
+        parsed = FormatConfig.parse(config)
+    except ValueError as error:
+        raise UsageError(f"{entry_id}: {error}") from error
+    entry = in_format(dataset.entry(original), int(number) if number.isdigit() else 0, parsed)
+    return entry.model_copy(update={"id": entry_id})
+
+
+def parsed_line(line: Mapping[str, Any] | str | bytes) -> Mapping[str, Any]:
+    """A line as an object. Raises `ValueError` for anything else, however deeply nested."""
+    if isinstance(line, Mapping):
+        return line
+    try:
+        value = json.loads(line)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    if not isinstance(value, dict):
+        raise ValueError(f"a {type(value).__name__}")
+    return value
