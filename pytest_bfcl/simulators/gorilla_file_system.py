@@ -1,0 +1,607 @@
+"""GorillaFileSystem: a small Unix-like file tree with a current directory (simulators spec §1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pytest_bfcl.simulators.long_context import constants
+from pytest_bfcl.simulators.toolkit import MAX_RESULT_CHARS, Oversized, Simulator, tool
+
+FORBIDDEN = frozenset('|/\\?%*:"><')
+"""Characters no new name, and no name given to `cat` or `echo`, may hold."""
+
+MAX_FILE_CHARS = 1_000_000
+MAX_NODES = 20_000
+"""Files and directories one simulator ever makes."""
+MAX_VISITS = 50_000
+"""Nodes one command walks through: shared directories can make a small tree look endless."""
+MAX_DEPTH = 64
+MAX_NAME_CHARS = 255
+
+UNITS = ("B", "KB", "MB", "GB", "TB", "PB")
+
+
+class File:
+    """A file; equal to a file of the same name and content."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, name: str, content: str = "") -> None:
+        self.name = name
+        self.content = content
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, File):
+            return NotImplemented
+        return self.name == other.name and self.content == other.content
+
+    def __repr__(self) -> str:
+        return f"<file {self.name!r}: {len(self.content)} characters>"
+
+
+class Directory:
+    """A directory; equal to a directory of the same name with equal children in any order.
+
+    ``contents`` maps names to nodes. After a move two directories can share one mapping, and after copying a directory
+    into itself the tree has a cycle, so nothing here recurses without bounds.
+    """
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, name: str, parent: Directory | None = None, contents: dict[str, Node] | None = None) -> None:
+        self.name = name
+        self.parent = parent
+        self.contents: dict[str, Node] = {} if contents is None else contents
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Directory):
+            return NotImplemented
+        return _same_tree(self, other)
+
+    def __repr__(self) -> str:
+        return f"<directory {self.name!r}: {', '.join(map(repr, list(self.contents)[:20]))}>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The tree as plain objects in the shape configurations use, cut off at `MAX_DEPTH`."""
+        return _plain(self, MAX_DEPTH)
+
+
+Node = File | Directory
+
+
+def _same_tree(left: Directory, right: Directory) -> bool:
+    """Compare two trees without recursion; a pair met before counts as equal, so shared and cyclic parts end."""
+    pending: list[tuple[Directory, Directory]] = [(left, right)]
+    met: set[tuple[int, int, str, str]] = set()
+    while pending:
+        one, two = pending.pop()
+        if one.name != two.name or one.contents.keys() != two.contents.keys():
+            return False
+        pair = (id(one.contents), id(two.contents), one.name, two.name)
+        if pair in met:
+            continue
+        met.add(pair)
+        for name, child in one.contents.items():
+            other = two.contents[name]
+            if isinstance(child, Directory) and isinstance(other, Directory):
+                pending.append((child, other))
+            elif child != other:
+                return False
+    return True
+
+
+def _plain(node: Node, depth: int) -> dict[str, Any]:
+    if isinstance(node, File):
+        return {"type": "file", "content": node.content}
+    if depth == 0:
+        return {"type": "directory", "contents": {}, "cut": True}
+    contents = {name: _plain(child, depth - 1) for name, child in node.contents.items()}
+    return {"type": "directory", "contents": contents}
+
+
+class GorillaFileSystem(Simulator):
+    """A file tree. ``root`` is compared, the current directory is not.
+
+    The quirks of the reference that models can meet are kept: ``.`` and ``..`` are ordinary names for everything but
+    `cd` and `find`, moved directories keep their children's old parents, copies of directories are shallow.
+    """
+
+    name = "GorillaFileSystem"
+    summary = "Small file system with a current directory; commands work on names inside the current directory."
+
+    def load(
+        self,
+        config: dict[str, Any],
+        *,
+        long_context: bool = False,
+        texts: Mapping[str, Any] | None = None,
+        **context: Any,
+    ) -> None:
+        """Build the tree: ``root`` maps one name (further names are ignored) to ``{type, contents}``.
+
+        Raises `ValueError` when a long-context file name clashes with a configured one.
+        """
+        self.long_context = long_context
+        self.root = Directory("/")
+        self._made = 0
+        self._current_dir = self.root
+        if "root" in config:
+            name, described = next(iter(config["root"].items()))
+            added = constants(texts) if long_context else None
+            self.root = self._built(name, described.get("contents", {}), None, added)
+            self._current_dir = self.root
+
+    def _built(
+        self, name: str, contents: Mapping[str, Any], parent: Directory | None, added: Mapping[str, Any] | None
+    ) -> Directory:
+        """A configured directory; ``added`` are the long-context constants or ``None``."""
+        directory = Directory(name, parent)
+        for child, described in contents.items():
+            if described["type"] == "directory":
+                directory.contents[child] = self._built(child, described.get("contents", {}), directory, added)
+            else:
+                content = described.get("content", "")
+                if added is not None and child not in added["FILES_TAIL_USED"]:
+                    content += added["FILE_CONTENT_EXTENSION"]
+                directory.contents[child] = File(child, content)
+        if added is not None and not any(isinstance(node, Directory) for node in directory.contents.values()):
+            for file_name in added["POPULATE_FILE_EXTENSION"]:
+                if file_name in directory.contents:
+                    raise ValueError(f"{file_name!r} is configured and a long-context file name as well")
+                directory.contents[file_name] = File(file_name)
+        return directory
+
+    # Nodes by name
+
+    def _item(self, name: str) -> Node | None:
+        """The node a command means: ``.`` is always the current directory, even where an entry has that name."""
+        return self._current_dir if name == "." else self._current_dir.contents.get(name)
+
+    def _file(self, name: str) -> File | None:
+        """The file a command means, ``None`` for a missing name or a directory."""
+        item = self._item(name) if name in self._current_dir.contents else None
+        return item if isinstance(item, File) else None
+
+    def _attach(self, directory: Directory, node: Node) -> None:
+        """Put a new node into a directory; `_check_room` comes first."""
+        self._made += 1
+        directory.contents[node.name] = node
+
+    def _check_room(self, directory: Directory, name: str, node: Node | None = None) -> None:
+        """Refuse a new entry (a copy of ``node``, or an empty one) above a bound, before anything changes."""
+        if self._made >= MAX_NODES:
+            raise Oversized("the file system is full")
+        if len(name) > MAX_NAME_CHARS:
+            raise Oversized(f"a name has at most {MAX_NAME_CHARS} characters")
+        depth, above = 1, directory.parent
+        while above is not None:
+            depth, above = depth + 1, above.parent
+        if depth + (_height(node) if isinstance(node, Directory) else 1) > MAX_DEPTH:
+            raise Oversized(f"directories can be nested {MAX_DEPTH} deep")
+
+    # Commands
+
+    @tool(writes=False)
+    def pwd(self) -> dict[str, Any]:
+        """Show the path of the current directory.
+
+        Returns:
+            current_working_directory (string): Path from the root directory on.
+        """
+        names: list[str] = []
+        directory: Directory | None = self._current_dir
+        while directory is not None:
+            names.append(directory.name)
+            directory = directory.parent
+        return {"current_working_directory": "/" + "/".join(reversed(names))}
+
+    @tool(writes=False)
+    def ls(self, a: bool = False) -> dict[str, Any]:
+        """List the files and directories in the current directory.
+
+        Args:
+            a: Also list hidden names, which begin with a dot.
+
+        Returns:
+            current_directory_content (array): Names of the files and directories.
+        """
+        names = [name for name in self._current_dir.contents if a or not name.startswith(".")]
+        return {"current_directory_content": names}
+
+    @tool(writes=False)
+    def cd(self, folder: str) -> dict[str, Any]:
+        """Change the current directory, one level at a time.
+
+        Args:
+            folder: Name of a directory inside the current one, or `..` for the directory above. Paths of several
+                levels are not accepted.
+
+        Returns:
+            current_working_directory (string): Name of the directory that is now the current one.
+        """
+        if folder == "..":
+            return self._go_up()
+        folder = folder.rstrip("/") or "/"
+        if folder == ".":
+            target: Node | None = self._current_dir
+        elif folder == "/":
+            target = self.root
+        elif folder == "..":
+            return self._go_up()
+        else:
+            target = None if "/" in folder else self._item(folder)
+        if not isinstance(target, Directory):
+            return {"error": f"cd: {folder}: there is no such directory here (one level at a time)"}
+        self._current_dir = target
+        return {"current_working_directory": target.name}
+
+    def _go_up(self) -> dict[str, Any]:
+        if self._current_dir.parent is None or self._current_dir == self.root:
+            return {"error": "cd: this is the root directory already"}
+        self._current_dir = self._current_dir.parent
+        return {}
+
+    @tool(writes=True)
+    def mkdir(self, dir_name: str) -> dict[str, Any] | None:
+        """Make a directory in the current directory.
+
+        Args:
+            dir_name: Name of the new directory; a path is not accepted.
+        """
+        if _invalid(dir_name):
+            return {"error": f"mkdir: {dir_name}: this name has a character that names cannot have"}
+        if dir_name in self._current_dir.contents:
+            return {"error": f"mkdir: {dir_name}: this name is taken"}
+        self._check_room(self._current_dir, dir_name)
+        self._attach(self._current_dir, Directory(dir_name, self._current_dir))
+        return None
+
+    @tool(writes=True)
+    def touch(self, file_name: str) -> dict[str, Any] | None:
+        """Make an empty file in the current directory.
+
+        Args:
+            file_name: Name of the new file; a path is not accepted.
+        """
+        if _invalid(file_name):
+            return {"error": f"touch: {file_name}: this name has a character that names cannot have"}
+        if file_name in self._current_dir.contents:
+            return {"error": f"touch: {file_name}: this name is taken"}
+        self._check_room(self._current_dir, file_name)
+        self._attach(self._current_dir, File(file_name))
+        return None
+
+    @tool(writes=True)
+    def echo(self, content: str, file_name: str | None = None) -> dict[str, Any] | None:
+        """Show a text, or write it to an existing file, replacing what the file holds.
+
+        Args:
+            content: The text.
+            file_name: Name of a file in the current directory to write to; without it the text is shown.
+
+        Returns:
+            terminal_output (string): The text, when no file is given.
+        """
+        if not file_name:
+            return {"terminal_output": content}
+        if _invalid(file_name):
+            return {"error": f"echo: {file_name}: this name has a character that names cannot have"}
+        if file_name not in self._current_dir.contents:
+            return {"error": f"echo: {file_name}: there is no such file"}
+        target = self._item(file_name)
+        if not isinstance(target, File):
+            raise IsADirectoryError(f"echo: {file_name} is a directory")
+        if isinstance(content, str) and len(content) > MAX_FILE_CHARS:
+            raise Oversized(f"a file holds at most {MAX_FILE_CHARS:,} characters")
+        target.content = content
+        return None
+
+    @tool(writes=False)
+    def cat(self, file_name: str) -> dict[str, Any]:
+        """Show the content of a file.
+
+        Args:
+            file_name: Name of a file in the current directory; a path is not accepted.
+
+        Returns:
+            file_content (string): The content.
+        """
+        if _invalid(file_name):
+            return {"error": f"cat: {file_name}: this name has a character that names cannot have"}
+        if file_name not in self._current_dir.contents:
+            return {"error": f"cat: {file_name}: there is no such file"}
+        target = self._item(file_name)
+        if not isinstance(target, File):
+            return {"error": f"cat: {file_name}: this is a directory"}
+        return {"file_content": target.content}
+
+    @tool(writes=False)
+    def find(self, path: str = ".", name: str | None = None) -> dict[str, Any]:
+        """List everything below a directory, at any depth, optionally only what has a text in its name.
+
+        Args:
+            path: Directory to start from: `.` for the current one, or a path relative to it.
+            name: Text that the name of a file or directory must contain.
+
+        Returns:
+            matches (array): Paths of the files and directories found.
+        """
+        start = self._start(path)
+        if start is None:
+            return {"error": f"find: {path}: there is no such directory"}
+        found: list[str] = []
+        characters = 0
+        for visits, (above, base) in enumerate(_walk(start, path.rstrip("/"))):
+            if name is None or name in base:
+                found.append(f"{above}/{base}")
+                characters += len(found[-1])
+            if visits > MAX_VISITS or characters > MAX_RESULT_CHARS:
+                raise Oversized("find: there are too many files and directories")
+        return {"matches": found}
+
+    def _start(self, path: str) -> Directory | None:
+        """The directory a path of `find` leads to, ``None`` when there is none."""
+        if path == ".":
+            return self._current_dir
+        here: Node | None = self.root if path.startswith("/") else self._current_dir
+        for segment in path.strip("/").split("/"):
+            if not isinstance(here, Directory):
+                return None
+            here = here if segment == "." else here.contents.get(segment)
+        return here if isinstance(here, Directory) else None
+
+    @tool(writes=False)
+    def wc(self, file_name: str, mode: str = "l") -> dict[str, Any]:
+        """Count the lines, words or characters of a file.
+
+        Args:
+            file_name: Name of a file in the current directory.
+            mode: What to count: `l` lines, `w` words, `c` characters.
+
+        Returns:
+            count (integer): The number counted.
+            type (string): What was counted: `lines`, `words` or `characters`.
+        """
+        if mode not in ("l", "w", "c"):
+            return {"error": f"wc: {mode}: the mode is l, w or c"}
+        file = self._file(file_name)
+        if file is None:
+            return {"error": f"wc: {file_name}: there is no such file"}
+        if mode == "l":
+            return {"count": len(file.content.splitlines()), "type": "lines"}
+        if mode == "w":
+            return {"count": len(file.content.split()), "type": "words"}
+        return {"count": len(file.content), "type": "characters"}
+
+    @tool(writes=False)
+    def sort(self, file_name: str) -> dict[str, Any]:
+        """Show the lines of a file in sorted order; the file stays as it is.
+
+        Args:
+            file_name: Name of a file in the current directory.
+
+        Returns:
+            sorted_content (string): The sorted lines.
+        """
+        file = self._file(file_name)
+        if file is None:
+            return {"error": f"sort: {file_name}: there is no such file"}
+        return {"sorted_content": "\n".join(sorted(file.content.splitlines()))}
+
+    @tool(writes=False)
+    def grep(self, file_name: str, pattern: str) -> dict[str, Any]:
+        """Show the lines of a file that contain a text.
+
+        Args:
+            file_name: Name of a file in the current directory.
+            pattern: The text, taken literally.
+
+        Returns:
+            matching_lines (array): The lines.
+        """
+        file = self._file(file_name)
+        if file is None:
+            return {"error": f"grep: {file_name}: there is no such file"}
+        return {"matching_lines": [line for line in file.content.splitlines() if pattern in line]}
+
+    @tool(writes=False)
+    def du(self, human_readable: bool = False) -> dict[str, Any]:
+        """Add up the size of all files below the current directory.
+
+        Args:
+            human_readable: Show the size in a fitting unit instead of bytes.
+
+        Returns:
+            disk_usage (string): The size with its unit.
+        """
+        total = _size(self._current_dir)
+        if not human_readable:
+            return {"disk_usage": f"{total} bytes"}
+        size, unit = float(total), 0
+        while size >= 1024 and unit < len(UNITS) - 1:
+            size, unit = size / 1024, unit + 1
+        return {"disk_usage": f"{size:.2f} {UNITS[unit]}"}
+
+    @tool(writes=False)
+    def tail(self, file_name: str, lines: int = 10) -> dict[str, Any]:
+        """Show the last lines of a file.
+
+        Args:
+            file_name: Name of a file in the current directory.
+            lines: How many lines to show.
+
+        Returns:
+            last_lines (string): The lines.
+        """
+        file = self._file(file_name)
+        if file is None:
+            return {"error": f"tail: {file_name}: there is no such file"}
+        content = file.content.splitlines()
+        return {"last_lines": "\n".join(content[-min(lines, len(content)) :])}
+
+    @tool(writes=False)
+    def diff(self, file_name1: str, file_name2: str) -> dict[str, Any]:
+        """Compare two files line by line, as far as both have lines.
+
+        Args:
+            file_name1: Name of a file in the current directory.
+            file_name2: Name of another file in the current directory.
+
+        Returns:
+            diff_lines (string): Each differing pair: `- ` and the first file's line, then `+ ` and the other's.
+        """
+        one, two = self._file(file_name1), self._file(file_name2)
+        if one is None or two is None:
+            return {"error": "diff: one of the two files does not exist or is a directory"}
+        pairs = zip(one.content.splitlines(), two.content.splitlines(), strict=False)
+        return {"diff_lines": "\n".join(f"- {left}\n+ {right}" for left, right in pairs if left != right)}
+
+    @tool(writes=True)
+    def mv(self, source: str, destination: str) -> dict[str, Any]:
+        """Move a file or directory into a directory, or rename it.
+
+        Args:
+            source: Name of the file or directory in the current directory.
+            destination: Name of a directory in the current directory to move it into, or the new name. A path is not
+                accepted.
+
+        Returns:
+            result (string): What happened.
+        """
+        contents = self._current_dir.contents
+        if source not in contents:
+            return {"error": f"mv: {source}: there is no such file or directory"}
+        if "/" in destination:
+            return {"error": f"mv: {destination}: the destination is a name, not a path"}
+        item = self._item(source)
+        target, name, shown = self._current_dir, destination, destination
+        if destination in contents:
+            inside = self._item(destination)
+            if not isinstance(inside, Directory):
+                return {"error": f"mv: {destination}: this file exists already"}
+            if source in inside.contents:
+                return {"error": f"mv: {destination}: it holds something called {source} already"}
+            target, name, shown = inside, source, f"{destination}/{source}"
+        self._check_room(target, name, item)
+        del contents[source]
+        # A moved directory is a new node on the same mapping, so its children still name the old one as parent.
+        if isinstance(item, Directory):
+            self._attach(target, Directory(name, target, item.contents))
+        elif item is not None:
+            self._attach(target, File(name, item.content))
+        return {"result": f"Moved '{source}' to '{shown}'"}
+
+    @tool(writes=True)
+    def rm(self, file_name: str) -> dict[str, Any]:
+        """Remove a file, or a directory with everything in it.
+
+        Args:
+            file_name: Name of the file or directory in the current directory.
+
+        Returns:
+            result (string): What happened.
+        """
+        if file_name not in self._current_dir.contents:
+            return {"error": f"rm: {file_name}: there is no such file or directory"}
+        del self._current_dir.contents[file_name]
+        return {"result": f"Removed '{file_name}'"}
+
+    @tool(writes=True)
+    def rmdir(self, dir_name: str) -> dict[str, Any]:
+        """Remove an empty directory.
+
+        Args:
+            dir_name: Name of the directory in the current directory.
+
+        Returns:
+            result (string): What happened.
+        """
+        if dir_name not in self._current_dir.contents:
+            return {"error": f"rmdir: {dir_name}: there is no such directory"}
+        target = self._item(dir_name)
+        if not isinstance(target, Directory):
+            return {"error": f"rmdir: {dir_name}: this is a file"}
+        if target.contents:
+            return {"error": f"rmdir: {dir_name}: the directory is not empty"}
+        del self._current_dir.contents[dir_name]
+        return {"result": f"Removed '{dir_name}'"}
+
+    @tool(writes=True)
+    def cp(self, source: str, destination: str) -> dict[str, Any]:
+        """Copy a file or directory into a directory, or under a new name.
+
+        Args:
+            source: Name of the file or directory in the current directory.
+            destination: Name of a directory in the current directory to copy it into, or the copy's name. A path is
+                not accepted.
+
+        Returns:
+            result (string): What happened.
+        """
+        contents = self._current_dir.contents
+        if source not in contents:
+            return {"error": f"cp: {source}: there is no such file or directory"}
+        if "/" in destination:
+            return {"error": f"cp: {destination}: the destination is a name, not a path"}
+        item = self._item(source)
+        target, name, shown = self._current_dir, destination, destination
+        if destination in contents:
+            inside = self._item(destination)
+            if not isinstance(inside, Directory):
+                return {"error": f"cp: {destination}: this file exists already"}
+            if source in inside.contents:
+                raise FileExistsError(f"cp: {destination} holds something called {source} already")
+            target, name, shown = inside, source, f"{destination}/{source}"
+        self._check_room(target, name, item)
+        if isinstance(item, Directory):
+            copied = Directory(name, target)
+            self._attach(target, copied)
+            copied.contents.update(item.contents)  # shallow: files and nested directories are shared
+        elif item is not None:
+            self._attach(target, File(name, item.content))
+        return {"result": f"Copied '{source}' to '{shown}'"}
+
+
+def _invalid(name: str) -> bool:
+    return any(character in name for character in FORBIDDEN)
+
+
+def _walk(start: Directory, prefix: str) -> Iterator[tuple[str, str]]:
+    """Path of the parent, and name, of everything below a directory: depth first, parents before children."""
+    pending = [(prefix, 1, name, node) for name, node in reversed(start.contents.items())]
+    while pending:
+        above, depth, name, node = pending.pop()
+        yield above, name
+        if isinstance(node, Directory):
+            if depth > MAX_DEPTH * 2:
+                raise Oversized("find: directories are nested too deeply")
+            path = f"{above}/{name}"
+            pending.extend((path, depth + 1, inner, child) for inner, child in reversed(node.contents.items()))
+
+
+def _size(start: Directory) -> int:
+    """UTF-8 bytes of all files below a directory; a directory met inside itself is refused."""
+    total = visits = 0
+    pending: list[tuple[Node, int]] = [(start, 0)]
+    while pending:
+        node, depth = pending.pop()
+        visits += 1
+        if visits > MAX_VISITS or depth > MAX_DEPTH * 2:
+            raise Oversized("du: there are too many files and directories")
+        if isinstance(node, File):
+            total += len(node.content.encode("utf-8", "surrogatepass"))
+        else:
+            pending.extend((child, depth + 1) for child in node.contents.values())
+    return total
+
+
+def _height(top: Directory) -> int:
+    """Levels of directories from ``top`` down, at most one more than `MAX_DEPTH` (cycles count as that)."""
+    height = 0
+    level: list[Directory] = [top]
+    while level and height <= MAX_DEPTH:
+        height += 1
+        below = {id(node): node for directory in level for node in directory.contents.values()}
+        level = [node for node in below.values() if isinstance(node, Directory)]
+    return height

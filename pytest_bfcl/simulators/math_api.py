@@ -1,0 +1,390 @@
+"""MathAPI: a calculator without state (simulators spec §2); precision and the size of numbers are bounded."""
+
+from __future__ import annotations
+
+import decimal
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from pytest_bfcl.simulators.toolkit import Oversized, Simulator, tool
+
+MAX_PRECISION = 1_000
+"""Decimal digits of logarithms and roots."""
+MAX_BITS = 15_000
+"""Bits of whole numbers; Python prints at most 4,300 digits (14,284 bits) anyway."""
+MAX_ITEMS = 1_000_000
+"""Characters or elements of anything `add` joins."""
+MAX_EXPONENT = 1_000_000
+
+Number = int | float
+
+SI_METRES = {"km": 1e3, "m": 1, "cm": 1e-2, "mm": 1e-3, "um": 1e-6, "nm": 1e-9}
+
+IMPERIAL_FACTORS = {
+    ("cm", "in"): 0.393701,
+    ("in", "cm"): 2.54,
+    ("m", "ft"): 3.28084,
+    ("ft", "m"): 0.3048,
+    ("m", "yd"): 1.09361,
+    ("yd", "m"): 0.9144,
+    ("km", "miles"): 0.621371,
+    ("miles", "km"): 1.60934,
+    ("kg", "lb"): 2.20462,
+    ("lb", "kg"): 0.453592,
+}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float))
+
+
+def _bits(value: Any) -> int:
+    return value.bit_length() if isinstance(value, int) else 0
+
+
+def _bounded(value: Any) -> dict[str, Any]:
+    """A result object; refuses whole numbers above `MAX_BITS`."""
+    if _bits(value) > MAX_BITS:
+        raise Oversized("the result is too large")
+    return {"result": value}
+
+
+def _length(value: Any) -> int:
+    return len(value) if hasattr(value, "__len__") else 0
+
+
+def _error(text: str) -> dict[str, Any]:
+    return {"error": text}
+
+
+_NOT_NUMBERS = "Every input must be a number."
+_EMPTY = "The list is empty."
+
+
+class MathAPI(Simulator):
+    """Arithmetic on what the model sends; arguments are deliberately not type-checked beyond the spec."""
+
+    name = "MathAPI"
+    summary = "Calculator: arithmetic, statistics, rounding and unit conversion."
+
+    @tool(writes=False)
+    def logarithm(self, value: Number, base: Number, precision: int) -> dict[str, Any]:
+        """Compute the logarithm of a number to any base with a chosen number of digits.
+
+        Args:
+            value: The number.
+            base: Base of the logarithm.
+            precision: How many decimal digits to compute with.
+
+        Returns:
+            result (float): The logarithm.
+        """
+        if isinstance(precision, (int, float)) and precision > MAX_PRECISION:
+            return _error(f"At most {MAX_PRECISION} digits can be computed.")
+        from mpmath.ctx_mp import MPContext
+
+        try:
+            context = MPContext()  # an own context: the precision must not leak into other calls
+            context.dps = precision
+            # Both logarithms are rounded before the division; a two-argument log would keep guard digits.
+            return {"result": context.log(value) / context.log(base)}
+        except Exception as error:
+            return _error(f"This logarithm cannot be computed: {error}")
+
+    @tool(writes=False)
+    def mean(self, numbers: list[Number]) -> dict[str, Any]:
+        """Compute the arithmetic mean of a list of numbers.
+
+        Args:
+            numbers: The numbers; at least one.
+
+        Returns:
+            result (float): The mean.
+        """
+        if not numbers:
+            return _error(_EMPTY)
+        try:
+            return {"result": sum(numbers) / len(numbers)}
+        except TypeError:
+            return _error(_NOT_NUMBERS)
+
+    @tool(writes=False)
+    def standard_deviation(self, numbers: list[Number]) -> dict[str, Any]:
+        """Compute the population standard deviation of a list of numbers.
+
+        Args:
+            numbers: The numbers; at least one.
+
+        Returns:
+            result (float): The standard deviation.
+        """
+        if not numbers:
+            return _error(_EMPTY)
+        try:
+            mean = sum(numbers) / len(numbers)
+            return {"result": math.sqrt(sum((number - mean) ** 2 for number in numbers) / len(numbers))}
+        except TypeError:
+            return _error(_NOT_NUMBERS)
+
+    @tool(writes=False)
+    def si_unit_conversion(self, value: Number, unit_in: str, unit_out: str) -> dict[str, Any]:
+        """Convert a length between the metric units km, m, cm, mm, um and nm.
+
+        Args:
+            value: The length in the first unit.
+            unit_in: Unit to convert from.
+            unit_out: Unit to convert to.
+
+        Returns:
+            result (float): The length in the second unit.
+        """
+        if not _is_number(value):
+            return _error("The value must be a number.")
+        if unit_in not in SI_METRES or unit_out not in SI_METRES:
+            return _error(f"Cannot convert from {unit_in!r} to {unit_out!r}; units are {', '.join(SI_METRES)}.")
+        try:
+            return {"result": value * SI_METRES[unit_in] * (1 / SI_METRES[unit_out])}  # this order, for the last digit
+        except OverflowError:
+            return _error("The value is too large.")
+
+    @tool(writes=False)
+    def imperial_si_conversion(self, value: Number, unit_in: str, unit_out: str) -> dict[str, Any]:
+        """Convert a number between an imperial and a metric unit.
+
+        Known pairs, both ways: cm and in, m and ft, m and yd, km and miles, kg and lb, celsius and fahrenheit.
+
+        Args:
+            value: The number in the first unit.
+            unit_in: Unit to convert from.
+            unit_out: Unit to convert to.
+
+        Returns:
+            result (float): The number in the second unit.
+        """
+        if not _is_number(value):
+            return _error("The value must be a number.")
+        if unit_in == unit_out:
+            return {"result": value}
+        try:
+            if (unit_in, unit_out) == ("celsius", "fahrenheit"):
+                return {"result": value * 1.8 + 32}
+            if (unit_in, unit_out) == ("fahrenheit", "celsius"):
+                return {"result": (value - 32) * (5 / 9)}
+            if (unit_in, unit_out) not in IMPERIAL_FACTORS:
+                return _error(f"Cannot convert from {unit_in!r} to {unit_out!r}.")
+            return {"result": value * IMPERIAL_FACTORS[unit_in, unit_out]}
+        except OverflowError:
+            return _error("The value is too large.")
+
+    @tool(writes=False)
+    def add(self, a: Number, b: Number) -> dict[str, Any]:
+        """Add two numbers.
+
+        Args:
+            a: First number.
+            b: Second number.
+
+        Returns:
+            result (float): The sum.
+        """
+        if _length(a) + _length(b) > MAX_ITEMS:
+            raise Oversized("the result is too large")
+        try:
+            return _bounded(a + b)
+        except TypeError:
+            return _error(_NOT_NUMBERS)
+
+    @tool(writes=False)
+    def subtract(self, a: Number, b: Number) -> dict[str, Any]:
+        """Subtract the second number from the first.
+
+        Args:
+            a: Number to subtract from.
+            b: Number to subtract.
+
+        Returns:
+            result (float): The difference.
+        """
+        try:
+            return _bounded(a - b)
+        except TypeError:
+            return _error(_NOT_NUMBERS)
+
+    @tool(writes=False)
+    def multiply(self, a: Number, b: Number) -> dict[str, Any]:
+        """Multiply two numbers.
+
+        Args:
+            a: First number.
+            b: Second number.
+
+        Returns:
+            result (float): The product.
+        """
+        if not (_is_number(a) and _is_number(b)):
+            return _error(_NOT_NUMBERS)
+        return _bounded(a * b)
+
+    @tool(writes=False)
+    def divide(self, a: Number, b: Number) -> dict[str, Any]:
+        """Divide the first number by the second.
+
+        Args:
+            a: Number to divide.
+            b: Number to divide by; not 0.
+
+        Returns:
+            result (float): The quotient.
+        """
+        try:
+            if b == 0:
+                return _error("Division by zero.")
+            return {"result": a / b}
+        except TypeError:
+            return _error(_NOT_NUMBERS)
+
+    @tool(writes=False)
+    def power(self, base: Number, exponent: Number) -> dict[str, Any]:
+        """Raise a number to a power.
+
+        Args:
+            base: The number.
+            exponent: The power.
+
+        Returns:
+            result (float): The number raised to the power.
+        """
+        try:
+            _check_power(base, exponent)
+            return _bounded(base**exponent)
+        except TypeError:
+            return _error(_NOT_NUMBERS)
+
+    @tool(writes=False)
+    def square_root(self, number: Number, precision: int) -> dict[str, Any]:
+        """Compute the square root of a number with a chosen number of significant digits.
+
+        Args:
+            number: The number; not negative.
+            precision: How many significant digits to compute.
+
+        Returns:
+            result (float): The square root.
+        """
+        try:
+            if number < 0:
+                return _error("A negative number has no real square root.")
+            if precision > MAX_PRECISION:
+                return _error(f"At most {MAX_PRECISION} digits can be computed.")
+            with decimal.localcontext() as context:
+                context.prec = precision
+                return {"result": decimal.Decimal(number).sqrt()}
+        except (TypeError, decimal.InvalidOperation):
+            return _error(_NOT_NUMBERS)
+
+    @tool(writes=False)
+    def absolute_value(self, number: Number) -> dict[str, Any]:
+        """Compute the absolute value of a number.
+
+        Args:
+            number: The number.
+
+        Returns:
+            result (float): The number without its sign.
+        """
+        try:
+            return {"result": abs(number)}
+        except TypeError:
+            return _error(_NOT_NUMBERS)
+
+    @tool(writes=False)
+    def round_number(self, number: Number, decimal_places: int = 0) -> dict[str, Any]:
+        """Round a number; halves go to the even neighbour.
+
+        Args:
+            number: The number.
+            decimal_places: Digits to keep after the decimal point.
+
+        Returns:
+            result (float): The rounded number.
+        """
+        if isinstance(decimal_places, int) and abs(decimal_places) > MAX_PRECISION * 10:
+            raise Oversized("too many decimal places")
+        try:
+            return {"result": round(number, decimal_places)}
+        except TypeError:
+            return _error(_NOT_NUMBERS)
+
+    @tool(writes=False)
+    def percentage(self, part: Number, whole: Number) -> dict[str, Any]:
+        """Compute how many percent one number is of another.
+
+        Args:
+            part: The part.
+            whole: The number that counts as 100 percent; not 0.
+
+        Returns:
+            result (float): The percentage.
+        """
+        try:
+            if whole == 0:
+                return _error("The whole must not be zero.")
+            return {"result": (part / whole) * 100}
+        except TypeError:
+            return _error(_NOT_NUMBERS)
+
+    @tool(writes=False)
+    def min_value(self, numbers: list[Number]) -> dict[str, Any]:
+        """Find the smallest number of a list.
+
+        Args:
+            numbers: The numbers; at least one.
+
+        Returns:
+            result (float): The smallest one.
+        """
+        return _over(min, numbers)
+
+    @tool(writes=False)
+    def max_value(self, numbers: list[Number]) -> dict[str, Any]:
+        """Find the largest number of a list.
+
+        Args:
+            numbers: The numbers; at least one.
+
+        Returns:
+            result (float): The largest one.
+        """
+        return _over(max, numbers)
+
+    @tool(writes=False)
+    def sum_values(self, numbers: list[Number]) -> dict[str, Any]:
+        """Add up a list of numbers.
+
+        Args:
+            numbers: The numbers; at least one.
+
+        Returns:
+            result (float): The sum.
+        """
+        return _over(sum, numbers)
+
+
+def _over(function: Any, numbers: Sequence[Any]) -> dict[str, Any]:
+    """A built-in over a list, with the two errors all of them share."""
+    if not numbers:
+        return _error(_EMPTY)
+    try:
+        return _bounded(function(numbers))
+    except TypeError:
+        return _error(_NOT_NUMBERS)
+
+
+def _check_power(base: Any, exponent: Any) -> None:
+    """Refuse powers that would take long: whole results above `MAX_BITS`, exact powers with huge exponents."""
+    if isinstance(base, int) and isinstance(exponent, int):
+        if exponent > 0 and max(_bits(base) - 1, base not in (-1, 0, 1)) * exponent > MAX_BITS:
+            raise Oversized("the result is too large")
+    elif not isinstance(base, (int, float, complex)) and abs(exponent) > MAX_EXPONENT:
+        raise Oversized("the exponent is too large")
