@@ -17,7 +17,7 @@ from pytest_bfcl.models.completions import read_completion
 from pytest_bfcl.models.faults import http_fault
 from pytest_bfcl.models.redaction import public_url, redact
 from pytest_bfcl.models.retrying import Caller, RetryPolicy
-from pytest_bfcl.models.tools import compile_tools
+from pytest_bfcl.models.tools import CompiledTools
 from pytest_bfcl.transcript import Message, Mode, Reply
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ BODY_LIMIT = 32 * 1024 * 1024
 """Largest answer read, in bytes; a longer one is a malformed body."""
 
 _KEEPALIVE_S = 4.0  # under the 5 s after which common servers close idle connections
-_TOOL_CACHE = 256
 
 
 class OpenAIModel:
@@ -67,7 +66,7 @@ class OpenAIModel:
         self._client: httpx.AsyncClient | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._renamed: dict[str, str | None] = {}
-        self._tools: dict[tuple[int, int], tuple[Any, list[dict[str, Any]]]] = {}
+        self._tools = CompiledTools()
         _check_url(self.base_url)
 
     @property
@@ -89,21 +88,12 @@ class OpenAIModel:
         """The JSON body sent for a request."""
         body: dict[str, Any] = {"model": self.name, "messages": [_outgoing(m) for m in request.messages]}
         if request.functions and self.mode == "fc":
-            body["tools"] = self._compiled(request.functions)
+            body["tools"] = self._tools.of(request.functions)
         for parameter, value in request.parameters.items():
             name = self._renamed.get(parameter, parameter)
             if name is not None and value is not None:
                 body[name] = value
         return body
-
-    def _compiled(self, functions: Any) -> list[dict[str, Any]]:
-        key = (id(functions), len(functions))
-        held = self._tools.get(key)
-        if held is None or held[0] is not functions:
-            if len(self._tools) >= _TOOL_CACHE:
-                del self._tools[next(iter(self._tools))]
-            held = self._tools[key] = (functions, compile_tools(functions))
-        return held[1]
 
     async def _attempt(self, request: Request) -> Reply:
         body = self.payload(request)

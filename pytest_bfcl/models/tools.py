@@ -40,6 +40,26 @@ def compile_tools(functions: Sequence[Mapping[str, Any]], style: str = "openai")
     return [_wrap(_function(doc, names[str(doc["name"])]), doc, style) for doc in functions]
 
 
+class CompiledTools:
+    """Compiled lists of the latest function documents, so that a conversation compiles its tools once."""
+
+    def __init__(self, style: str = "openai", size: int = 128) -> None:
+        self.style = style
+        self.size = size
+        self._held: dict[tuple[int, ...], tuple[tuple[Mapping[str, Any], ...], list[dict[str, Any]]]] = {}
+
+    def of(self, functions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """`compile_tools` of these very documents (by identity; documents are never changed after loading)."""
+        key = tuple(map(id, functions))
+        held = self._held.get(key)
+        if held is None:
+            if len(self._held) >= self.size:
+                del self._held[next(iter(self._held))]
+            # Holding the documents keeps their ids from being reused.
+            held = self._held[key] = (tuple(functions), compile_tools(functions, self.style))
+        return held[1]
+
+
 def wire_names(functions: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     """Name on the wire → documented name, for all functions, in order.
 

@@ -1,0 +1,214 @@
+"""Every other provider's wire format, through litellm: Anthropic, Gemini, Mistral, Bedrock, Cohere and a hundred more.
+
+Importing litellm takes seconds and 200 MB, so it happens at the first request, in a thread. Its own retries, telemetry,
+remote price table and callbacks are off.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import logging
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pytest_bfcl.failures import AdapterError, UsageError
+from pytest_bfcl.models.base import Request, ToolsRefused
+from pytest_bfcl.models.breaker import Breaker, EndpointUnreachable
+from pytest_bfcl.models.completions import read_completion
+from pytest_bfcl.models.faults import http_fault
+from pytest_bfcl.models.redaction import public_url, redact
+from pytest_bfcl.models.retrying import Caller, RetryPolicy
+from pytest_bfcl.models.tools import CompiledTools
+from pytest_bfcl.transcript import Mode, Reply
+
+if TYPE_CHECKING:
+    from pytest_bfcl.models.spec import ModelSpec
+    from pytest_bfcl.settings import Settings
+
+_QUIET = {
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",
+    "LITELLM_MODE": "PRODUCTION",  # otherwise it loads a .env file from the working directory
+}
+_NO_KEY = ("api_key", "api key", "credential", "access key", "unauthenticated")
+_DROPPABLE = ("temperature", "max_tokens")
+
+
+class LitellmModel:
+    """A model that litellm reaches: ``anthropic:NAME``, ``gemini:NAME`` …, or ``litellm:PROVIDER/NAME``.
+
+    Keys come from the environment variables litellm documents. ``settings.base_url`` is handed on as ``api_base``.
+    """
+
+    def __init__(
+        self, spec: ModelSpec, settings: Settings, mode: Mode = "fc", *, policy: RetryPolicy | None = None
+    ) -> None:
+        self.route = spec.name if spec.provider == "litellm" else f"{spec.provider}/{spec.name}"
+        if not spec.name or (spec.provider == "litellm" and "/" not in spec.name):
+            raise UsageError(f"cannot read model {spec.text!r}: write litellm:PROVIDER/NAME, or PROVIDER:NAME")
+        self.spec = spec.with_mode(mode).text
+        self.mode: Mode = mode
+        self.underscore_names = mode == "fc"
+        self.settings = settings
+        self.base_url = public_url(settings.base_url) if settings.base_url else None
+        self.notes: list[str] = []
+        self.calls = Caller(settings, f"{self.route.partition('/')[0]} (through litellm)", policy)
+        self._dropped: set[str] = set()
+        self._tools = CompiledTools()
+
+    @property
+    def breaker(self) -> Breaker:
+        """The circuit breaker; ``breaker.reason`` is set when the run should stop."""
+        return self.calls.breaker
+
+    async def generate(self, request: Request) -> Reply:
+        """Ask once, with retries; raises `AdapterError`."""
+        self.breaker.check()
+        litellm = await asyncio.to_thread(load_litellm)
+        return await self.calls.call(lambda: self._attempt(litellm, request))
+
+    async def aclose(self) -> None:
+        """Close litellm's cached connections, if it was ever loaded."""
+        import sys
+
+        litellm = sys.modules.get("litellm")
+        close = getattr(litellm, "close_litellm_async_clients", None)
+        if close is not None:
+            await close()
+
+    async def _attempt(self, litellm: Any, request: Request) -> Reply:
+        arguments = self._arguments(request)
+        try:
+            response = await litellm.acompletion(**arguments)
+        except Exception as error:
+            outcome = self._outcome(error, tools_sent="tools" in arguments)
+            if isinstance(outcome, Reply):
+                return outcome
+            if outcome is None:  # a parameter the model does not take, left out from now on
+                return await self._attempt(litellm, request)
+            raise outcome from None
+        return read_completion(response.model_dump())
+
+    def _arguments(self, request: Request) -> dict[str, Any]:
+        arguments: dict[str, Any] = {
+            "model": self.route,
+            "messages": [dict(message) for message in request.messages],
+            "timeout": self.settings.timeout_s,
+            "max_retries": 0,
+            "num_retries": 0,
+        }
+        if self.settings.base_url:
+            arguments["api_base"] = self.settings.base_url
+        if request.functions and self.mode == "fc":
+            arguments["tools"] = self._tools.of(request.functions)
+        for name, value in request.parameters.items():
+            if value is not None and name not in self._dropped:
+                arguments[name] = value
+        return arguments
+
+    def _outcome(self, error: Exception, *, tools_sent: bool) -> AdapterError | Reply | None:
+        """What an exception of litellm means; ``None``: ask again without a refused parameter."""
+        kind = type(error).__name__
+        status = getattr(error, "status_code", None)
+        text = redact(_message(error), _secrets())
+        if kind == "UnsupportedParamsError" or status == 400:
+            if tools_sent and kind == "UnsupportedParamsError" and "tool" in text:
+                return ToolsRefused(text, status=status)
+            refused = next((name for name in _DROPPABLE if name in text and name not in self._dropped), None)
+            if refused and not _is_overflow(text):
+                self._dropped.add(refused)
+                self.notes.append(f"{self.spec}: {refused} is left out, the provider refuses it")
+                return None
+        if kind == "ContextWindowExceededError":
+            return Reply(problem="context_overflow", finish_reason="context_overflow")
+        if kind == "ContentPolicyViolationError":
+            return Reply(problem="content_filter", finish_reason="content_filter")
+        if kind == "Timeout" or isinstance(error, TimeoutError):
+            return AdapterError("timeout", f"no answer in time: {text}", retryable=True)
+        if _unreachable(error):
+            return EndpointUnreachable(f"cannot connect: {text}", advice="check the network and the base URL")
+        if kind == "APIConnectionError" and any(word in text.lower() for word in _NO_KEY):
+            return AdapterError("auth", text, advice="set the provider's key; pytest-bfcl models lists the variables")
+        if kind == "APIConnectionError":
+            # litellm's name for a broken connection as well as for an answer it could not read.
+            broken = "connection" if _is_transport(error) else "malformed_body"
+            return AdapterError(broken, text, retryable=True)
+        if not isinstance(status, int):
+            return AdapterError("bad_request", f"{kind}: {text}")
+        return http_fault(
+            status, text, _headers(error), endpoint=self.calls.breaker.endpoint, model=self.route, tools_sent=tools_sent
+        )
+
+
+def load_litellm() -> Any:
+    """The imported and silenced module. Raises `AdapterError` when it is not installed or cannot be imported."""
+    for name, value in _QUIET.items():
+        os.environ.setdefault(name, value)
+    try:
+        litellm: Any = importlib.import_module("litellm")
+    except Exception as error:
+        raise AdapterError(
+            "bad_request", f"litellm cannot be imported: {type(error).__name__}: {error}",
+            advice="pip install 'litellm>=1.74', or use openai: with --bfcl-base-url",
+        ) from error  # fmt: skip
+    litellm.telemetry = False
+    litellm.suppress_debug_info = True
+    litellm.turn_off_message_logging = True
+    litellm.modify_params = (
+        True  # lets it repair message lists that a provider refuses (no user message, tools missing)
+    )
+    for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
+        logging.getLogger(name).setLevel(logging.ERROR)
+    return litellm
+
+
+def _message(error: Exception) -> str:
+    return str(getattr(error, "message", "") or error)
+
+
+def _headers(error: Exception) -> Mapping[str, str]:
+    headers: dict[str, str] = {}
+    for source in (getattr(error, "litellm_response_headers", None), getattr(error, "response", None)):
+        found = getattr(source, "headers", source)
+        if isinstance(found, Mapping):
+            headers.update({str(name): str(value) for name, value in found.items()})
+    return headers
+
+
+def _secrets() -> list[str]:
+    """Values of environment variables that look like keys: they must not come back in an error text."""
+    words = ("KEY", "TOKEN", "SECRET")
+    return [value for name, value in os.environ.items() if len(value) >= 8 and any(word in name for word in words)]
+
+
+def _is_overflow(text: str) -> bool:
+    from pytest_bfcl.models.faults import CONTEXT_OVERFLOW
+
+    return CONTEXT_OVERFLOW.search(text) is not None
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    found: list[BaseException] = []
+    current: BaseException | None = error
+    while current is not None and current not in found and len(found) < 10:
+        found.append(current)
+        current = current.__cause__ or current.__context__
+    return found
+
+
+def _unreachable(error: Exception) -> bool:
+    import aiohttp
+    import httpx
+
+    kinds = (aiohttp.ClientConnectorError, httpx.ConnectError, ConnectionRefusedError)
+    return any(isinstance(cause, kinds) for cause in _causes(error))
+
+
+def _is_transport(error: Exception) -> bool:
+    import aiohttp
+    import httpx
+
+    kinds = (aiohttp.ClientError, httpx.TransportError, ConnectionError)
+    return any(isinstance(cause, kinds) for cause in _causes(error))
