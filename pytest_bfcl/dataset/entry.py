@@ -70,6 +70,8 @@ class Entry(BaseModel):
     """Whether the entry comes from the fetched official set (then prompts and hints are the official ones)."""
     source: str | None = None
     """File and line the entry came from, for people."""
+    long_context_texts: Any = Field(default=None, exclude=True, repr=False)
+    """Long-context entries only: the data set's constants by name, for the simulators; ``None`` means our own."""
 
     @property
     def row(self) -> Category:

@@ -107,6 +107,8 @@ def build_entry(
             own = values.get("function") or []
             values["function"] = [*own, *(doc for name in values["involved_classes"] for doc in documents(name))]
         _hold_out(values)
+        if category.long_context:
+            values["long_context_texts"] = texts.long_context
         return Entry.model_validate(values)
     except (ValueError, TypeError, KeyError) as error:
         raise HarnessError("data", f"{source}: {entry_id} is not a usable entry: {_short(error)}") from error
