@@ -342,8 +342,8 @@ class GorillaFileSystem(Simulator):
 
     def _start(self, path: str) -> Directory | None:
         """The directory a path of `find` leads to, ``None`` when there is none."""
-        if path == ".":
-            return self._current_dir
+        if path in (".", "/"):
+            return self._current_dir if path == "." else self.root
         here: Node | None = self.root if path.startswith("/") else self._current_dir
         for segment in path.strip("/").split("/"):
             if not isinstance(here, Directory):

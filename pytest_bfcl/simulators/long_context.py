@@ -13,21 +13,12 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-ELLIPSIS_MARK = "<<Ellipsis>>"
-"""How JSON files spell the ``...`` that ends the watch list."""
-
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def constants(texts: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
-    """The long-context constants by name: the given ones (``...`` restored) with our own for whatever is missing."""
-    if not texts:
-        return own_constants()
-    given = dict(texts)
-    watched = given.get("WATCH_LIST_EXTENSION")
-    if watched and watched[-1] == ELLIPSIS_MARK:
-        given["WATCH_LIST_EXTENSION"] = [*watched[:-1], ...]
-    return {**own_constants(), **given}
+    """The long-context constants by name: the given ones, our own for whatever is missing."""
+    return {**own_constants(), **texts} if texts else own_constants()
 
 
 @cache
