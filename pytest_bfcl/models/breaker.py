@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from pytest_bfcl.failures import AdapterError
 
 _AT_ONCE = "auth"
@@ -30,6 +32,7 @@ class Breaker:
         self.advice = ""
         self.answered = False
         self._counts: dict[str, int] = {}
+        self._last_success: float | None = None
 
     @property
     def open(self) -> bool:
@@ -44,14 +47,21 @@ class Breaker:
     def success(self) -> None:
         """An answer arrived (also an error answer of a living server)."""
         self.answered = True
+        self._last_success = time.monotonic()
         self._counts.clear()
 
-    def failure(self, error: AdapterError) -> None:
-        """One request failed for good."""
+    def failure(self, error: AdapterError, started: float | None = None) -> None:
+        """One request failed for good; ``started`` is its begin on the monotonic clock.
+
+        A request that began before the last success says nothing about the endpoint's health now: entries that
+        always fail would otherwise look like a series, because they fail last.
+        """
         if self.reason is not None or error.kind == "circuit_open":
             return
         if error.kind == _AT_ONCE:
             self._open(error, "refused the key")
+            return
+        if started is not None and self._last_success is not None and started < self._last_success:
             return
         kind = "unreachable" if isinstance(error, EndpointUnreachable) else error.kind
         if kind not in _THRESHOLDS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -101,6 +102,7 @@ class Caller:
 
         Raises the last attempt's `AdapterError`, or ``circuit_open`` when the breaker stopped the run meanwhile.
         """
+        started = time.monotonic()
         try:
             try:
                 reply = await self._attempt(attempt, 1)
@@ -109,7 +111,7 @@ class Caller:
                     raise
                 reply = await self._again(attempt, error)
         except AdapterError as error:
-            self.breaker.failure(error)
+            self.breaker.failure(error, started)
             raise
         self.breaker.success()
         return reply
@@ -136,7 +138,7 @@ class Caller:
         import tenacity
 
         policy, started = self.policy, time.monotonic()
-        backoff = tenacity.wait_exponential_jitter(initial=policy.first_s, max=policy.longest_s, jitter=policy.first_s)
+        backoff = tenacity.wait_exponential(multiplier=policy.first_s, max=policy.longest_s)
 
         def left() -> float:
             return policy.limit_s - (time.monotonic() - started)
@@ -144,7 +146,8 @@ class Caller:
         def pause(state: tenacity.RetryCallState) -> float:
             error = state.outcome.exception() if state.outcome else None
             wished = getattr(error, "retry_after_s", None) or 0.0
-            return max(0.0, min(max(backoff(state), wished), left()))
+            jittered = backoff(state) * random.uniform(0.5, 1.0)
+            return max(0.0, min(max(jittered, wished), left()))
 
         numbers = iter(range(1, policy.retries + 2))
 
