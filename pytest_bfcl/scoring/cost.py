@@ -1,7 +1,7 @@
 """Cost and latency of a model, by the reference's rules (scoring spec §7).
 
-Every step of a multi-turn conversation is one sample; zeros and missing values are not samples. Nothing is rounded here but in
-the ``rounded_*`` functions, which reproduce the two rounding methods of the leaderboard files.
+Every step of a multi-turn conversation is one sample; zeros and missing values are not samples. Nothing is rounded
+here but in the ``rounded_*`` functions, which reproduce the two rounding methods of the leaderboard files.
 """
 
 from __future__ import annotations

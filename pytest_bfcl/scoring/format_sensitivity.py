@@ -5,21 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from pytest_bfcl.dataset.expansion import format_configs
 
-def _configuration(form: str, tag: bool, doc: str, prompt: str = "plaintext", style: str = "classic") -> str:
-    return f"ret_fmt={form}&tool_call_tag={tag}&func_doc_fmt={doc}&prompt_fmt={prompt}&style={style}"
-
-
-CONFIGURATIONS: tuple[str, ...] = (
-    *(
-        _configuration(form, tag, doc)
-        for form in ("python", "json", "verbose_xml", "concise_xml")
-        for tag in (True, False)
-        for doc in ("python", "xml", "json")
-    ),
-    _configuration("python", False, "json", prompt="markdown"),
-    _configuration("python", False, "json", style="experimental"),
-)
+CONFIGURATIONS: tuple[str, ...] = tuple(str(config) for config in format_configs())
 """Configuration strings in generation order."""
 
 

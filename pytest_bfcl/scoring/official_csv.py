@@ -1,7 +1,7 @@
 """The six leaderboard files (scoring spec §6).
 
-``official=True`` writes them as the reference does, byte for byte: no quoting, categories not run counted as zero. Otherwise the
-columns are the same, but fields are quoted where needed and a value with a category missing is ``N/A``.
+``official=True`` writes them as the reference does, byte for byte: no quoting, categories not run counted as zero.
+Otherwise the columns are the same, but fields are quoted where needed and a value with a category missing is ``N/A``.
 """
 
 from __future__ import annotations

@@ -1,0 +1,173 @@
+"""One verdict over a finished run: thresholds per group, a baseline, the share of errors (docs/contracts.md, exit codes)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.scoring.aggregate import FORMULAS
+
+if TYPE_CHECKING:
+    from pytest_bfcl.scoring.comparison import Comparison
+
+OVERALL = ("overall", "overall_v3")
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """A threshold: the named group's accuracy must reach ``percent``."""
+
+    group: str
+    percent: float
+
+    def __str__(self) -> str:
+        return f"{self.group}={self.percent:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class GateCheck:
+    """One thing looked at. ``value`` and ``limit`` in percent, ``why`` a sentence for people."""
+
+    name: str
+    model: str
+    ok: bool
+    why: str
+    value: float | None = None
+    limit: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GateResult:
+    """All checks of a run. ``verdict``: ``passed``, ``failed``, or ``none`` when nothing was asked for."""
+
+    verdict: str
+    checks: tuple[GateCheck, ...] = ()
+
+    @classmethod
+    def of(cls, checks: Iterable[GateCheck]) -> GateResult:
+        """The verdict over these checks."""
+        found = tuple(checks)
+        if not found:
+            return cls("none")
+        return cls("passed" if all(check.ok for check in found) else "failed", found)
+
+    @property
+    def failed(self) -> bool:
+        """Whether some check was not met."""
+        return self.verdict == "failed"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As it stands in ``summary.json``."""
+        return {"verdict": self.verdict, "checks": [asdict(check) for check in self.checks]}
+
+
+def parse_gate(text: str) -> Gate:
+    """``GROUP=PCT`` as a gate; `UsageError` for unknown groups and numbers outside 0–100."""
+    group, equals, number = text.partition("=")
+    group, number = group.strip(), number.strip().removesuffix("%")
+    if not equals:
+        raise UsageError(f"--bfcl-fail-under {text!r}: write GROUP=PCT, for instance overall=60 or multi_turn=45.5")
+    if group not in (*OVERALL, *FORMULAS, *GROUPS, *CATEGORIES):
+        known = ", ".join(dict.fromkeys([*OVERALL, *FORMULAS, *GROUPS, *CATEGORIES]))
+        raise UsageError(f"--bfcl-fail-under {text!r}: unknown group {group!r}; known: {known}")
+    try:
+        percent = float(number)
+    except ValueError:
+        percent = math.nan
+    if not 0 <= percent <= 100:
+        raise UsageError(f"--bfcl-fail-under {text!r}: {number!r} is not a percentage between 0 and 100")
+    return Gate(group, percent)
+
+
+def evaluate_gates(
+    summary: Mapping[str, Any],
+    gates: Sequence[Gate] = (),
+    *,
+    comparisons: Sequence[Comparison] = (),
+    margin_pct: float = 0.0,
+    max_errors_pct: float = 2.0,
+    allow_missing: bool = False,
+) -> GateResult:
+    """Every check of a run's summary.
+
+    Without gates and comparisons (one per model against the baseline) the result is ``none``. With any, too many errors
+    fail as well. ``margin_pct``: regressions up to so many percentage points are accepted.
+    """
+    checks: list[GateCheck] = []
+    if gates or comparisons:
+        for model, numbers in summary.get("models", {}).items():
+            checks.append(_errors(model, numbers, max_errors_pct))
+            checks += [_threshold(model, numbers, gate, allow_missing) for gate in gates]
+        if not summary.get("models"):
+            checks.append(GateCheck("results", "", False, "there are no results"))
+    checks += [check for comparison in comparisons for check in regressions(comparison, margin_pct)]
+    return GateResult.of(checks)
+
+
+def _errors(model: str, numbers: Mapping[str, Any], max_errors_pct: float) -> GateCheck:
+    categories = numbers["categories"].values()
+    errors = sum(found["errors"] for found in categories)
+    attempted = sum(found["total"] - found["skipped"] for found in categories)
+    share = 100 * errors / attempted if attempted else 0.0
+    ok = share <= max_errors_pct
+    why = f"{errors} of {attempted} entries ended in an error ({share:.1f} %, allowed {max_errors_pct:g} %)"
+    return GateCheck("errors", model, ok, why, share, max_errors_pct)
+
+
+def _threshold(model: str, numbers: Mapping[str, Any], gate: Gate, allow_missing: bool) -> GateCheck:
+    value, missing, note = _value(numbers, gate.group)
+    name = str(gate)
+    if missing and not allow_missing:
+        why = f"{gate.group}: not run: {', '.join(missing)} (--bfcl-allow-missing accepts that)"
+        return GateCheck(name, model, False, why, None, gate.percent)
+    if value is None:
+        ok = bool(missing) and allow_missing
+        return GateCheck(name, model, ok, f"{gate.group}: {note or 'not run'}", None, gate.percent)
+    percent = 100 * value
+    # A value that equals the limit but for the last bits of the division meets it.
+    ok = percent >= gate.percent - 1e-9
+    why = f"{gate.group} is {percent:.2f} %, at least {gate.percent:g} % asked for"
+    if missing:
+        why += f" (without {', '.join(missing)})"
+    return GateCheck(name, model, ok, why, percent, gate.percent)
+
+
+def _value(numbers: Mapping[str, Any], group: str) -> tuple[float | None, list[str], str]:
+    """A group's value as a fraction, the categories missing from it, and why there is none."""
+    if group in OVERALL:
+        found = numbers[group]
+        return found["value"], list(found["missing"]), str(found.get("why", ""))
+    if group in CATEGORIES and group not in GROUPS:
+        category = numbers["categories"].get(group)
+        accuracy = category["accuracy"] if category else None
+        return accuracy, [] if accuracy is not None else [group], ""
+    found = numbers["groups"].get(group)
+    if found is None:
+        return None, list(GROUPS.get(group, (group,))), ""
+    return found["accuracy"], list(found["missing"]), ""
+
+
+def regressions(comparison: Comparison, margin_pct: float = 0.0) -> list[GateCheck]:
+    """A check per group (and overall): worse than the baseline beyond the margin, and not by chance.
+
+    A group fails when its difference is below ``-margin_pct`` and the paired 95 % interval excludes zero.
+    """
+    checks = []
+    for name, row in comparison.rows.items():
+        if name in comparison.gated:
+            percent = 100 * row.difference
+            high = 100 * row.interval95[1]
+            ok = not (percent < -margin_pct and high < 0)
+            why = (
+                f"{name}: {percent:+.2f} points against the baseline "
+                f"(95 % interval {100 * row.interval95[0]:+.2f} to {high:+.2f}, {row.entries} paired entries)"
+            )
+            checks.append(GateCheck(f"baseline:{name}", comparison.after, ok, why, percent, -margin_pct))
+    if not checks:
+        why = "no entry was judged in both this run and the baseline"
+        checks.append(GateCheck("baseline", comparison.after, False, why))
+    return checks

@@ -1,0 +1,339 @@
+"""``summary.json`` (docs/contracts.md): one pass over the result lines, then the numbers.
+
+Accuracies are fractions of passed + failed; errors and skipped entries are counted beside them and never enter. A
+category that was not run is missing, not zero.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
+
+from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
+from pytest_bfcl.scoring import aggregate
+from pytest_bfcl.scoring.aggregate import CategoryScore, Term
+from pytest_bfcl.scoring.cost import deviation, mean, percentile95
+from pytest_bfcl.scoring.statistics import Tally, category_interval, interval, spread_of
+from pytest_bfcl.scoring.tally import CategoryTally, ModelTally
+
+
+class Issue(Protocol):
+    """A known issue as the summary needs it."""
+
+    @property
+    def id(self) -> str:
+        """The entry."""
+
+    @property
+    def modes(self) -> Iterable[str]:
+        """The modes it concerns."""
+
+
+def summarise(
+    records: Iterable[Mapping[str, Any]],
+    *,
+    fingerprint: Mapping[str, Any] | None = None,
+    known_issues: Iterable[Issue] = (),
+    sizes: Mapping[str, int] | None = None,
+    max_errors_pct: float = 2.0,
+    full_sizes: Mapping[str, int] | None = None,
+) -> dict[str, Any]:
+    """The content of ``summary.json`` for a run's records (one per key, any order; read once, streaming).
+
+    ``sizes`` are the entries planned per category (of one repeat), ``full_sizes`` those of the whole data set; for the
+    official data they default to its known sizes. Models keep the order of the fingerprint.
+    """
+    fingerprint = dict(fingerprint or {})
+    issues = list(known_issues)
+    tallies: dict[tuple[str, str], ModelTally] = {}
+    for record in records:
+        key = (str(record.get("model") or ""), str(record.get("mode") or ""))
+        tally = tallies.get(key)
+        if tally is None:
+            known = frozenset(issue.id for issue in issues if key[1] in issue.modes)
+            tally = tallies[key] = ModelTally(*key, known_issues=known)
+        tally.add(record)
+    official = (fingerprint.get("dataset") or {}).get("name") == "official"
+    if full_sizes is None:
+        full_sizes = {name: row.official_size for name, row in CATEGORIES.items()} if official else dict(sizes or {})
+    plan = _Plan(dict(sizes or {}), dict(full_sizes), official, max_errors_pct, _repeat(fingerprint))
+    ordered = sorted(tallies, key=_model_order(fingerprint))
+    return {
+        "fingerprint": fingerprint,
+        "models": {_label(key, tallies): _ModelSummary(tallies[key], plan).to_dict() for key in ordered},
+        "gate": {"verdict": "none", "checks": []},
+    }
+
+
+class _Plan:
+    """What was to be run, and what may be claimed."""
+
+    def __init__(
+        self, planned: dict[str, int], full: dict[str, int], official: bool, max_errors_pct: float, repeat: int
+    ) -> None:
+        self.planned = planned
+        self.full = full
+        self.official = official
+        self.max_errors_pct = max_errors_pct
+        self.repeat = repeat
+
+
+class _ModelSummary:
+    """One model's part of the summary."""
+
+    def __init__(self, tally: ModelTally, plan: _Plan) -> None:
+        self.tally = tally
+        self.plan = plan
+        self.categories = {name: tally.categories[name] for name in _ordered(tally.categories)}
+        self.headline = {name: found.headline for name, found in self.categories.items() if found.headline.total}
+
+    def to_dict(self) -> dict[str, Any]:
+        tally = self.tally
+        return {
+            "model": tally.model,
+            "mode": tally.mode,
+            "categories": {name: self._category(name, found) for name, found in self.categories.items()},
+            "groups": self._groups(),
+            "overall": self._overall(),
+            "overall_corrected": self._claimed(aggregate.OVERALL, "corrected"),
+            "overall_without_known_issues": self._claimed(aggregate.OVERALL, "without_known_issues"),
+            "overall_v3": self._overall_v3(),
+            "failure_counts": _by_count(tally.tags),
+            "reasons": _by_count(tally.reasons),
+            "corrected_rules": dict(sorted(tally.corrected_rules.items(), key=lambda item: _rule_order(item[0]))),
+            "hallucination": self._hallucination(),
+            "breakdown": self._breakdown(),
+            "repeats": self._repeats(),
+            "format_sensitivity": self._format_sensitivity(),
+            "write_stages": dict(sorted(tally.write_stages.outcomes.items())),
+            "cost_usd": round(tally.cost, 6) if tally.priced else None,
+            "unpriced": tally.unpriced,
+            "latency": _latency(tally.usage.latencies),
+            "tokens": {
+                "input": sum(tally.usage.input_tokens) + sum(tally.write_usage.input_tokens),
+                "output": sum(tally.usage.output_tokens) + sum(tally.write_usage.output_tokens),
+            },
+        }
+
+    # Categories and groups.
+
+    def _category(self, name: str, found: CategoryTally) -> dict[str, Any]:
+        result = _outcomes([found])
+        result |= {
+            "accuracy": found.headline.accuracy,
+            "interval95": _pair(category_interval(name, found.headline)),
+            "official_accuracy": found.official.accuracy,
+            "corrected_accuracy": found.corrected.accuracy,
+            "accuracy_without_known_issues": found.without_known_issues.accuracy,
+            "known_issues": found.known_issues,
+        }
+        if name in self.plan.planned:
+            result["planned"] = self.plan.planned[name]
+        return result
+
+    def _groups(self) -> dict[str, Any]:
+        names = [*aggregate.FORMULAS, *(name for name in GROUPS if name not in aggregate.FORMULAS)]
+        groups = {}
+        for name in names:
+            term = aggregate.formula(name)
+            members = [part for part in aggregate.categories_in(term) if part in self.categories]
+            if members:
+                groups[name] = self._group(term, members)
+        return groups
+
+    def _group(self, term: Term, members: list[str]) -> dict[str, Any]:
+        result = _outcomes([self.categories[name] for name in members])
+        missing = [name for name in aggregate.missing(term, self.headline) if self._expected(name)]
+        value = aggregate.value(term, self._scores("headline"))
+        return result | {
+            "accuracy": value,
+            "interval95": None if value is None else self._interval(term, value),
+            "official_accuracy": aggregate.value(term, self._scores("official")),
+            "corrected_accuracy": aggregate.value(term, self._scores("corrected")),
+            "accuracy_without_known_issues": aggregate.value(term, self._scores("without_known_issues")),
+            "complete": not missing,
+            "missing": missing,
+        }
+
+    def _expected(self, category: str) -> bool:
+        """Whether a category's absence is a gap: always, except in pooled groups over what a data set has."""
+        return self.plan.official or category in self.plan.full or not self.plan.full
+
+    def _scores(self, which: str) -> dict[str, CategoryScore]:
+        """Accuracies under one reading; sizes are the data set's, so that excluded entries do not change weights."""
+        scores = {}
+        for name, found in self.categories.items():
+            tally: Tally = getattr(found, which)
+            if tally.accuracy is not None:
+                scores[name] = CategoryScore(tally.accuracy, self.plan.full.get(name) or tally.total)
+        return scores
+
+    def _interval(self, term: Term, value: float, population: Mapping[str, int] | None = None) -> list[float] | None:
+        sizes = {name: score.total for name, score in self._scores("headline").items()}
+        weights = aggregate.category_weights(term, sizes)
+        if len(weights) == 1 and population is None:
+            (name,) = weights
+            return _pair(category_interval(name, self.headline[name]))
+        return _pair(interval(value, spread_of(weights, self.headline, population)))
+
+    # Overall.
+
+    def _overall(self) -> dict[str, Any]:
+        missing = aggregate.missing(aggregate.OVERALL, self.headline)
+        why = self._why_not(missing)
+        value = None if why else aggregate.value(aggregate.OVERALL, self._scores("headline"))
+        result: dict[str, Any] = {
+            "value": value,
+            "complete": not why,
+            "missing": missing,
+            "interval95": None if value is None else self._interval(aggregate.OVERALL, value),
+        }
+        if why:
+            result["why"] = why
+        if value is not None and self._sampled():
+            result["sampled"] = True
+            # How far the full set's score may be away, rather than the model's ability on such questions.
+            result["interval95_full_set"] = self._interval(aggregate.OVERALL, value, self.plan.full)
+        return result
+
+    def _why_not(self, missing: list[str]) -> str | None:
+        if not self.plan.official:
+            return "not the official data: these scores are not BFCL scores"
+        if missing:
+            return f"{len(missing)} categories were not run"
+        unfinished = [name for name, found in self.categories.items() if self._unfinished(name, found)]
+        if unfinished:
+            return f"not finished: {', '.join(unfinished)}"
+        errors = sum(found.outcomes["error"] for found in self.categories.values())
+        attempted = sum(found.attempted for found in self.categories.values())
+        if errors * 100 > self.plan.max_errors_pct * attempted:
+            return f"{errors} of {attempted} entries ended in an error, more than {self.plan.max_errors_pct:g} %"
+        return None
+
+    def _unfinished(self, name: str, found: CategoryTally) -> bool:
+        return found.attempted < self.plan.planned.get(name, 0) * self.plan.repeat
+
+    def _sampled(self) -> bool:
+        return any(len(found.repeats) < self.plan.full.get(name, 0) for name, found in self.categories.items())
+
+    def _claimed(self, term: Term, which: str) -> float | None:
+        if self._why_not(aggregate.missing(term, self.headline)):
+            return None
+        return aggregate.value(term, self._scores(which))
+
+    def _overall_v3(self) -> dict[str, Any]:
+        term = aggregate.OVERALL_V3
+        missing = aggregate.missing(term, self.headline)
+        value = None if missing or not self.plan.official else aggregate.value(term, self._scores("headline"))
+        return {
+            "value": value,
+            "complete": value is not None,
+            "missing": missing,
+            "interval95": None if value is None else self._interval(term, value),
+            "label": "mean of non-live, live and multi-turn (BFCL v3 style)",
+        }
+
+    # The rest.
+
+    def _hallucination(self) -> dict[str, Any]:
+        by_category = self.tally.hallucination
+        with_call = sum(count[0] for count in by_category.values())
+        turns = sum(count[1] for count in by_category.values())
+        return {
+            "share": with_call / turns if turns else None,
+            "turns": turns,
+            "with_call": with_call,
+            "categories": {name: by_category[name][0] / by_category[name][1] for name in _ordered(by_category)},
+        }
+
+    def _breakdown(self) -> dict[str, Any]:
+        return {
+            kind: {
+                name: {"passed": tally.passed, "total": tally.total, "accuracy": tally.accuracy}
+                for name, tally in sorted(cells.items())
+            }
+            for kind, cells in sorted(self.tally.breakdown.items())
+        }
+
+    def _repeats(self) -> dict[str, Any] | None:
+        """Over entries run more than once: mean pass rate, share passing every time, share that differed."""
+        counts = [count for found in self.categories.values() for count in found.repeats.values() if count[1] > 1]
+        if not counts:
+            return None
+        return {
+            "entries": len(counts),
+            "k": max(total for _, total in counts),
+            "pass_at_1": sum(passed / total for passed, total in counts) / len(counts),
+            "pass_pow_k": sum(passed == total for passed, total in counts) / len(counts),
+            "pass_at_k": sum(passed > 0 for passed, _ in counts) / len(counts),
+            "flip_rate": sum(0 < passed < total for passed, total in counts) / len(counts),
+        }
+
+    def _format_sensitivity(self) -> dict[str, Any] | None:
+        formats = self.tally.formats
+        if not formats.counts:
+            return None
+        return {
+            "max_delta": formats.max_delta,
+            "standard_deviation": formats.deviation,
+            "variance": formats.variance,
+            "configurations": {
+                name: {"passed": passed, "total": total, "accuracy": passed / total}
+                for name, (passed, total) in sorted(formats.counts.items())
+            },
+        }
+
+
+def _outcomes(tallies: Iterable[CategoryTally]) -> dict[str, Any]:
+    outcomes: Counter[str] = Counter()
+    for tally in tallies:
+        outcomes.update(tally.outcomes)
+    return {
+        "total": outcomes.total(),
+        "passed": outcomes["passed"],
+        "failed": outcomes["failed"],
+        "errors": outcomes["error"],
+        "skipped": outcomes["skipped"],
+    }
+
+
+def _latency(values: list[int | float]) -> dict[str, float | None]:
+    """Seconds per model request, rounded to a tenth of a millisecond."""
+    found = {"mean": mean(values), "std": deviation(values), "p95": percentile95(values)}
+    return {name: None if value is None else round(float(value), 4) for name, value in found.items()}
+
+
+def _ordered(names: Iterable[str]) -> list[str]:
+    """Category names in table order, unknown ones last."""
+    order = {name: position for position, name in enumerate(CATEGORIES)}
+    return sorted(names, key=lambda name: (order.get(name, len(order)), name))
+
+
+def _by_count(counter: Counter[str]) -> dict[str, int]:
+    return dict(sorted(counter.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _rule_order(name: str) -> tuple[int, str]:
+    digits = name.removeprefix("C")
+    return (int(digits) if digits.isdigit() else 999, name)
+
+
+def _pair(found: tuple[float, float] | None) -> list[float] | None:
+    return None if found is None else [found[0], found[1]]
+
+
+def _model_order(fingerprint: Mapping[str, Any]) -> Any:
+    listed = [str(model.get("model")) for model in fingerprint.get("models") or ()]
+    return lambda key: (listed.index(key[0]) if key[0] in listed else len(listed), key)
+
+
+def _label(key: tuple[str, str], tallies: Mapping[tuple[str, str], ModelTally]) -> str:
+    """The model's spec; with the mode added when one spec was recorded in both modes."""
+    same = [other for other in tallies if other[0] == key[0]]
+    return key[0] if len(same) == 1 else f"{key[0]} ({key[1]})"
+
+
+def _repeat(fingerprint: Mapping[str, Any]) -> int:
+    repeat = (fingerprint.get("conditions") or {}).get("repeat")
+    return repeat if isinstance(repeat, int) and repeat > 0 else 1

@@ -1,0 +1,164 @@
+"""What a summary counts, record by record: constant memory per entry, whatever the conversations' length."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.scoring.cost import Usage
+from pytest_bfcl.scoring.format_sensitivity import FormatScores, configuration_of
+from pytest_bfcl.scoring.statistics import Tally, cluster_of
+
+VERDICTS = ("passed", "failed")
+
+
+@dataclass(slots=True)
+class CategoryTally:
+    """One category of one model. ``headline`` follows the run's rules, the other tallies are named by theirs."""
+
+    outcomes: Counter[str] = field(default_factory=Counter)
+    headline: Tally = field(default_factory=Tally)
+    official: Tally = field(default_factory=Tally)
+    corrected: Tally = field(default_factory=Tally)
+    without_known_issues: Tally = field(default_factory=Tally)
+    known_issues: int = 0
+    repeats: dict[str, list[int]] = field(default_factory=dict)
+
+    def add(self, record: Mapping[str, Any], known_issue: bool) -> None:
+        """Count one record."""
+        outcome = str(record.get("outcome"))
+        self.outcomes[outcome] += 1
+        entry_id = str(record["id"])
+        cluster = cluster_of(entry_id, str(record.get("category")))
+        _count(self.headline, cluster, outcome)
+        _count(self.official, cluster, record.get("official_outcome") or outcome)
+        _count(self.corrected, cluster, record.get("corrected_outcome"))
+        if known_issue:
+            self.known_issues += 1
+        else:
+            _count(self.without_known_issues, cluster, outcome)
+        if outcome in VERDICTS:
+            count = self.repeats.setdefault(entry_id, [0, 0])
+            count[0] += outcome == "passed"
+            count[1] += 1
+
+    @property
+    def total(self) -> int:
+        """All records, errors and skipped ones included."""
+        return self.outcomes.total()
+
+    @property
+    def attempted(self) -> int:
+        """Records that are not skipped."""
+        return self.total - self.outcomes["skipped"]
+
+
+def _count(tally: Tally, cluster: str, outcome: Any) -> None:
+    if outcome in VERDICTS:
+        tally.add(cluster, outcome == "passed")
+
+
+@dataclass(slots=True)
+class ModelTally:
+    """Everything counted for one model (and mode)."""
+
+    model: str
+    mode: str
+    known_issues: frozenset[str] = frozenset()
+    categories: dict[str, CategoryTally] = field(default_factory=dict)
+    write_stages: CategoryTally = field(default_factory=CategoryTally)
+    tags: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)
+    corrected_rules: Counter[str] = field(default_factory=Counter)
+    breakdown: dict[str, dict[str, Tally]] = field(default_factory=dict)
+    hallucination: dict[str, list[int]] = field(default_factory=dict)
+    formats: FormatScores = field(default_factory=FormatScores)
+    usage: Usage = field(default_factory=Usage)
+    write_usage: Usage = field(default_factory=Usage)
+    cost: float = 0.0
+    priced: int = 0
+    unpriced: int = 0
+
+    def add(self, record: Mapping[str, Any]) -> None:
+        """Count one result line."""
+        category = str(record.get("category"))
+        row = CATEGORIES.get(category)
+        self._add_cost(record)
+        if row is not None and row.group == "memory_prereq":
+            self.write_stages.add(record, False)
+            self.write_usage.add(record)
+        else:
+            known = str(record["id"]) in self.known_issues
+            self.categories.setdefault(category, CategoryTally()).add(record, known)
+            self.usage.add(record)
+            self._add_breakdown(record, category)
+            self._add_hallucination(record, category)
+            if category == "format_sensitivity" and record.get("outcome") in VERDICTS:
+                self.formats.add(configuration_of(str(record["id"])) or "?", record["outcome"] == "passed")
+        if record.get("outcome") in ("failed", "error"):
+            self.tags[str(record.get("tag"))] += 1
+            self.reasons[str(record.get("reason"))] += 1
+        self.corrected_rules.update(str(name) for name in record.get("corrected_rules") or ())
+
+    def _add_cost(self, record: Mapping[str, Any]) -> None:
+        cost = record.get("cost_usd")
+        if isinstance(cost, int | float):
+            self.cost += cost
+            self.priced += 1
+        elif record.get("outcome") in VERDICTS:
+            self.unpriced += 1
+
+    def _add_breakdown(self, record: Mapping[str, Any], category: str) -> None:
+        outcome = record.get("outcome")
+        if outcome not in VERDICTS:
+            return
+        for kind, name in breakdown_keys(record, category):
+            self.breakdown.setdefault(kind, {}).setdefault(name, Tally()).add(str(record["id"]), outcome == "passed")
+
+    def _add_hallucination(self, record: Mapping[str, Any], category: str) -> None:
+        turns, with_calls = quiet_turns(record, category)
+        if turns:
+            count = self.hallucination.setdefault(category, [0, 0])
+            count[0] += with_calls
+            count[1] += turns
+
+
+def breakdown_keys(record: Mapping[str, Any], category: str) -> list[tuple[str, str]]:
+    """The (kind, name) cells of the breakdown a record belongs to."""
+    row = CATEGORIES.get(category)
+    if row is None:
+        return []
+    extra = record.get("extra") or {}
+    keys: list[tuple[str, str]] = []
+    if row.checker == "ast" and row.group in ("non_live", "live"):
+        keys.append(("language", row.language))
+    if row.group == "multi_turn":
+        keys += [("api_class", str(name)) for name in extra.get("classes") or ()]
+    if row.group == "memory":
+        scenario = str(record["id"]).rpartition("_")[2].split("-")
+        keys += [("memory_scenario", scenario[1])] if len(scenario) == 3 else []
+    if row.group == "web_search" and extra.get("hops") is not None:
+        keys.append(("web_hops", str(extra["hops"])))
+    return keys
+
+
+def quiet_turns(record: Mapping[str, Any], category: str) -> tuple[int, int]:
+    """Turns of a record that should have no call, and how many of them have one.
+
+    Irrelevance entries are one such turn; held-out-function entries tell theirs in ``extra.quiet_turns`` and
+    ``extra.calls_in_quiet_turns``. Errors tell nothing.
+    """
+    row = CATEGORIES.get(category)
+    if row is None or record.get("outcome") not in VERDICTS:
+        return 0, 0
+    if row.checker == "irrelevance":
+        failed = (record.get("official_outcome") or record["outcome"]) == "failed"
+        return 1, int(failed)
+    extra = record.get("extra") or {}
+    if category == "multi_turn_miss_func" and isinstance(extra.get("quiet_turns"), int):
+        calls = extra.get("calls_in_quiet_turns")
+        return extra["quiet_turns"], len(calls) if isinstance(calls, list | dict) else int(calls or 0)
+    return 0, 0
