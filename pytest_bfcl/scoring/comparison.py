@@ -229,8 +229,9 @@ def _row(
     passed: Mapping[str, list[int]],
     sizes: Mapping[str, int],
 ) -> Row | None:
-    present = {part: sizes.get(part) or tallies[part].total for part in aggregate.categories_in(term) if part in
-    tallies} weights = aggregate.category_weights(term, present) if not weights:
+    parts = [part for part in aggregate.categories_in(term) if part in tallies]
+    weights = aggregate.category_weights(term, {part: sizes.get(part) or tallies[part].total for part in parts})
+    if not weights:
         return None
     difference = sum(weight * tallies[part].difference for part, weight in weights.items())
     before = sum(weight * passed[part][0] / tallies[part].total for part, weight in weights.items())

@@ -1,4 +1,4 @@
-"""One verdict over a finished run: thresholds per group, a baseline, the share of errors (docs/contracts.md, exit codes)."""
+"""One verdict over a finished run: thresholds per group, a baseline, the share of errors (docs/contracts.md)."""
 
 from __future__ import annotations
 
