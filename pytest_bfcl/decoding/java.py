@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.decoding.errors import DecodeError
+from pytest_bfcl.decoding.java_literals import unquoted
 from pytest_bfcl.decoding.limits import MAX_DEPTH
 from pytest_bfcl.decoding.trees import parse, walk
 
@@ -12,18 +13,28 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _QUOTED = ("string_literal", "character_literal")
+_LOSSY = ("class_body", "dimensions", "dimensions_expr", "line_comment", "block_comment")
+"""What the reference's rendering drops or misrenders."""
 _VERBATIM = ("identifier", "class_literal", "method_invocation", *_QUOTED)
 
 
-def decode_java(text: str) -> Any:
+def decode_java(text: str, *, proper: bool = False) -> Any:
     """The first method invocation as ``[{name: {parameter: text}}]``; without one ``{}``, a wrong shape.
 
-    ``text`` is a prepared text: its first and last character, the brackets, are dropped. Raises `DecodeError`.
+    ``text`` is a prepared text: its first and last character, the brackets, are dropped. ``proper`` is corrected rule
+    C13: a missing semicolon is supplied, text is sliced by characters, class bodies and the dimensions of arrays are
+    kept, string literals lose quotes and escapes. Raises `DecodeError`.
     """
     source = text[1:-1]
-    for node in walk(parse(source, "java")):
+    try:
+        root = parse(source, "java")
+    except DecodeError:
+        if not proper:
+            raise
+        root = parse(source + ";", "java")
+    for node in walk(root):
         if node.type == "method_invocation":
-            return [_Slices(source).call(node)]
+            return [(_ProperSlices if proper else _Slices)(source).call(node)]
     return {}
 
 
@@ -48,9 +59,9 @@ class _Slices:
         argument_list = node.child_by_field_name("arguments")
         for child in argument_list.named_children if argument_list is not None else ():
             if child.type == "assignment_expression":
-                # The first and the third child, even if one of them is a comment (defect).
-                key: str | None = self.text(child.children[0])
-                value = self.value(child.children[2])
+                left, right = self.sides(child)
+                key: str | None = self.text(left)
+                value = self.value(right)
             elif child.type in ("identifier", "class_literal"):
                 key, value = None, self.text(child)
             else:
@@ -59,6 +70,10 @@ class _Slices:
                 raise DecodeError(f"parameter {key!r} given twice" if key else "two arguments without a name")
             arguments[key] = value
         return {name: arguments}
+
+    def sides(self, assignment: Node) -> tuple[Node, Node]:
+        """Name and value: the first and the third child, even if one of them is a comment (defect)."""
+        return assignment.children[0], assignment.children[2]
 
     def value(self, node: Node) -> str:
         """An argument's text: outer quotes of a literal removed, everything else as `render` writes it."""
@@ -88,3 +103,27 @@ class _Slices:
             raise DecodeError("incomplete object creation")
         values = [self.render(child, depth + 1) for child in arguments.named_children]
         return f"new {self.render(type_node, depth + 1)}({', '.join(values)})"
+
+
+class _ProperSlices(_Slices):
+    """Rule C13: characters instead of bytes, and nothing of a value lost."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__(source)
+        self._bytes = source.encode() + b";"
+
+    def text(self, node: Node) -> str:
+        return self._bytes[node.start_byte : node.end_byte].decode()
+
+    def sides(self, assignment: Node) -> tuple[Node, Node]:
+        left, right = assignment.child_by_field_name("left"), assignment.child_by_field_name("right")
+        if left is None or right is None:
+            raise DecodeError("incomplete assignment among the arguments")
+        return left, right
+
+    def value(self, node: Node) -> str:
+        if node.type in _QUOTED:
+            return unquoted(self.text(node))
+        if any(part.type in _LOSSY for part in walk(node)):
+            return self.text(node)
+        return self.render(node)

@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.decoding.errors import DecodeError
+from pytest_bfcl.decoding.javascript_literals import string_text
 from pytest_bfcl.decoding.trees import parse
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-def decode_javascript(text: str) -> Any:
+def decode_javascript(text: str, *, proper: bool = False) -> Any:
     """The first top-level call as ``[{name: {parameter: text}}]``; without one ``None``, a wrong shape.
 
-    ``text`` is a prepared text: its first and last character, the brackets, are dropped. Raises `DecodeError`.
+    ``text`` is a prepared text: its first and last character, the brackets, are dropped. ``proper`` is corrected rule
+    C14: only a string literal loses its quotes, with its escapes; comments are skipped. Raises `DecodeError`.
     """
     source = text[1:-1]
     data = source.encode(errors="surrogatepass")
@@ -22,7 +24,7 @@ def decode_javascript(text: str) -> Any:
         if statement.type == "expression_statement" and statement.children:
             expression = statement.children[0]
             if expression.type == "call_expression":
-                return [_call(data, expression)]
+                return [_call(data, expression, proper)]
     return None
 
 
@@ -34,7 +36,7 @@ def unquoted(text: str) -> str:
     return text
 
 
-def _call(data: bytes, node: Node) -> dict[str, dict[str | None, str]]:
+def _call(data: bytes, node: Node, proper: bool) -> dict[str, dict[str | None, str]]:
     def text(part: Node) -> str:
         return data[part.start_byte : part.end_byte].decode()
 
@@ -48,9 +50,11 @@ def _call(data: bytes, node: Node) -> dict[str, dict[str | None, str]]:
         return {text(callee) if callee else "": values}
     for child in arguments.named_children:
         if child.type == "assignment_expression":
-            # The first and the third child, even if one of them is a comment (defect).
-            key: str | None = text(child.children[0])
-            value = unquoted(text(child.children[2]))
+            left, right = _sides(child, proper)
+            key: str | None = text(left)
+            value = unquoted(text(right))
+            if proper:
+                value = string_text(text(right)) if right.type == "string" else text(right)
         elif child.type in ("identifier", "true"):
             key, value = None, text(child)
         else:
@@ -59,3 +63,11 @@ def _call(data: bytes, node: Node) -> dict[str, dict[str | None, str]]:
             raise DecodeError(f"parameter {key!r} given twice" if key else "two arguments without a name")
         values[key] = value
     return {text(callee) if callee else "": values}
+
+
+def _sides(assignment: Node, proper: bool) -> tuple[Node, Node]:
+    """Name and value: the first and the third child, even if one of them is a comment (defect)."""
+    left, right = assignment.child_by_field_name("left"), assignment.child_by_field_name("right")
+    if proper and left is not None and right is not None:
+        return left, right
+    return assignment.children[0], assignment.children[2]

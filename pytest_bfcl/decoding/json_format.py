@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
 from pytest_bfcl.decoding.errors import DecodeError
+from pytest_bfcl.decoding.limits import MAX_DEPTH
 from pytest_bfcl.decoding.native import parse_json
 
 _LIST_START = re.compile(r"\[\s*\{")
+_VALUE_START = re.compile(r"[\[{]")
+_MAX_STARTS = 50
 _LIST_END = re.compile(r"\}\s*\]")
 
 
-def decode_json(text: str) -> list[dict[Any, Any]]:
+def decode_json(text: str, *, proper: bool = False, escapes: bool = False) -> list[dict[Any, Any]]:
     """One ``{function: parameters}`` per object of the list in a prepared text; text that is not JSON gives no call.
 
-    Raises `DecodeError` for an object without ``function`` or ``parameters``.
+    ``proper`` is corrected rule C15: the first complete JSON list (or object) of calls is taken, wherever it ends.
+    ``escapes`` is C3; an escaped underscore is no JSON anyway. Raises `DecodeError` for an object without ``function``
+    or ``parameters``.
     """
+    if escapes:
+        text = text.replace("\\_", "_")
+    if proper and (meant := _meant_list(text)) is not None:
+        return calls_of(meant)
     try:
         value = parse_json(_list_span(text))
     except DecodeError:
@@ -52,3 +62,43 @@ def _list_span(text: str) -> str:
     opening = _LIST_START.search(widest)
     closing = _LIST_END.search(widest, opening.end()) if opening else None
     return widest[opening.start() : closing.end()] if opening and closing else widest
+
+
+def _meant_list(text: str) -> list[Any] | None:
+    """The first JSON list of call objects in the text, or the only single one; ``None`` without any."""
+    decoder = json.JSONDecoder()
+    position = 0
+    singles: list[Any] = []
+    for _ in range(_MAX_STARTS):
+        found = _VALUE_START.search(text, position)
+        if found is None:
+            break
+        try:
+            value, position = decoder.raw_decode(text, found.start())
+        except (ValueError, RecursionError):
+            position = found.start() + 1
+            continue
+        if isinstance(value, list) and value and all(map(_is_call, value)):
+            return [] if _too_deep(value) else value
+        if _is_call(value):
+            singles.append(value)
+    return singles if len(singles) == 1 and not _too_deep(singles) else None
+
+
+def _is_call(value: Any) -> bool:
+    return isinstance(value, dict) and "function" in value and "parameters" in value
+
+
+def _too_deep(value: Any) -> bool:
+    """Whether containers nest deeper than `MAX_DEPTH`."""
+    level: list[Any] = [value]
+    for _ in range(MAX_DEPTH):
+        level = [
+            item
+            for holder in level
+            if isinstance(holder, (dict, list))
+            for item in (holder.values() if isinstance(holder, dict) else holder)
+        ]
+        if not level:
+            return False
+    return True

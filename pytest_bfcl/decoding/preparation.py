@@ -17,10 +17,13 @@ def prepare(text: str, tool_call_tag: bool = False) -> str:
         text = "[" + text
     if not text.endswith("]"):
         text += "]"
-    if tool_call_tag:
-        start = text.find(_TAG)
-        end = text.find(_TAG_END, start)
-        if start < 0 or end < 0:
-            raise DecodeError("no <TOOLCALL> … </TOOLCALL> in the text")
-        text = text[start + len(_TAG) : end].strip()
-    return text
+    return tag_content(text) if tool_call_tag else text
+
+
+def tag_content(text: str) -> str:
+    """The inside of the first tag pair, shortest match, stripped; `DecodeError` without one."""
+    start = text.find(_TAG)
+    end = text.find(_TAG_END, start)
+    if start < 0 or end < 0:
+        raise DecodeError("no <TOOLCALL> … </TOOLCALL> in the text")
+    return text[start + len(_TAG) : end].strip()

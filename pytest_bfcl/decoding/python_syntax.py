@@ -25,18 +25,32 @@ _LONG_INTEGER = 3_500
 _LITERAL_CLASSES = (int, float, complex)
 
 
+def parse_lines(text: str) -> list[ast.expr]:
+    """The expressions of a text of several statements; `DecodeError` if one is something else than an expression."""
+    nodes = []
+    for statement in _parse(text, "exec").body:
+        if not isinstance(statement, ast.Expr):
+            raise DecodeError("a statement among the calls")
+        nodes.append(statement.value)
+    return nodes
+
+
 def parse_expression(text: str) -> ast.expr:
     """Parse one Python expression; any trouble is a `DecodeError`, never a crash, a warning or a long wait.
 
     Python's tokenizer itself gives up beyond 200 nested brackets, at once.
     """
+    return _parse(text, "eval").body  # type: ignore[no-any-return]
+
+
+def _parse(text: str, mode: str) -> Any:
     check_length(text)
     try:
         if _MAY_WARN.search(text) is None:
-            return ast.parse(text, mode="eval").body
+            return ast.parse(text, mode=mode)
         with _WARNINGS_LOCK, warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return ast.parse(text, mode="eval").body
+            return ast.parse(text, mode=mode)
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
         raise DecodeError(f"not Python call syntax: {getattr(error, 'msg', None) or error}") from None
 

@@ -12,8 +12,9 @@ from pytest_bfcl.decoding.javascript import decode_javascript
 from pytest_bfcl.decoding.json_format import decode_json
 from pytest_bfcl.decoding.limits import check_length
 from pytest_bfcl.decoding.native import decode_native
-from pytest_bfcl.decoding.preparation import prepare
+from pytest_bfcl.decoding.preparation import prepare, tag_content
 from pytest_bfcl.decoding.python_syntax import PositionalNames, decode_python
+from pytest_bfcl.decoding.wrapping import recover
 from pytest_bfcl.decoding.xml_format import decode_concise_xml, decode_verbose_xml
 from pytest_bfcl.transcript import Mode, Reply
 
@@ -60,7 +61,33 @@ def decode(
     """The calls of a text, see `decode_reply`."""
     check_length(text)
     active = rule.active_rules(rules)
-    return _shaped(_decode_format(prepare(text, tool_call_tag), return_format, active, functions))
+    if not active:
+        return _shaped(_decode_format(prepare(text, tool_call_tag), return_format, active, functions))
+    return _decode_corrected(text, return_format, tool_call_tag, active, functions)
+
+
+def _decode_corrected(
+    text: str, return_format: str, tool_call_tag: bool, active: frozenset[str], functions: Sequence[Mapping[str, Any]]
+) -> list[Call]:
+    """As `decode`; a text that does not decode as it stands gets a second chance by rules C2 and C3."""
+
+    def read(candidate: str) -> list[Call]:
+        return _shaped(_decode_format(prepare(candidate), return_format, active, functions))
+
+    inner = tag_content(text) if tool_call_tag else text
+    try:
+        return _shaped(_decode_format(prepare(text, tool_call_tag), return_format, active, functions))
+    except DecodeError:
+        calls = recover(
+            inner,
+            read,
+            wrapping=rule.WRAPPING in active,
+            escapes=rule.ESCAPES in active,
+            lines=return_format == "python",
+        )
+        if calls is None:
+            raise
+        return calls
 
 
 def has_call(
@@ -89,15 +116,19 @@ def _decode_format(
     decoder = _DECODERS.get(return_format)
     if decoder is None:
         raise ValueError(f"unknown return format {return_format!r}; known: python, {', '.join(_DECODERS)}")
-    return decoder(text)
+    return decoder(text, active)
 
 
-_DECODERS: dict[str, Callable[[str], Any]] = {
-    "java": decode_java,
-    "javascript": decode_javascript,
-    "json": decode_json,
-    "verbose_xml": decode_verbose_xml,
-    "concise_xml": decode_concise_xml,
+_DECODERS: dict[str, Callable[[str, frozenset[str]], Any]] = {
+    "java": lambda text, active: decode_java(text, proper=rule.JAVA in active),
+    "javascript": lambda text, active: decode_javascript(text, proper=rule.JAVASCRIPT in active),
+    "json": lambda text, active: decode_json(text, proper=rule.FORMATS in active, escapes=rule.ESCAPES in active),
+    "verbose_xml": lambda text, active: decode_verbose_xml(
+        text, proper=rule.FORMATS in active, escapes=rule.ESCAPES in active
+    ),
+    "concise_xml": lambda text, active: decode_concise_xml(
+        text, proper=rule.FORMATS in active, escapes=rule.ESCAPES in active
+    ),
 }
 
 

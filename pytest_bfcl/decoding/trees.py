@@ -68,3 +68,10 @@ def walk(root: Node) -> Iterator[Node]:
                 break
         else:
             return
+
+
+def named(node: Node | None) -> list[Node]:
+    """The named children without comments; the empty list for no node."""
+    if node is None:
+        return []
+    return [child for child in node.named_children if not child.type.endswith("comment")]

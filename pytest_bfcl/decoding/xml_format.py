@@ -2,41 +2,54 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.decoding.errors import DecodeError
+from pytest_bfcl.decoding.native import parse_json
 from pytest_bfcl.decoding.python_syntax import python_literal
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
 _START, _END = "<functions>", "</functions>"
+_VALUE = re.compile(r'value="(.{0,4000}?)"(?=\s+(?:type|name)\s*=|\s*/?>)', re.DOTALL)
+_BARE_AMPERSAND = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#\d+|#x[0-9a-fA-F]+);)")
 
 
-def decode_verbose_xml(text: str) -> list[dict[str, Any]]:
-    """``function[@name] > params > param[@name, @value, @type]``; raises `DecodeError`."""
+def decode_verbose_xml(text: str, *, proper: bool = False, escapes: bool = False) -> list[dict[str, Any]]:
+    """``function[@name] > params > param[@name, @value, @type]``; raises `DecodeError`.
+
+    ``proper`` is corrected rule C15: lists and objects may be JSON, a declared array is a list, and quotes inside a
+    value attribute are forgiven. ``escapes`` is C3 for names.
+    """
     calls = []
-    for function in _functions(text):
+    for function in _functions(text, proper):
         holder = function.find("params")
         arguments: dict[str | None, Any] = {}
         for param in (function if holder is None else holder).findall("param"):
-            arguments[param.get("name")] = convert(param.get("value", ""), param.get("type", "string"))
-        calls.append({_name(function): arguments})
+            name = _unescaped(param.get("name"), escapes)
+            arguments[name] = convert(param.get("value", ""), param.get("type", "string"), proper=proper)
+        calls.append({_name(function, escapes): arguments})
     return calls
 
 
-def decode_concise_xml(text: str) -> list[dict[str, Any]]:
-    """``function[@name] > param[@name, @type]`` with the value as the element's text; raises `DecodeError`."""
+def decode_concise_xml(text: str, *, proper: bool = False, escapes: bool = False) -> list[dict[str, Any]]:
+    """``function[@name] > param[@name, @type]`` with the value as the element's text; raises `DecodeError`.
+
+    ``proper`` and ``escapes`` as in `decode_verbose_xml`.
+    """
     calls = []
-    for function in _functions(text):
+    for function in _functions(text, proper):
         arguments = {}
         for param in function.findall("param"):
-            arguments[_name(param)] = convert((param.text or "").strip(), param.get("type", "string"))
-        calls.append({_name(function): arguments})
+            raw = (param.text or "").strip()
+            arguments[_name(param, escapes)] = convert(raw, param.get("type", "string"), proper=proper)
+        calls.append({_name(function, escapes): arguments})
     return calls
 
 
-def convert(raw: str, kind: str) -> Any:
+def convert(raw: str, kind: str, *, proper: bool = False) -> Any:
     """A raw value by its declared type; an unknown type word leaves the text as it is. Raises `DecodeError`."""
     try:
         if kind == "integer":
@@ -50,11 +63,20 @@ def convert(raw: str, kind: str) -> Any:
     if kind == "null":
         return None
     if kind in ("array", "tuple", "object", "dict"):
-        return python_literal(raw)
+        return _container(raw, kind) if proper else python_literal(raw)
     return raw
 
 
-def parse_functions(text: str) -> Element:
+def _container(raw: str, kind: str) -> Any:
+    """Rule C15: a Python literal or JSON, a list where an array was declared."""
+    try:
+        value = python_literal(raw)
+    except DecodeError:
+        value = parse_json(raw)
+    return list(value) if kind == "array" and isinstance(value, tuple) else value
+
+
+def parse_functions(text: str, *, forgive_quotes: bool = False) -> Element:
     """The first ``<functions>`` element of a text, shortest span; strict XML. Raises `DecodeError`.
 
     The span starts with the element itself, so it cannot bring a document type and no entities of its own.
@@ -65,18 +87,30 @@ def parse_functions(text: str) -> Element:
     end = text.find(_END, start)
     if start < 0 or end < 0:
         raise DecodeError("no <functions> … </functions> in the text")
+    span = text[start : end + len(_END)]
     try:
-        return ElementTree.fromstring(text[start : end + len(_END)])
+        return ElementTree.fromstring(span)
     except (ElementTree.ParseError, ValueError) as error:
+        if forgive_quotes and (mended := _VALUE.sub(_escaped, span)) != span:
+            return parse_functions(mended)
         raise DecodeError(f"not XML: {error}") from None
 
 
-def _functions(text: str) -> list[Element]:
-    return parse_functions(text).findall("function")
+def _escaped(found: re.Match[str]) -> str:
+    value = _BARE_AMPERSAND.sub("&amp;", found.group(1)).replace("<", "&lt;").replace('"', "&quot;")
+    return f'value="{value}"'
 
 
-def _name(element: Element) -> str:
-    name = element.get("name")
+def _functions(text: str, forgive_quotes: bool) -> list[Element]:
+    return parse_functions(text, forgive_quotes=forgive_quotes).findall("function")
+
+
+def _name(element: Element, escapes: bool) -> str:
+    name = _unescaped(element.get("name"), escapes)
     if name is None:
         raise DecodeError(f"a {element.tag} without a name")
     return name
+
+
+def _unescaped(name: str | None, escapes: bool) -> str | None:
+    return name.replace("\\_", "_") if escapes and name else name

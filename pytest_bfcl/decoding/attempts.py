@@ -1,0 +1,100 @@
+"""Corrected rule C8: does a reply that holds no decodable call attempt one all the same?"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from pytest_bfcl.decoding.errors import DecodeError
+from pytest_bfcl.decoding.limits import MAX_CHARACTERS
+from pytest_bfcl.decoding.native import parse_json
+from pytest_bfcl.decoding.reply import has_call
+from pytest_bfcl.transcript import Mode, Reply, wire_name
+
+_TAGS = re.compile(
+    r"<TOOLCALL>|<tool_?calls?>|<function_?calls?>|<functions>|<function\s*=|<function\s+name\s*=|<invoke\s+name\s*="
+    r"|<\|python_tag\|>|<\|tool_?calls?(?:_begin)?\|>|\[TOOL_CALLS\]",
+    re.IGNORECASE,
+)
+"""Marks with which models announce a call in their own formats."""
+_BRACKETED = re.compile(r"\A[\s`]*(?:\w+[ \t]*\r?\n\s*)?\[\s*[A-Za-z_][\w.\\]*\s*\(")
+"""A reply that opens with a list of calls, whatever becomes of it."""
+_LINE = re.compile(r"^[ \t]*(?:[-*][ \t]+|\d+\.[ \t]+)?[`\[(]*[ \t]*([A-Za-z_][\w.\\]*)\(", re.MULTILINE)
+_LISTED = re.compile(r"\[\s*([A-Za-z_][\w.\\]*)\(")
+_OBJECT = re.compile(r"\{\s*\"")
+_NAME_KEYS = ("function", "name", "tool", "tool_name", "function_name", "action")
+_ARGUMENT_KEYS = ("parameters", "arguments", "args", "input", "tool_input", "action_input", "kwargs")
+_MAX_OBJECTS = 50
+
+
+def attempts_call(reply: Reply, mode: Mode, functions: Sequence[Mapping[str, Any]] = ()) -> bool:
+    """Whether a reply calls, or tries to: a broken call, one in another format, a tagged one, one inside prose.
+
+    Naming an offered function in a sentence is no attempt; a call counts when it opens the reply, stands on a line of
+    its own, in a list, a fence or a tag, or is written as a JSON object with a name and arguments.
+    """
+    if reply.tool_calls:
+        return True
+    text = reply.text
+    if not text or len(text) > MAX_CHARACTERS:
+        return False
+    if has_call(Reply(text=text), "prompt", rules="corrected", functions=functions):
+        return True
+    if _TAGS.search(text) or _BRACKETED.search(text):
+        return True
+    offered = _spellings(functions)
+    return _names_a_call(text, offered) or any(_is_call_object(value, offered) for value in _objects(text))
+
+
+def _spellings(functions: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+    names = {str(document.get("name", "")) for document in functions} - {""}
+    return frozenset(names | {wire_name(name) for name in names})
+
+
+def _names_a_call(text: str, offered: frozenset[str]) -> bool:
+    """Whether an offered function is called at the start of a line or of a bracketed list."""
+    for pattern in (_LINE, _LISTED):
+        for found in pattern.finditer(text):
+            if found.group(1).replace("\\", "") in offered:
+                return True
+    return False
+
+
+def _objects(text: str) -> Iterator[Any]:
+    """JSON objects in a text, from left to right, outermost ones only."""
+    position = 0
+    decoder = json.JSONDecoder()
+    for _ in range(_MAX_OBJECTS):
+        found = _OBJECT.search(text, position)
+        if found is None:
+            return
+        try:
+            value, position = decoder.raw_decode(text, found.start())
+            yield value
+        except (ValueError, RecursionError):
+            position = found.end()
+
+
+def _is_call_object(value: Any, offered: frozenset[str]) -> bool:
+    """``{"name": …, "arguments": {…}}`` in one of its usual spellings, or ``{offered name: {…}}``."""
+    if not isinstance(value, dict):
+        return False
+    inner = value.get("function")
+    if isinstance(inner, dict) and _is_call_object(inner, offered):
+        return True
+    for key in _NAME_KEYS:
+        name = value.get(key)
+        if isinstance(name, str) and any(_are_arguments(value.get(other)) for other in _ARGUMENT_KEYS):
+            return True
+    return any(key in offered and isinstance(item, dict) for key, item in value.items())
+
+
+def _are_arguments(value: Any) -> bool:
+    if isinstance(value, str):
+        try:
+            value = parse_json(value)
+        except DecodeError:
+            return False
+    return isinstance(value, dict)
