@@ -26,8 +26,8 @@ def score_lines(
 
     A line is an object or its JSON text. Yields ``id, valid, tag, reason, detail, corrected_valid``; ``rules`` says
     which verdict ``valid``, ``tag``, ``reason`` and ``detail`` are. A line that cannot be judged (no JSON, no such
-    entry, an unusable shape) yields ``{"id", "error"}``. ``dataset`` is a data set or a choice of one (default ``auto``), opened
-    when the first line needs it: lines that bring their question need none.
+    entry, an unusable shape) yields ``{"id", "error"}``. ``dataset`` is a data set or a choice of one (default
+    ``auto``), opened when the first line needs it: lines that bring their question need none.
     """
     judge = _LineJudge(dataset, rules)
     for number, line in enumerate(lines, 1):

@@ -60,7 +60,8 @@ class _Slot:
         self.dependents: list[_Slot] = []
         self.admitted = False  # counted into the window
         self.passed = False  # no longer counted: taken, or its item was passed over
-        self.demanded = False  # somebody waits for it
+        self.demanded = False  # somebody waits for it, or for one that depends on it
+        self.asked = False  # somebody waits for its transcript
         self.started = False
         self.future: asyncio.Future[Transcript] | None = None
 
@@ -121,7 +122,8 @@ class LookAhead:
             self._link(slot)
         self._measure_chains(added)
         for slot in added:
-            if slot.dependents:  # the head of a chain: started early, wherever its item stands
+            if slot.dependents:  # a link of a chain: started early, wherever its item stands, outside the window
+                slot.passed = True
                 self._admit(slot)
         self._pump()
 
@@ -163,6 +165,7 @@ class LookAhead:
                 raise HarnessError("lookahead", f"no conversation is planned for {key!r}")
             slot = self._on_demand(job)
         self._pass_over(slot)
+        slot.asked = True
         promise = slot.promise()
         self._demand(slot)
         self._pump()
@@ -324,7 +327,7 @@ class LookAhead:
         if task.cancelled():
             self._ended.setdefault(slot.job.key, None)
             slot.promise().cancel()
-        if not slot.job.kept and not slot.demanded:
+        if not slot.job.kept and not slot.asked:
             self._release(slot)
         for dependent in slot.dependents:
             dependent.blocked_by.discard(slot.job.key)

@@ -1,0 +1,258 @@
+"""Turns, steps and messages (multi_turn spec §2), in both modes."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from pytest_bfcl.conversation import converse
+from pytest_bfcl.dataset import Entry
+from pytest_bfcl.failures import AdapterError, HarnessError
+from pytest_bfcl.transcript import Reply, Transcript
+
+from .worlds import DOCS, SETTINGS, TEXTS, Listed, calls, shelf_entry, user
+
+
+def hold(entry, model, **options):
+    options.setdefault("settings", SETTINGS)
+    return asyncio.run(converse(entry, model, texts=TEXTS, **options))
+
+
+def area_entry(**fields):
+    document = {
+        "name": "geometry.area",
+        "description": "Area of a rectangle.",
+        "parameters": {
+            "type": "dict",
+            "properties": {"a": {"type": "integer", "description": "Side."}},
+            "required": ["a"],
+        },
+    }
+    fields = {"id": "simple_python_900", "category": "simple_python", "question": [user("area?")]} | fields
+    return Entry(function=[document], **fields)
+
+
+def test_single_turn_native():
+    model = Listed(calls(("geometry_area", '{"a": 3}'), input_tokens=10, latency_s=0.5))
+    transcript = hold(area_entry(), model)
+    (request,) = model.requests
+    assert request.messages == user("area?")
+    assert request.functions[0]["description"].startswith("Area of a rectangle.")
+    assert request.functions[0]["description"].endswith(TEXTS.hints["python.function"])
+    assert request.parameters == {"temperature": 0.001}
+    assert transcript.steps[0].calls == [{"geometry_area": {"a": 3}}]
+    assert transcript.functions == list(request.functions)
+    assert transcript.started_at.endswith("Z")
+    assert transcript.duration_s >= 0
+
+
+def test_single_turn_prompting():
+    model = Listed("[geometry.area(a=3)]", mode="prompt")
+    transcript = hold(area_entry(), model)
+    (request,) = model.requests
+    assert list(request.functions) == []
+    assert [m["role"] for m in request.messages] == ["system", "user"]
+    assert '"name": "geometry.area"' in request.messages[0]["content"]
+    assert transcript.steps[0].calls == [{"geometry.area": {"a": 3}}]
+    assert transcript.messages[-1] == {"role": "assistant", "content": "[geometry.area(a=3)]"}
+
+
+def test_single_turn_text_that_does_not_decode():
+    transcript = hold(area_entry(), Listed("I would rather not.", mode="prompt"))
+    assert transcript.steps[0].calls is None
+    assert transcript.steps[0].error
+
+
+def test_a_users_system_prompt_takes_the_documents():
+    settings = replace(SETTINGS, system_prompt='Tools: {functions}. Reply like {"x": 1}.')
+    model = Listed("[]", mode="prompt")
+    hold(area_entry(), model, settings=settings)
+    content = model.requests[0].messages[0]["content"]
+    assert content.startswith("Tools: [\n    {")
+    assert content.endswith('Reply like {"x": 1}.')
+
+
+def test_native_results_are_tool_messages_with_the_call_ids():
+    model = Listed(calls(("add_book", '{"title": "Emma"}'), ("list_books", "{}"), text="Let me see."), "It is there.")
+    transcript = hold(shelf_entry(), model)
+    sent = model.requests[1].messages
+    assert sent[1]["content"] == "Let me see."
+    assert [c["id"] for c in sent[1]["tool_calls"]] == ["id-0", "id-1"]
+    assert sent[1]["tool_calls"][0]["function"] == {"name": "add_book", "arguments": '{"title": "Emma"}'}
+    assert sent[2:] == [
+        {"role": "tool", "tool_call_id": "id-0", "content": '{"count": 2}'},
+        {"role": "tool", "tool_call_id": "id-1", "content": "['Ulysses', 'Emma']"},
+    ]
+    assert len(transcript.turns) == 1
+    assert [step.calls for step in transcript.steps] == [["add_book(title='Emma')", "list_books()"], None]
+    assert transcript.steps[0].results == ['{"count": 2}', "['Ulysses', 'Emma']"]
+
+
+def test_prompted_results_are_one_user_message_with_a_python_repr():
+    model = Listed("[add_book(title='Emma'), missing()]", "Done, it is there", mode="prompt")
+    transcript = hold(shelf_entry(), model)
+    shown = model.requests[1].messages[-1]
+    assert shown["role"] == "user"
+    results = transcript.steps[0].results
+    assert shown["content"] == repr(
+        [
+            {"role": "tool", "name": "add_book(title='Emma')", "content": results[0]},
+            {"role": "tool", "name": "missing()", "content": results[1]},
+        ]
+    )
+    assert results[0] == '{"count": 2}'
+    assert results[1].startswith("Error during execution: ")
+
+
+def test_reasoning_is_kept_and_never_sent_back():
+    model = Listed(calls(("list_books", "{}"), reasoning="secret thought"), Reply(text="ok", reasoning="more"))
+    transcript = hold(shelf_entry(("a", "b")), model)
+    assert "secret" not in repr([request.messages for request in model.requests])
+    assert [step.reply.reasoning for step in transcript.turns[0].steps] == ["secret thought", "more"]
+
+
+def test_a_turn_makes_at_most_21_queries_and_executes_them_all():
+    model = Listed(*[calls(("add_book", '{"title": "x"}')) for _ in range(30)])
+    transcript = hold(shelf_entry(("a", "b", "c")), model)
+    assert len(model.requests) == 21
+    assert transcript.forced_quit
+    assert len(transcript.turns) == 1
+    assert transcript.steps[-1].results == ['{"count": 22}']
+
+
+@pytest.mark.parametrize("last", ["", "plain words", calls(("list_books", "not json")), calls(("list_books", "[1]"))])
+def test_what_ends_a_turn_but_not_the_conversation(last):
+    model = Listed(last, calls(("list_books", "{}")), "done")
+    transcript = hold(shelf_entry(("first", "second")), model)
+    assert [len(turn.steps) for turn in transcript.turns] == [1, 2]
+    assert model.requests[1].messages[-1] == {"role": "user", "content": "second"}
+    assert not transcript.forced_quit
+
+
+def test_one_broken_call_stops_the_whole_step():
+    model = Listed(calls(("add_book", '{"title": "a"}'), ("add_book", "{")), "done")
+    transcript = hold(shelf_entry(), model)
+    assert transcript.steps[0].results == []
+    assert transcript.steps[0].error
+    assert len(model.requests) == 1
+
+
+def test_an_endpoint_that_wants_results_for_broken_calls_gets_them():
+    refusal = AdapterError("bad_request", "tool_calls must be followed by tool messages")
+    model = Listed(calls(("add_book", "{")), refusal, "sorry")
+    transcript = hold(shelf_entry(("first", "second")), model)
+    assert len(transcript.turns) == 2
+    mended = model.requests[2].messages
+    assert [m["role"] for m in mended] == ["user", "assistant", "tool", "user"]
+    assert mended[2]["tool_call_id"] == "id-0"
+
+
+def test_other_refusals_are_errors():
+    with pytest.raises(AdapterError, match="no such model"):
+        hold(shelf_entry(), Listed(AdapterError("bad_request", "no such model")))
+
+
+def test_context_overflow_ends_the_conversation():
+    model = Listed(calls(("list_books", "{}")), Reply(problem="context_overflow"), "never asked")
+    transcript = hold(shelf_entry(("first", "second")), model)
+    assert len(model.requests) == 2
+    assert len(transcript.turns) == 1
+    assert transcript.steps[-1].reply.problem == "context_overflow"
+
+
+def test_held_out_functions_arrive_native():
+    model = Listed("cannot", calls(("add_book", '{"title": "Emma"}')), "done")
+    transcript = hold(shelf_entry(("put Emma there", ""), missed={1: ["add_book"]}), model)
+    first, second, _ = model.requests
+    assert [doc["name"] for doc in first.functions] == ["list_books"]
+    assert [doc["name"] for doc in second.functions] == ["list_books", "add_book"]
+    assert second.functions[1] == DOCS["add_book"]  # without a hint, as the reference sends it
+    assert second.messages[-1] == {"role": "user", "content": TEXTS.additional_functions_fc}
+    assert transcript.turns[1].messages == [second.messages[-1]]
+    assert transcript.steps[1].results == ['{"count": 2}']
+
+
+def test_held_out_functions_arrive_in_prompting():
+    model = Listed("no such function", "[add_book(title='Emma')]", "done", mode="prompt")
+    hold(shelf_entry(("put Emma there", ""), missed={1: ["add_book"]}), model)
+    first, second, _ = model.requests
+    assert "add_book" not in first.messages[0]["content"]
+    assert second.messages[0] == first.messages[0]
+    assert second.messages[-1]["role"] == "user"
+    assert str([DOCS["add_book"]]) in second.messages[-1]["content"]
+
+
+def test_conversations_share_no_state():
+    model = Listed(*[calls(("add_book", '{"title": "x"}')), "done"] * 2)
+    results = [hold(shelf_entry(), model).steps[0].results for _ in range(2)]
+    assert results == [['{"count": 2}'], ['{"count": 2}']]
+
+
+class Book:
+    """A journal in memory."""
+
+    def __init__(self):
+        self.replies = {}
+
+    def find(self, key):
+        return self.replies.get(key)
+
+    def record(self, key, reply):
+        self.replies[key] = reply
+
+
+def test_the_journal_answers_what_was_asked_before():
+    journal = Book()
+    replies = [calls(("list_books", "{}")), "first done", "second done"]
+    whole = hold(shelf_entry(("a", "b")), Listed(*replies), journal=journal)
+    again = Listed()
+    assert hold(shelf_entry(("a", "b")), again, journal=journal).messages == whole.messages
+    assert again.requests == []
+    assert [(key.turn, key.step) for key in journal.replies] == [(0, 0), (0, 1), (1, 0)]
+
+
+def test_a_broken_off_conversation_goes_on_in_the_middle():
+    journal = Book()
+    broken = Listed(calls(("add_book", '{"title": "Emma"}')), AdapterError("timeout", "no answer"))
+    with pytest.raises(AdapterError):
+        hold(shelf_entry(), broken, journal=journal)
+    rest = Listed("done")
+    transcript = hold(shelf_entry(), rest, journal=journal)
+    assert len(rest.requests) == 1
+    assert [step.results for step in transcript.steps] == [['{"count": 2}'], []]
+
+
+def test_a_changed_request_is_asked_again():
+    journal = Book()
+    hold(area_entry(), Listed("one"), journal=journal)
+    changed = Listed("two")
+    hold(area_entry(), changed, journal=journal, settings=replace(SETTINGS, temperature=0.7))
+    assert len(changed.requests) == 1
+
+
+def test_only_live_replies_are_told():
+    journal, told = Book(), []
+    for _ in range(2):
+        hold(area_entry(), Listed("text"), journal=journal, on_reply=told.append)
+    assert len(told) == 1
+
+
+def test_recorded_transcripts_are_taken_as_they_are():
+    model = Listed()
+    stored = Transcript("multi_turn_base_900", "multi_turn_base", decoded=True)
+    model.transcript_for = lambda entry, repeat: stored
+    assert hold(shelf_entry(), model) is stored
+
+
+def test_unknown_classes_are_our_trouble():
+    entry = shelf_entry().model_copy(update={"involved_classes": ["NoSuchClass"]})
+    with pytest.raises(HarnessError, match="NoSuchClass"):
+        hold(entry, Listed())
+
+
+def test_hostile_calls_execute_nothing():
+    attempts = ["__import__('os').system('true')", "().__class__", "list_books.__globals__", "open('/etc/passwd')"]
+    for attempt in attempts:
+        transcript = hold(shelf_entry(), Listed(f"[list_books(x={attempt})]", f"[{attempt}]", mode="prompt"))
+        for step in transcript.steps:
+            assert all(result.startswith("Error during execution: ") for result in step.results)

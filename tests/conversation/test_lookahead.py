@@ -1,0 +1,286 @@
+"""The look-ahead: order, window, dependencies, failures, cancellation."""
+
+import asyncio
+import gc
+import time
+from collections import Counter
+
+import pytest
+
+from pytest_bfcl.conversation import Job, LookAhead, RunStopped
+from pytest_bfcl.failures import AdapterError, HarnessError
+from pytest_bfcl.transcript import Transcript
+
+
+class Held:
+    """Conversations that take a given time; notes what was started when, and how many went on at once."""
+
+    def __init__(self, seconds=0.0):
+        self.seconds = seconds
+        self.started = []
+        self.going = 0
+        self.most = 0
+        self.failing = {}
+
+    async def __call__(self, job):
+        self.started.append(job.key)
+        self.going += 1
+        self.most = max(self.most, self.going)
+        try:
+            await asyncio.sleep(job.payload if job.payload is not None else self.seconds)
+            if job.key in self.failing:
+                raise self.failing[job.key]
+            return Transcript(str(job.key), "simple_python")
+        finally:
+            self.going -= 1
+
+
+def jobs(count, **fields):
+    return [Job(number, **fields) for number in range(count)]
+
+
+async def take_all(ahead, count):
+    return [(await ahead.transcript(number)).entry_id for number in range(count)]
+
+
+def test_transcripts_come_in_item_order_with_bounded_concurrency():
+    held = Held(0.005)
+
+    async def main():
+        ahead = LookAhead(held, concurrency=8)
+        ahead.plan(jobs(100))
+        taken = await take_all(ahead, 100)
+        assert ahead.waiting == 0
+        await ahead.aclose()
+        return taken
+
+    started = time.perf_counter()
+    assert asyncio.run(main()) == [str(n) for n in range(100)]
+    assert held.most == 8
+    assert sorted(held.started) == list(range(100))
+    assert time.perf_counter() - started < 0.5  # 100 times 5 ms in eight at once, not one after the other
+
+
+def test_planned_before_a_loop_runs():
+    held = Held()
+    ahead = LookAhead(held, concurrency=2)
+    ahead.plan(jobs(5))
+    assert held.started == []
+    assert asyncio.run(take_all(ahead, 5)) == list("01234")
+
+
+def test_window_bounds_what_waits_for_its_item():
+    held = Held()
+
+    async def main():
+        ahead = LookAhead(held, concurrency=2, window=10)
+        ahead.plan(jobs(100))
+        for _ in range(50):
+            await asyncio.sleep(0)
+        waiting = ahead.waiting
+        await ahead.transcript(0)
+        for _ in range(50):
+            await asyncio.sleep(0)
+        return waiting, len(held.started)
+
+    assert asyncio.run(main()) == (10, 11)
+
+
+def test_items_that_never_ask_do_not_fill_the_window():
+    held = Held()
+
+    async def main():
+        ahead = LookAhead(held, concurrency=2, window=4)
+        ahead.plan(jobs(40))
+        await ahead.transcript(20)
+        for _ in range(50):
+            await asyncio.sleep(0)
+        return set(held.started)
+
+    assert asyncio.run(main()) >= {20, 21, 22, 23, 24}
+
+
+def test_one_slow_conversation_does_not_hold_up_the_others():
+    held = Held()
+
+    async def main():
+        ahead = LookAhead(held, concurrency=4)
+        ahead.plan([Job(0, payload=0.1), *(Job(n, payload=0.001) for n in range(1, 64))])
+        await ahead.transcript(0)
+        return ahead.waiting
+
+    assert asyncio.run(main()) == 63
+
+
+def test_dependencies_run_first_and_in_order():
+    held = Held(0.001)
+
+    async def main():
+        ahead = LookAhead(held, concurrency=8)
+        chain = [Job(f"write-{n}", depends_on=tuple(f"write-{m}" for m in range(n)), kept=False) for n in range(4)]
+        question = Job("question", depends_on=tuple(job.key for job in chain))
+        ahead.plan([question, *chain, Job("other")])
+        await ahead.transcript("question")
+        await ahead.transcript("other")
+        return ahead.waiting
+
+    assert asyncio.run(main()) == 0
+    order = [key for key in held.started if key != "other"]
+    assert order == ["write-0", "write-1", "write-2", "write-3", "question"]
+
+
+def test_long_chains_start_early_on_at_most_half_of_the_places():
+    held = Held(0.001)
+
+    async def main():
+        ahead = LookAhead(held, concurrency=4, window=4)
+        chains = [Job(f"c{c}-{n}", None, (f"c{c}-{n - 1}",) if n else (), 5.0) for c in range(6) for n in range(3)]
+        ahead.plan([*jobs(200), *chains])
+        await ahead.transcript(0)
+        return list(held.started[:4])
+
+    first = asyncio.run(main())
+    assert sum(str(key).startswith("c") for key in first) == 2
+    assert 0 in first
+
+
+def test_with_one_place_items_come_strictly_in_order():
+    held = Held()
+
+    async def main():
+        ahead = LookAhead(held, concurrency=1)
+        ahead.plan([*jobs(5), Job("write", cost=30.0), Job("q", depends_on=("write",))])
+        await take_all(ahead, 5)
+        await ahead.transcript("q")
+
+    asyncio.run(main())
+    assert held.started == [0, 1, 2, 3, 4, "write", "q"]
+
+
+def test_a_failure_concerns_its_own_item_only():
+    held = Held()
+    held.failing[3] = AdapterError("timeout", "no answer")
+
+    async def main():
+        ahead = LookAhead(held, concurrency=4)
+        ahead.plan(jobs(8))
+        outcome = []
+        for number in range(8):
+            try:
+                outcome.append((await ahead.transcript(number)).entry_id)
+            except AdapterError as error:
+                outcome.append(error.kind)
+        return outcome
+
+    assert asyncio.run(main()) == ["0", "1", "2", "timeout", "4", "5", "6", "7"]
+
+
+def test_a_failed_write_stage_is_no_failure_of_the_model_at_the_question():
+    held = Held()
+    held.failing["write"] = AdapterError("server", "status 503")
+
+    async def main():
+        ahead = LookAhead(held, concurrency=4)
+        ahead.plan([Job("write", kept=False), Job("question", depends_on=("write",))])
+        await ahead.transcript("question")
+
+    with pytest.raises(AdapterError, match="write, which must come first"):
+        asyncio.run(main())
+
+
+def test_failures_nobody_asks_for_are_silent():
+    held = Held()
+    held.failing[1] = RuntimeError("unexpected")
+    complaints = []
+
+    async def main():
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: complaints.append(context))
+        ahead = LookAhead(held, concurrency=4)
+        ahead.plan(jobs(3))
+        await ahead.transcript(0)
+        await asyncio.sleep(0.01)
+        await ahead.aclose()
+
+    asyncio.run(main())
+    gc.collect()
+    assert complaints == []
+
+
+def test_on_demand_and_unknown_keys():
+    held = Held()
+
+    async def main():
+        ahead = LookAhead(held, concurrency=2)
+        assert (await ahead.transcript("later", Job("later"))).entry_id == "later"
+        assert (await ahead.transcript("later", Job("later"))).entry_id == "later"
+        with pytest.raises(HarnessError, match="no conversation is planned"):
+            await ahead.transcript("nobody")
+
+    asyncio.run(main())
+    assert Counter(held.started) == {"later": 2}
+
+
+def test_a_transcript_is_forgotten_once_taken():
+    async def main():
+        ahead = LookAhead(Held(), concurrency=2)
+        ahead.plan(jobs(3))
+        await ahead.transcript(0)
+        await asyncio.sleep(0.01)
+        gc.collect()
+        return sum(isinstance(thing, Transcript) and thing.entry_id == "0" for thing in gc.get_objects())
+
+    assert asyncio.run(main()) == 0
+
+
+def test_stopping_refuses_what_has_not_started():
+    held = Held(0.01)
+    spent = []
+
+    async def main():
+        ahead = LookAhead(held, concurrency=2, stop_reason=lambda: "budget reached" if len(spent) >= 2 else None)
+        ahead.plan(jobs(10))
+        first = [await ahead.transcript(0)]
+        spent.extend("xx")
+        first.append(await ahead.transcript(1))
+        with pytest.raises(RunStopped, match="budget reached"):
+            for number in range(2, 10):
+                await ahead.transcript(number)
+        return first
+
+    assert len(asyncio.run(main())) == 2
+    assert len(held.started) < 10
+
+
+def test_closing_cancels_everything_within_a_second():
+    held = Held(60)
+
+    async def main():
+        ahead = LookAhead(held, concurrency=32)
+        ahead.plan(jobs(100))
+        asked = asyncio.ensure_future(ahead.transcript(0))
+        await asyncio.sleep(0.01)
+        started = time.perf_counter()
+        await ahead.aclose()
+        took = time.perf_counter() - started
+        with pytest.raises(asyncio.CancelledError):
+            await asked
+        return took, ahead.in_flight
+
+    took, in_flight = asyncio.run(main())
+    assert took < 1
+    assert in_flight == 0
+    assert held.going == 0
+
+
+def test_discarded_jobs_never_start():
+    held = Held()
+
+    async def main():
+        ahead = LookAhead(held, concurrency=1, window=1)
+        ahead.plan(jobs(6))
+        ahead.discard(3)
+        for number in (0, 1, 2, 4, 5):
+            await ahead.transcript(number)
+
+    asyncio.run(main())
+    assert held.started == [0, 1, 2, 4, 5]

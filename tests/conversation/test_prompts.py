@@ -1,0 +1,182 @@
+"""What the model is told: system prompts, layouts of function documents, memory instructions."""
+
+import hashlib
+import json
+
+import pytest
+
+from pytest_bfcl.conversation import prompts
+from pytest_bfcl.conversation.documents import documents_text
+from pytest_bfcl.dataset import Entry, Texts
+
+TEXTS = Texts.own()
+
+DOCUMENT = {
+    "name": "find.trips",
+    "description": "Find trips.",
+    "parameters": {
+        "type": "dict",
+        "properties": {
+            "days": {"type": "integer", "description": "How long", "default": 3},
+            "tags": {"type": "array", "items": {"type": "string"}, "description": "Any of", "default": ["sea", "sun"]},
+            "when": {"type": "string", "enum": ["may", "june"]},
+            "who": {
+                "type": "dict",
+                "description": "Party",
+                "properties": {"adults": {"type": "float", "description": "Count"}, "dog": {"type": "boolean"}},
+                "required": ["adults"],
+            },
+        },
+        "required": ["days"],
+    },
+}
+
+
+def entry(**fields):
+    question = [[{"role": "user", "content": "Where to?"}]]
+    return Entry(**({"id": "simple_python_1", "category": "simple_python", "question": question} | fields))
+
+
+def test_json_layout():
+    assert documents_text([DOCUMENT]) == json.dumps([DOCUMENT], indent=4)
+
+
+def test_python_layout():
+    assert documents_text([DOCUMENT], "python").splitlines()[:13] == [
+        "# Function: find.trips",
+        '    """',
+        "    Find trips.",
+        "",
+        "    Args:",
+        "        days (int, default=3): How long",
+        "        tags (list[str], default=['sea', 'sun']): Any of",
+        "        when (str):  Enum values: ['may', 'june'].",
+        "        who (dict): Party",
+        "            adults (float): Count",
+        "            dog (bool): ",
+        '    """',
+        "",
+    ]
+
+
+def test_xml_layout_loses_the_commas_of_its_tags():
+    assert documents_text([DOCUMENT], "xml").splitlines() == [
+        '<function name="find.trips">',
+        "  <desc>Find trips.</desc>",
+        "  <params>",
+        '    <param name="days" type="integer" required="true" default="3">',
+        "      <desc>How long</desc>",
+        "    </param>",
+        """    <param name="tags" type="array[string]" required="false" default="['sea' 'sun']">""",
+        "      <desc>Any of</desc>",
+        "    </param>",
+        '    <param name="when" type="string" required="false">',
+        "      <desc> Enum values: ['may', 'june'].</desc>",
+        "    </param>",
+        '    <param name="who" type="dict" required="false">',
+        "      <desc>Party</desc>",
+        "      <params>",
+        '        <param name="adults" type="float" required="true">',
+        "          <desc>Count</desc>",
+        "        </param>",
+        '        <param name="dog" type="boolean" required="false">',
+        "          <desc></desc>",
+        "        </param>",
+        "      </params>",
+        "    </param>",
+        "  </params>",
+        "</function>",
+    ]
+
+
+@pytest.mark.parametrize("layout", ["json", "python", "xml"])
+def test_documents_without_parameters(layout):
+    assert "nothing" in documents_text([{"name": "nothing"}], layout)
+    assert documents_text([], layout) in ("", "[]")
+
+
+def test_the_system_prompt_stands_in_front_of_one_there_already():
+    messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Where to?"}]
+    made = prompts.first_messages(entry(question=[messages]), [DOCUMENT], TEXTS, mode="prompt")
+    assert [m["role"] for m in made] == ["system", "user"]
+    assert made[0]["content"].endswith("\n\nBe brief.")
+    assert messages[0]["content"] == "Be brief."
+
+
+def test_native_mode_sends_the_question_as_it_is():
+    assert prompts.first_messages(entry(), [DOCUMENT], TEXTS, mode="fc") == entry().question[0]
+
+
+@pytest.mark.parametrize("tagged", [True, False])
+@pytest.mark.parametrize("return_format", ["python", "json", "verbose_xml", "concise_xml"])
+def test_return_formats_and_tag(return_format, tagged):
+    text = prompts.system_prompt(entry(return_format=return_format, tool_call_tag=tagged), [DOCUMENT], TEXTS)
+    assert TEXTS.output_formats[return_format] in text
+    assert ("<TOOLCALL>" in text) == tagged
+
+
+@pytest.mark.parametrize("language", ["java", "javascript"])
+def test_java_and_javascript_are_asked_for_in_the_default_format(language):
+    text = prompts.system_prompt(entry(return_format=language, language=language), [DOCUMENT], TEXTS)
+    assert TEXTS.output_formats["python"] in text
+
+
+def test_styles_and_templates_differ():
+    variants = [{}, {"prompt_format": "markdown"}, {"prompt_style": "experimental"}, {"doc_format": "xml"}]
+    assert len({prompts.system_prompt(entry(**variant), [DOCUMENT], TEXTS) for variant in variants}) == 4
+
+
+def test_format_sensitivity_carries_the_hint_twice():
+    hint = TEXTS.hints["python.function"]
+    once = prompts.offered_functions(entry(function=[DOCUMENT]), TEXTS)
+    twice = prompts.offered_functions(entry(function=[DOCUMENT], config="ret_fmt=python"), TEXTS)
+    assert once[0]["description"] == DOCUMENT["description"] + hint
+    assert twice[0]["description"] == DOCUMENT["description"] + hint + hint
+
+
+class Memory:
+    """A memory with fixed content."""
+
+    def prompt_text(self, empty):
+        return '{"name": "Ada {}"}'
+
+
+def memory_entry(category, **fields):
+    system = [{"role": "system", "content": TEXTS.agentic_answer}] if "prereq" not in category else []
+    question = [[*system, {"role": "user", "content": "Who?"}]]
+    return entry(id=f"{category}_0-student-0", category=category, question=question, scenario="student", **fields)
+
+
+def test_order_inside_the_one_system_message():
+    made = prompts.first_messages(memory_entry("memory_kv"), [DOCUMENT], TEXTS, mode="prompt", memory=Memory())
+    assert [m["role"] for m in made] == ["system", "user"]
+    text = made[0]["content"]
+    places = [text.index(part) for part in ('"find.trips"', '{"name": "Ada {}"}', TEXTS.agentic_answer)]
+    assert places == sorted(places)
+
+
+def test_a_write_stage_is_told_of_its_memory_only():
+    made = prompts.first_messages(memory_entry("memory_rec_sum_prereq"), [], TEXTS, mode="fc", memory=Memory())
+    assert made[0]["role"] == "system"
+    assert TEXTS.memory_scenarios["student"] in made[0]["content"]
+    assert TEXTS.agentic_answer not in made[0]["content"]
+
+
+def first_messages_digest(dataset):
+    """SHA-256 over turn 0 of every official entry, as sent in prompting mode."""
+    digest = hashlib.sha256()
+    for category in dataset.categories():
+        if category in ("rest", "sql", "chatable", "multi_turn_composite") or category.startswith("exec_"):
+            continue
+        for ref in dataset.index(category):
+            each = dataset.load(ref)
+            functions = prompts.offered_functions(each, dataset.texts)
+            made = prompts.first_messages(each, functions, dataset.texts, mode="prompt")
+            digest.update(json.dumps([each.id, made]).encode())
+    return digest.hexdigest()
+
+
+@pytest.mark.slow
+def test_official_prompts_are_those_of_the_reference(official):
+    # Taken when all 10,306 entries (without memory content) equalled what the reference sends, byte for byte.
+    assert first_messages_digest(official) == "689b718ab360464712f7910b9751de1562b79fe568c52ffa0d9414638d758ecf"

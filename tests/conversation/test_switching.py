@@ -1,0 +1,111 @@
+"""Mode ``auto``: one switch of the whole run, never a mixture."""
+
+import asyncio
+
+import pytest
+
+from pytest_bfcl.conversation import Job, LookAhead, ModeSwitch, converse
+from pytest_bfcl.failures import AdapterError
+from pytest_bfcl.models import ToolsRefused
+
+from .test_engine import area_entry
+from .worlds import SETTINGS, TEXTS, Listed, user
+
+
+class Endpoint(Listed):
+    """Refuses tools, answers text."""
+
+    def __init__(self, mode="fc", refuses=True):
+        super().__init__(mode=mode)
+        self.refuses = refuses
+        self.asked = 0
+
+    async def generate(self, request):
+        self.asked += 1
+        await asyncio.sleep(0.001)
+        if self.refuses and request.functions:
+            raise ToolsRefused("tools are not supported", status=400)
+        return await super().generate(request)
+
+
+def run_all(switch, entries, concurrency=8):
+    async def hold(job):
+        return await switch.converse(
+            job.payload, lambda model: converse(job.payload, model, settings=SETTINGS, texts=TEXTS)
+        )
+
+    async def main():
+        ahead = LookAhead(hold, concurrency=concurrency)
+        ahead.plan(Job(entry.id, entry) for entry in entries)
+        try:
+            return [await ahead.transcript(entry.id) for entry in entries]
+        finally:
+            await ahead.aclose()
+
+    return asyncio.run(main())
+
+
+def entries(count, **fields):
+    return [area_entry(id=f"simple_python_{number}", **fields) for number in range(count)]
+
+
+def test_a_refusal_switches_the_whole_run_once():
+    refusing, prompting, said = Endpoint(), Endpoint("prompt"), []
+    switch = ModeSwitch(refusing, lambda: prompting, on_switch=said.append)
+    transcripts = run_all(switch, entries(40))
+    assert {t.mode for t in transcripts} == {"prompt"}
+    assert {t.model for t in transcripts} == {"listed:model@prompt"}
+    assert refusing.asked == 1  # the others waited for the first
+    assert prompting.asked == 40
+    assert len(said) == 1
+    assert switch.switched
+    assert switch.mode == "prompt"
+
+
+def test_an_endpoint_that_takes_tools_is_asked_natively():
+    native = Endpoint(refuses=False)
+    switch = ModeSwitch(native, lambda: pytest.fail("no switch is due"))
+    transcripts = run_all(switch, entries(40))
+    assert {t.mode for t in transcripts} == {"fc"}
+    assert native.asked == 40
+    assert not switch.switched
+
+
+def test_later_refusals_are_errors_of_their_entry():
+    native = Endpoint(refuses=False)
+    switch = ModeSwitch(native, lambda: pytest.fail("no switch is due"))
+    run_all(switch, entries(1))
+    native.refuses = True
+    with pytest.raises(ToolsRefused):
+        run_all(switch, entries(1))
+
+
+def test_without_a_choice_of_mode_refusals_are_errors():
+    with pytest.raises(ToolsRefused):
+        run_all(ModeSwitch(Endpoint()), entries(1))
+
+
+def test_trouble_of_the_first_one_leaves_the_question_open():
+    class Flaky(Endpoint):
+        async def generate(self, request):
+            if self.asked == 0:
+                self.asked += 1
+                raise AdapterError("timeout", "no answer")
+            return await super().generate(request)
+
+    prompting = Endpoint("prompt")
+    switch = ModeSwitch(Flaky(), lambda: prompting)
+    with pytest.raises(AdapterError, match="no answer"):
+        run_all(switch, entries(1))
+    assert {t.mode for t in run_all(switch, entries(8))} == {"prompt"}
+
+
+def test_entries_without_functions_do_not_decide():
+    prompting = Endpoint("prompt")
+    switch = ModeSwitch(Endpoint(), lambda: prompting)
+    bare = area_entry(id="live_irrelevance_0-0-0", category="live_irrelevance", question=[user("hi")])
+    bare = bare.model_copy(update={"function": []})
+    run_all(switch, [bare])
+    assert not switch.switched
+    run_all(switch, entries(2))
+    assert switch.switched
