@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_bfcl.conversation import (
     Budget,
@@ -68,7 +68,7 @@ def judged_record(
     rules: str = "official",
     price: Price | None = None,
     worker: str | None = None,
-    simulators: str = "own",
+    simulators: Literal["own", "reference"] = "own",
 ) -> dict[str, Any]:
     """The line of ``results.jsonl`` for one conversation, judged under both rule sets.
 

@@ -1,0 +1,131 @@
+"""``pytest-bfcl score``: judge every line of a file of recorded outputs, streaming; no pytest, no model.
+
+Exit code 0 when every line could be judged (whatever the verdicts), 1 when one could not, 2 for usage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from pytest_bfcl.failures import UsageError
+
+SUMMARY = "judge recorded outputs line by line"
+STREAM = "-"
+PROGRESS_EVERY_S = 0.5
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The verb's arguments."""
+    parser.add_argument("path", help="replay lines: .jsonl, .jsonl.gz, a run directory or result folder, - for stdin")
+    parser.add_argument("--data", default="auto", help="auto, bundled, official or a path (default: auto)")
+    parser.add_argument("--rules", choices=("official", "corrected"), default="official", help="which verdict counts")
+    parser.add_argument(
+        "-o", "--out", default=STREAM, metavar="OUT.jsonl", help="where verdicts go (.gz packs them; default: stdout)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Judge and write; the number of lines and of errors goes to stderr if that is a terminal."""
+    from pytest_bfcl.rescoring import score_lines
+
+    progress = _Progress(sys.stderr)
+    with ExitStack() as stack:
+        lines = stack.enter_context(_lines(args.path))
+        write = stack.enter_context(_writer(args.out))
+        for verdict in score_lines(lines, args.data, args.rules):
+            write(verdict)
+            progress.count(verdict)
+    progress.finish()
+    return 1 if progress.errors else 0
+
+
+@contextmanager
+def _lines(path: str) -> Iterator[Iterator[Any]]:
+    """The input's lines: bytes of a file or of stdin, objects of a run directory or result folder."""
+    if path == STREAM:
+        yield iter(sys.stdin.buffer)
+        return
+    source = Path(path)
+    if source.is_dir():
+        from pytest_bfcl.runs import read_replay_lines
+
+        yield read_replay_lines(source)
+        return
+    try:
+        # Opened by content, not by name: files lose their suffix on the way.
+        with source.open("rb") as plain:
+            packed = plain.read(2) == b"\x1f\x8b"
+        with gzip.open(source, "rb") if packed else source.open("rb") as file:
+            yield _until_damaged(file, source)
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def _until_damaged(file: Any, source: Path) -> Iterator[bytes]:
+    try:
+        yield from file
+    except (EOFError, OSError) as error:  # BadGzipFile is an OSError
+        raise UsageError(f"{source} is damaged or unreadable: {error}") from error
+
+
+@contextmanager
+def _writer(out: str) -> Iterator[Any]:
+    """A function that writes one verdict; the target file is created when the verb starts."""
+    if out == STREAM:
+        yield _line_writer(sys.stdout)
+        sys.stdout.flush()
+        return
+    target = Path(out)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with _opened(target) as file:
+            yield _line_writer(file)
+    except OSError as error:
+        raise UsageError(f"cannot write {out}: {error.strerror or error}") from error
+
+
+def _opened(target: Path) -> Any:
+    return gzip.open(target, "wt", encoding="utf-8") if target.suffix == ".gz" else target.open("w", encoding="utf-8")
+
+
+def _line_writer(file: IO[str]) -> Any:
+    encode = json.JSONEncoder(default=str, separators=(",", ":")).encode
+
+    def write(verdict: dict[str, Any]) -> None:
+        file.write(encode(verdict) + "\n")
+
+    return write
+
+
+class _Progress:
+    """Counts verdicts, and shows them on a terminal."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self.lines = self.errors = self.valid = 0
+        self._stream = stream
+        self._shown = stream.isatty()
+        self._next = time.monotonic() + PROGRESS_EVERY_S
+
+    def count(self, verdict: dict[str, Any]) -> None:
+        self.lines += 1
+        self.errors += "error" in verdict
+        self.valid += verdict.get("valid") is True
+        if self._shown and time.monotonic() >= self._next:
+            self._next = time.monotonic() + PROGRESS_EVERY_S
+            self._show("\r")
+
+    def finish(self) -> None:
+        if self._shown:
+            self._show("\r", "\n")
+
+    def _show(self, begin: str, end: str = "") -> None:
+        self._stream.write(f"{begin}{self.lines} lines, {self.valid} valid, {self.errors} errors{end}")
+        self._stream.flush()

@@ -1,0 +1,293 @@
+"""Rewards for reinforcement learning: the checkers' verdict on one completion as a number in [0, 1].
+
+Strict by default: 1.0 for a valid answer, else 0.0. With ``partial=True`` a wrong answer earns part of it, by this
+fixed scale (a valid answer is always 1.0, a wrong one at most `MOST_PARTIAL`):
+
+- 0.1 when the output decodes to calls,
+- up to 0.3 for the share of expected calls whose function is called,
+- up to 0.5 for the share of expected parameters of those calls whose value is among the acceptable ones,
+- all of it times expected/made when more calls were made than expected, so that flooding does not pay.
+
+Entries that expect no call, relevance entries, and entries whose calls are executed have no partial credit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pytest_bfcl.failures import Failure, HarnessError
+from pytest_bfcl.transcript import Mode, Reply, Step, Transcript, Turn
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset import Entry
+    from pytest_bfcl.failures import Verdict
+
+__all__ = ["MOST_PARTIAL", "batch_rewards", "compute_score", "reward", "reward_function"]
+
+DECODES, NAMES, VALUES = 0.1, 0.3, 0.5
+MOST_PARTIAL = DECODES + NAMES + VALUES
+
+
+def reward(
+    entry: Entry | Mapping[str, Any],
+    output: Any,
+    *,
+    rules: str = "official",
+    mode: Mode | None = None,
+    underscore_names: bool = False,
+    partial: bool = False,
+) -> float:
+    """The reward of one output for one entry.
+
+    Args:
+        entry: An `Entry`, or a mapping with ``function`` and ``possible_answer`` (and what else an entry has; ``id``
+            and ``category`` default to those of a Python entry whose rule fits the number of functions and calls).
+        output: Text, a `Reply`, a list of native calls (``{name, arguments}``), an OpenAI message, or a `Transcript`.
+        rules: ``official`` or ``corrected``.
+        mode: How the calls are written; default: ``fc`` for native calls, else ``prompt``.
+        underscore_names: Names went over the wire with dots replaced.
+        partial: Graded instead of strict, see the module.
+
+    Never raises for what a model wrote. Raises `HarnessError` when the entry cannot be judged: a broken entry must not
+    look like a bad policy.
+    """
+    from pytest_bfcl.checkers import judge
+
+    known = as_entry(entry)
+    transcript = as_transcript(known, output, mode=mode, underscore_names=underscore_names)
+    verdict: Verdict = judge(known, transcript, rules)
+    if verdict.valid:
+        return 1.0
+    if verdict.outcome == "error":
+        raise HarnessError("checker", f"{known.id} cannot be judged: {verdict.detail.get('error') or verdict.reason}")
+    if not partial or known.row.checker != "ast":
+        return 0.0
+    return _partial(known, transcript, rules)
+
+
+def batch_rewards(entries: Sequence[Entry | Mapping[str, Any]], outputs: Sequence[Any], **options: Any) -> list[float]:
+    """`reward` of every pair; raises `ValueError` when the lengths differ."""
+    return [reward(entry, output, **options) for entry, output in zip(entries, outputs, strict=True)]
+
+
+def reward_function(
+    entries: Mapping[str, Entry] | Callable[[str], Entry] | None = None, **options: Any
+) -> Callable[..., list[float]]:
+    """A reward function for trainers that pass completions and the data's columns as lists (TRL's ``reward_funcs``).
+
+    The result is called as ``f(completions=[...], entry_id=[...])`` with ``entries`` to look ids up in (for instance
+    ``open_data("official").entry``), or without them as ``f(completions=[...], function=[...],
+    possible_answer=[...])``, columns holding lists or JSON texts. A completion is text, a message, or a list of
+    messages (the last one counts).
+    """
+
+    def bfcl_reward(
+        prompts: Sequence[Any] | None = None, completions: Sequence[Any] = (), **columns: Any
+    ) -> list[float]:
+        return [
+            reward(_row_entry(entries, columns, index), completion, **options)
+            for index, completion in enumerate(completions)
+        ]
+
+    return bfcl_reward
+
+
+def compute_score(
+    data_source: str, solution_str: str, ground_truth: Any, extra_info: Mapping[str, Any] | None = None, **options: Any
+) -> float:
+    """One completion in the signature verl calls custom rewards with.
+
+    ``ground_truth`` is the entry: a mapping or its JSON text with ``function`` and ``possible_answer``; ``extra_info``
+    may hold either instead. ``data_source`` is not used.
+    """
+    given = _unpacked(ground_truth)
+    if not isinstance(given, Mapping):
+        given = {**(extra_info or {}), "possible_answer": given}
+    return reward({**(extra_info or {}), **given}, solution_str, **options)
+
+
+def as_entry(entry: Entry | Mapping[str, Any]) -> Entry:
+    """The entry, built from a mapping if need be. Raises `HarnessError` when the mapping is not one."""
+    from pydantic import ValidationError
+
+    from pytest_bfcl.dataset import CATEGORIES, Entry
+
+    if isinstance(entry, Entry):
+        return entry
+    fields = {name: _unpacked(value) for name, value in entry.items() if value is not None}
+    functions, answer = fields.get("function") or [], fields.get("possible_answer")
+    if "category" not in fields:
+        fields["category"] = _python_category(functions, answer)
+    fields = {"id": f"{fields['category']}_0", "question": [], **fields}
+    row = CATEGORIES.get(fields["category"])
+    if row is None:
+        raise HarnessError("data", f"{fields['id']}: unknown category {fields['category']!r}")
+    try:
+        return Entry.model_validate({"language": row.language, "return_format": row.language, **fields})
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise HarnessError("data", f"{fields['id']} is no usable entry: {where}: {first['msg']}") from error
+
+
+def as_transcript(entry: Entry, output: Any, *, mode: Mode | None = None, underscore_names: bool = False) -> Transcript:
+    """An output as the single reply of a conversation; a transcript passes through."""
+    if isinstance(output, Transcript):
+        return output
+    reply = as_reply(output)
+    chosen: Mode = mode or ("fc" if reply.tool_calls else "prompt")
+    return Transcript(
+        entry.id, entry.category, mode=chosen, underscore_names=underscore_names, turns=[Turn(steps=[Step(reply)])]
+    )
+
+
+def as_reply(output: Any) -> Reply:
+    """Text, native calls, an OpenAI message or a list of messages (the last one) as a reply; other shapes as text."""
+    if isinstance(output, Reply):
+        return output
+    if isinstance(output, list) and output and isinstance(output[-1], Mapping) and "role" in output[-1]:
+        output = output[-1]
+    if hasattr(output, "model_dump"):  # a client library's message object
+        output = output.model_dump()
+    if isinstance(output, Mapping) and ("content" in output or "tool_calls" in output):
+        calls = [call.get("function", call) for call in output.get("tool_calls") or []]
+        output = calls or output.get("content")
+    try:
+        return Reply.from_output(output)
+    except TypeError:
+        return Reply(text=str(output))
+
+
+def _python_category(functions: Sequence[Any], answer: Any) -> str:
+    if answer is None:
+        return "irrelevance"
+    if len(answer) > 1:
+        return "parallel_multiple" if len(functions) > 1 else "parallel"
+    return "multiple" if len(functions) > 1 else "simple_python"
+
+
+def _row_entry(
+    entries: Mapping[str, Entry] | Callable[[str], Entry] | None, columns: Mapping[str, Any], index: int
+) -> Entry | Mapping[str, Any]:
+    row = {name: values[index] for name, values in columns.items() if _is_column(values, index)}
+    if entries is None:
+        return {name: value for name, value in row.items() if name in _ENTRY_COLUMNS}
+    entry_id = row.get("entry_id", row.get("id"))
+    if entry_id is None:
+        raise HarnessError("data", "the data has no column entry_id (or id) to look the entry up by")
+    return entries(entry_id) if callable(entries) else entries[entry_id]
+
+
+_ENTRY_COLUMNS = (
+    "id", "category", "question", "function", "possible_answer", "language", "return_format", "tool_call_tag",
+)  # fmt: skip
+
+
+def _is_column(values: Any, index: int) -> bool:
+    return isinstance(values, Sequence) and not isinstance(values, str | bytes) and index < len(values)
+
+
+def _unpacked(value: Any) -> Any:
+    """A column's value: JSON text of an object or list is parsed (table formats cannot hold mixed types)."""
+    import json
+
+    if isinstance(value, str) and value[:1] in ("{", "["):
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return value
+
+
+def _partial(entry: Entry, transcript: Transcript, rules: str) -> float:
+    """Partial credit of a wrong answer, see the module."""
+    from pytest_bfcl.decoding import DecodeError, decode_reply
+
+    try:
+        made = decode_reply(
+            transcript.first_reply,
+            transcript.mode,
+            return_format=entry.return_format,
+            tool_call_tag=entry.tool_call_tag,
+            rules=rules,
+            functions=entry.function,
+            language=entry.language,
+        )
+    except DecodeError:
+        return 0.0
+    expected = entry.possible_answer or []
+    if not made or not expected:
+        return DECODES if made else 0.0
+    matched, shares = _matched(entry, transcript, expected, made, rules)
+    share = DECODES + NAMES * matched / len(expected) + VALUES * sum(shares) / len(expected)
+    return min(MOST_PARTIAL, share) * min(1.0, len(expected) / len(made))
+
+
+def _matched(
+    entry: Entry, transcript: Transcript, expected: Sequence[Any], made: Sequence[Any], rules: str
+) -> tuple[int, list[float]]:
+    """How many expected calls have a made one of their name, and the share of right parameters in each such pair."""
+    left = list(made)
+    shares = []
+    for answer in expected:
+        (name, parameters), *_ = answer.items()
+        candidates = [call for call in left if _same_name(next(iter(call)), name)]
+        if not candidates:
+            continue
+        scored = [(_parameter_share(entry, transcript, name, parameters, call, rules), call) for call in candidates]
+        share, best = max(scored, key=lambda pair: pair[0])
+        left.remove(best)
+        shares.append(share)
+    return len(shares), shares
+
+
+def _same_name(called: str, documented: str) -> bool:
+    return str(called).replace(".", "_") == documented.replace(".", "_")
+
+
+def _parameter_share(
+    entry: Entry, transcript: Transcript, name: str, parameters: Mapping[str, Any], call: Mapping[str, Any], rules: str
+) -> float:
+    """Share of the expected parameters with an acceptable value; each is judged alone, by the checkers' own rules."""
+    arguments = next(iter(call.values()))
+    document = next((doc for doc in entry.function if doc.get("name") == name), None)
+    if not parameters or document is None:
+        return 1.0 if not parameters and not arguments else 0.0
+    extra = sum(1 for key in arguments if key not in parameters)
+    right = sum(
+        _parameter_right(document, key, allowed, arguments, entry, transcript, rules)
+        for key, allowed in parameters.items()
+    )
+    return right / (len(parameters) + extra)
+
+
+def _parameter_right(
+    document: Mapping[str, Any],
+    key: str,
+    allowed: Any,
+    arguments: Mapping[str, Any],
+    entry: Entry,
+    transcript: Transcript,
+    rules: str,
+) -> bool:
+    from pytest_bfcl.checkers import assert_calls
+
+    schema = document["parameters"]
+    if key not in arguments:
+        return isinstance(allowed, list) and "" in allowed and key not in schema.get("required", ())
+    if key not in schema.get("properties", {}):
+        return False
+    alone = {**document, "parameters": {**schema, "properties": {key: schema["properties"][key]}, "required": [key]}}
+    try:
+        assert_calls(
+            [{document["name"]: {key: arguments[key]}}],
+            [alone],
+            [{document["name"]: {key: allowed}}],
+            language=entry.language,
+            mode=transcript.mode,
+            rules=rules,
+        )
+    except Failure:
+        return False
+    return True
