@@ -1,1 +1,6 @@
-"""Placeholder docstring: replaced by the room's owner."""
+"""Entry and transcript → verdict: pure functions that do no I/O and execute nothing a model wrote."""
+
+from pytest_bfcl.checkers.corrected import CORRECTED_RULES, rule_set
+from pytest_bfcl.checkers.judge import Judgement, judge, judge_both
+
+__all__ = ["CORRECTED_RULES", "Judgement", "judge", "judge_both", "rule_set"]

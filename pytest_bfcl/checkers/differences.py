@@ -1,0 +1,75 @@
+"""Where two states differ: attribute by attribute, only the leaves that differ, bounded in number and size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pytest_bfcl.checkers.problem import plain
+
+MAX_DIFFERENCES = 12
+MAX_DEPTH = 12
+ABSENT = "(absent)"
+
+
+def state_difference(mine: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Path → ``{expected, called}`` for every wanted attribute whose value is not equal; empty when all are.
+
+    Only attributes of ``wanted`` are compared, with Python's ``==`` (multi_turn spec §4.2 e). At most
+    `MAX_DIFFERENCES` leaves are told; ``"…"`` then says how many attributes differ.
+    """
+    differing = [name for name in wanted if not _equal(mine.get(name, ABSENT), wanted[name])]
+    found: dict[str, Any] = {}
+    for name in differing:
+        for path, expected, called in _leaves(name, wanted[name], mine.get(name, ABSENT), 0):
+            if len(found) >= MAX_DIFFERENCES:
+                found["…"] = f"{len(differing)} attributes differ: {', '.join(differing[:20])}"
+                return found
+            found[path] = {"expected": _shown(expected), "called": _shown(called)}
+    return found
+
+
+def _equal(one: Any, other: Any) -> bool:
+    try:
+        return not one != other
+    except RecursionError:
+        return False
+
+
+def _leaves(path: str, wanted: Any, mine: Any, depth: int) -> Iterator[tuple[str, Any, Any]]:
+    """Paths under ``path`` at which the two values part, as ``(path, wanted, mine)``."""
+    wanted, mine = _opened(wanted, mine)
+    if depth < MAX_DEPTH and isinstance(wanted, Mapping) and isinstance(mine, Mapping):
+        for key in [*wanted, *(key for key in mine if key not in wanted)]:
+            one, other = wanted.get(key, ABSENT), mine.get(key, ABSENT)
+            if not _equal(other, one):
+                yield from _leaves(f"{path}.{str(key)[:60]}", one, other, depth + 1)
+        return
+    if depth < MAX_DEPTH and isinstance(wanted, list) and isinstance(mine, list):
+        for index in range(max(len(wanted), len(mine))):
+            one = wanted[index] if index < len(wanted) else ABSENT
+            other = mine[index] if index < len(mine) else ABSENT
+            if not _equal(other, one):
+                yield from _leaves(f"{path}[{index}]", one, other, depth + 1)
+        return
+    yield path, wanted, mine
+
+
+def _opened(wanted: Any, mine: Any) -> tuple[Any, Any]:
+    """Objects of one class as their public attributes, where these show the difference."""
+    if type(wanted) is type(mine) and hasattr(wanted, "__dict__"):
+        parts = [{k.lstrip("_"): v for k, v in vars(each).items() if k != "parent"} for each in (wanted, mine)]
+        if not _equal(parts[1], parts[0]):
+            return parts[0], parts[1]
+    return wanted, mine
+
+
+def _shown(value: Any) -> Any:
+    """A leaf for people: plain values as they are (shortened), anything else as short text."""
+    if hasattr(value, "__dict__") and not isinstance(value, type):
+        try:
+            return str(value)[:300]
+        except RecursionError:
+            return f"<{type(value).__name__}>"
+    shown = plain(value)
+    return shown if not isinstance(shown, str) or len(shown) <= 300 else shown[:300] + "…"

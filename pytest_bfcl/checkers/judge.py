@@ -1,0 +1,231 @@
+"""Entry and transcript → verdict: the checker of the entry's category, under official or corrected rules.
+
+Nothing a model wrote makes a function of this module raise. Defects of the data become ``HARNESS_ERROR`` verdicts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from pytest_bfcl.checkers.advice import advice_for
+from pytest_bfcl.checkers.answer import check_answer
+from pytest_bfcl.checkers.ast import CallRules, check_calls
+from pytest_bfcl.checkers.corrected import (
+    CORRECTED,
+    OFFICIAL,
+    RULES_OF_CHECKER,
+    RuleSet,
+    deciding_rules,
+    rule_set,
+)
+from pytest_bfcl.checkers.problem import RULE_WORDS, plain
+from pytest_bfcl.checkers.relevance import check_irrelevance, check_relevance
+from pytest_bfcl.checkers.state import Kind, StateRecord, replay
+from pytest_bfcl.decoding import DecodeError, WrongShape, decode_reply
+from pytest_bfcl.failures import BenchmarkError, HarnessError, UsageError, Verdict
+from pytest_bfcl.transcript import Reply
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset.entry import Entry
+    from pytest_bfcl.transcript import Transcript
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Both verdicts of one transcript.
+
+    ``corrected_rules``: names of the corrected rules without which the corrected outcome would be the official one.
+    ``extra``: what goes beyond the reference (multi-turn: credit per turn, steps and calls against the ground truth's).
+    """
+
+    official: Verdict
+    corrected: Verdict
+    corrected_rules: tuple[str, ...] = ()
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+def judge(
+    entry: Entry, transcript: Transcript, rules: str | Iterable[str] = "official", *, simulators: Kind = "own"
+) -> Verdict:
+    """The verdict on one conversation.
+
+    ``rules``: ``official``, ``corrected``, or names of corrected rules (``{"C6", "C7"}``). ``simulators`` chooses the
+    classes multi-turn entries run on. Raises `UsageError` for unknown rules or simulators that are not installed.
+    """
+    return _Judge(entry, transcript, simulators).verdict(rule_set(rules))
+
+
+def judge_both(entry: Entry, transcript: Transcript, *, simulators: Kind = "own") -> Judgement:
+    """Official and corrected verdict, the rules that made the difference, and figures beyond the reference."""
+    judged = _Judge(entry, transcript, simulators)
+    official = judged.verdict(OFFICIAL)
+    candidates = RULES_OF_CHECKER.get(_checker(entry), ())
+    corrected = judged.verdict(CORRECTED) if candidates else official
+    mattered: tuple[str, ...] = ()
+    if corrected.outcome != official.outcome:
+        mattered = deciding_rules(candidates, lambda names: judged.verdict(names).outcome == corrected.outcome)
+        corrected = replace(corrected, detail={**corrected.detail, "corrected_rules": list(mattered)})
+    return Judgement(official, corrected, mattered, judged.extra())
+
+
+class _Judge:
+    """One transcript under judgement; the multi-turn replay is run once for all rule sets."""
+
+    def __init__(self, entry: Entry, transcript: Transcript, simulators: Kind) -> None:
+        self.entry = entry
+        self.transcript = transcript
+        self.simulators: Kind = simulators
+        self._record: StateRecord | None = None
+
+    def verdict(self, rules: RuleSet) -> Verdict:
+        """The verdict under one rule set, with advice where a known pitfall is the cause."""
+        try:
+            verdict = self._checked(rules)
+        except BenchmarkError as error:
+            return error.verdict
+        except UsageError:
+            raise
+        except Exception as error:  # a defect here must not stop a run, nor be laid at the model's door
+            return Verdict.harness_error("harness:checker", error=f"{type(error).__name__}: {error}"[:500])
+        if verdict.valid or verdict.tag is None or not verdict.tag.counts:
+            return verdict
+        verdict = _blame_reply(verdict, self.transcript)
+        advice = advice_for(verdict, self.entry, self.transcript)
+        return replace(verdict, detail={**verdict.detail, "advice": advice}) if advice else verdict
+
+    def extra(self) -> dict[str, Any]:
+        """Figures beyond the reference; empty unless the entry was replayed."""
+        return self._record.extra() if self._record is not None else {}
+
+    def _checked(self, rules: RuleSet) -> Verdict:
+        checker = _checker(self.entry)
+        check = _CHECKS.get(checker)
+        if check is None:
+            raise HarnessError("checker", f"nothing judges entries of category {self.entry.category!r}")
+        return check(self, rules)
+
+    def _calls_against_answers(self, rules: RuleSet) -> Verdict:
+        if self.transcript.inference_error is not None and "C8" in rules:
+            return _inference_error("adapter:inference_error", self.transcript)
+        entry, transcript = self.entry, self.transcript
+        try:
+            calls = self._single_turn_calls(rules)
+        except DecodeError as error:
+            return _undecodable(error, self.transcript)
+        answers = entry.possible_answer
+        if not isinstance(answers, list) or not all(isinstance(each, dict) and each for each in answers):
+            raise HarnessError("data", f"{entry.id}: possible_answer must be a list of {{function: {{…}}}} objects")
+        how = CallRules(_language(entry), transcript.underscore_names, rules, entry.function)
+        return check_calls(calls, answers, entry.rule or "simple", how)
+
+    def _single_turn_calls(self, rules: RuleSet) -> list[dict[str, Any]]:
+        entry, transcript = self.entry, self.transcript
+        if transcript.decoded and transcript.steps and transcript.steps[0].calls is not None:
+            return transcript.steps[0].calls
+        return decode_reply(
+            _reply(transcript),
+            transcript.mode,
+            return_format=_return_format(entry),
+            tool_call_tag=entry.tool_call_tag,
+            rules=rules,
+            functions=entry.function,
+            language=_language(entry),
+        )
+
+    def _no_call_due(self, rules: RuleSet) -> Verdict:
+        if "C8" in rules:
+            if self.transcript.inference_error is not None:
+                return _inference_error("adapter:inference_error", self.transcript)
+            reply = self.transcript.first_reply
+            if reply.problem and not reply.text and not reply.tool_calls:
+                return _reply_problem(reply.problem)
+        return check_irrelevance(_reply(self.transcript), self.transcript.mode, self.entry.function, rules)
+
+    def _call_due(self, rules: RuleSet) -> Verdict:
+        if self.transcript.inference_error is not None and "C8" in rules:
+            return _inference_error("adapter:inference_error", self.transcript)
+        return check_relevance(_reply(self.transcript), self.transcript.mode, self.entry.function, rules)
+
+    def _state(self, rules: RuleSet) -> Verdict:
+        if self.transcript.inference_error is not None:
+            return _inference_error("multi_turn:inference_error", self.transcript)
+        if self._record is None:
+            self._record = replay(self.entry, self.transcript, self.simulators)
+        return self._record.verdict(rules)
+
+    def _answer(self, rules: RuleSet) -> Verdict:
+        if self.transcript.inference_error is not None:
+            return _inference_error("agentic:inference_error", self.transcript)
+        return check_answer(self.entry, self.transcript, rules)
+
+    def _nothing(self, rules: RuleSet) -> Verdict:
+        """Write stages and chat are not scored; an inference error still is one."""
+        if self.transcript.inference_error is not None:
+            return _inference_error("agentic:inference_error", self.transcript)
+        return Verdict.passed()
+
+
+_CHECKS: dict[str, Callable[[_Judge, RuleSet], Verdict]] = {
+    "ast": _Judge._calls_against_answers,
+    "sql": _Judge._calls_against_answers,
+    "irrelevance": _Judge._no_call_due,
+    "relevance": _Judge._call_due,
+    "state": _Judge._state,
+    "answer": _Judge._answer,
+    "none": _Judge._nothing,
+    "chat": _Judge._nothing,
+}
+
+
+def _checker(entry: Entry) -> str:
+    try:
+        return entry.row.checker
+    except KeyError:
+        return ""
+
+
+def _language(entry: Entry) -> str:
+    return entry.language if entry.language != "python" else entry.row.language
+
+
+def _return_format(entry: Entry) -> str:
+    return entry.return_format if entry.return_format != "python" or entry.config else _language(entry)
+
+
+def _reply(transcript: Transcript) -> Reply:
+    """The only reply; the text of a recorded inference error counts as what the model said (official rules)."""
+    if transcript.inference_error is not None:
+        return Reply(text=transcript.inference_error or "inference error")
+    return transcript.first_reply
+
+
+def _undecodable(error: DecodeError, transcript: Transcript) -> Verdict:
+    shaped = isinstance(error, WrongShape)
+    reason = "ast_decoder:decoder_wrong_output_format" if shaped else "ast_decoder:decoder_failed"
+    called = plain(error.decoded if isinstance(error, WrongShape) else _reply(transcript).output)
+    return Verdict.malformed(reason, rule=RULE_WORDS[reason], error=str(error)[:500], called=called)
+
+
+def _inference_error(reason: str, transcript: Transcript) -> Verdict:
+    return Verdict.adapter_error(reason, error=(transcript.inference_error or "")[:500])
+
+
+def _reply_problem(problem: str, **detail: Any) -> Verdict:
+    reason = f"reply:{problem}"
+    return Verdict.malformed(reason, rule=RULE_WORDS.get(reason, reason), **detail)
+
+
+def _blame_reply(verdict: Verdict, transcript: Transcript) -> Verdict:
+    """A failure whose reply was cut, filtered or refused is put down to that (docs/contracts.md, tags)."""
+    turn = verdict.detail.get("turn")
+    if isinstance(turn, int) and 0 <= turn < len(transcript.turns):
+        steps = transcript.turns[turn].steps
+    else:
+        steps = transcript.steps
+    problem = next((step.reply.problem for step in reversed(steps) if step.reply.problem), None)
+    if not problem or verdict.reason == f"reply:{problem}":
+        return verdict
+    detail = {key: value for key, value in verdict.detail.items() if key != "rule"}
+    return _reply_problem(problem, **detail, underlying=verdict.reason)

@@ -1,0 +1,93 @@
+"""A broken rule, as the value and call checks report it, and the words for each reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+SIMPLE = "simple_function_checker"
+PARALLEL = "parallel_function_checker_no_order"
+MULTIPLE = "multiple_function_checker"
+
+RULE_WORDS: dict[str, str] = {
+    "ast_decoder:decoder_failed": "the reply must be a call and nothing else",
+    "ast_decoder:decoder_wrong_output_format": "the reply must be a list of calls with named arguments",
+    f"{SIMPLE}:wrong_count": "exactly one call is expected",
+    f"{MULTIPLE}:wrong_count": "exactly one call is expected",
+    f"{PARALLEL}:wrong_count": "as many calls as expected ones",
+    f"{PARALLEL}:cannot_find_match": "every expected call needs a call of its own that fits",
+    f"{SIMPLE}:wrong_func_name": "the function must be the expected one, spelled exactly",
+    f"{SIMPLE}:missing_required": "a required argument must be present",
+    f"{SIMPLE}:unexpected_param": "an argument that is not expected must not be given",
+    f"{SIMPLE}:missing_optional": "this argument may not be left out here",
+    "type_error:simple": "the argument must be of the documented type",
+    "type_error:nested": "every element must be of the documented type",
+    "type_error:java": "values of Java functions are sent as text",
+    "type_error:js": "values of JavaScript functions are sent as text",
+    "value_error:string": "the text must be one of the allowed ones (case, spaces and , . / - _ * ^ do not matter)",
+    "value_error:list/tuple": "the list must equal an allowed one, in order",
+    "value_error:dict_key": "the object must have the allowed keys, no more and no fewer",
+    "value_error:dict_value": "the value under a key must be an allowed one",
+    "value_error:list_dict_count": "the list must have as many objects as an allowed one",
+    "value_error:others": "the value must equal an allowed one exactly",
+    "dict_checker:unclear": "no object is allowed here",
+    "irrelevance_error:decoder_success": "no call is due: none of the functions fits the request",
+    "irrelevance_error:malformed_call": "no call is due, and a broken one is attempted",
+    "relevance_error:decoder_failed": "a call is due, whichever it is",
+    "multi_turn:empty_turn_model_response": "this turn needs at least one call that decodes",
+    "multi_turn:instance_state_mismatch": "after this turn the simulated system must be in the expected state",
+    "multi_turn:execution_response_mismatch": "the results of all expected calls must have been obtained by now",
+    "multi_turn:force_terminated": "the conversation must not run into the step limit",
+    "multi_turn:irrelevance_error:decoder_success": "no call is due in this turn",
+    "agentic:no_last_message": "the conversation must end with a message, not with a call",
+    "agentic:answer_not_found": "the final message must contain an accepted answer as a word of its own",
+    "reply:length": "the reply must fit into the token limit",
+    "reply:context_overflow": "the conversation must fit into the model's context",
+    "reply:content_filter": "the reply must not be stopped by the provider's filter",
+}
+"""Reason → the rule in words, for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One broken rule.
+
+    ``detail`` holds ``param``, ``key``, ``index``, ``expected``, ``called``, ``error``, ``advice``: what applies, as
+    JSON-able values. ``raises`` marks input on which the reference itself raises (it gives no verdict there); under
+    official rules such an entry fails as a whole.
+    """
+
+    reason: str
+    detail: Mapping[str, Any] = field(default_factory=dict)
+    raises: bool = False
+
+    def about(self, **detail: Any) -> Problem:
+        """The same problem with more detail; what is already there stays."""
+        return replace(self, detail={**detail, **self.detail})
+
+
+MAX_ITEMS = 60
+MAX_TEXT = 2000
+MAX_DEPTH = 8
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """A decoded value as something JSON can hold, bounded in depth, length and text size."""
+    if value is None or isinstance(value, (bool, float)):
+        return value if value == value and value not in (float("inf"), float("-inf")) else str(value)
+    if isinstance(value, int):
+        return value if value.bit_length() < 1024 else "a number too large to show"
+    if isinstance(value, str):
+        return value if len(value) <= MAX_TEXT else value[:MAX_TEXT] + "…"
+    if depth >= MAX_DEPTH:
+        return "…"
+    if isinstance(value, Mapping):
+        items = list(value.items())[:MAX_ITEMS]
+        return {("**" if key is None else str(key)[:200]): plain(item, depth + 1) for key, item in items}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(item, depth + 1) for item in list(value)[:MAX_ITEMS]]
+    try:
+        return str(value)[:MAX_TEXT]
+    except (ValueError, RecursionError):
+        return f"<{type(value).__name__}>"

@@ -1,0 +1,72 @@
+"""Searches in text written by models, each linear in its length: what a regex with ``.*?`` would find, without its cost."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+
+class Span(NamedTuple):
+    """A found body: the text between a head and its closer, and where the closer ends."""
+
+    body: str
+    end: int
+
+
+def find_spans(
+    text: str,
+    head: re.Pattern[str],
+    closer: str,
+    *,
+    one_line: bool = False,
+    at_least: int = 0,
+    first: bool = False,
+) -> list[Span]:
+    """Non-overlapping bodies from a head to the next ``closer``.
+
+    ``one_line``: a body with a line feed does not count (the next head is tried); ``at_least``: characters of a body
+    before its closer is looked for; ``first``: stop after one.
+    """
+    found: list[Span] = []
+    position, close, line_end = 0, -1, -1
+    while (match := head.search(text, position)) is not None:
+        start = match.end()
+        if close < start + at_least:
+            close = text.find(closer, start + at_least)
+            if close < 0:
+                break
+        if one_line:
+            if line_end < start:
+                line_end = line_end_from(text, start)
+            if line_end < close:
+                position = start
+                continue
+        position = close + len(closer)
+        found.append(Span(text[start:close], position))
+        if first:
+            break
+    return found
+
+
+def line_end_from(text: str, start: int) -> int:
+    """Index of the next line feed, or the text's length."""
+    end = text.find("\n", start)
+    return len(text) if end < 0 else end
+
+
+def skip_space(text: str, start: int) -> int:
+    """Index of the first character at or after ``start`` that is no white space, or the text's length."""
+    end = len(text)
+    while start < end and text[start].isspace():
+        start += 1
+    return start
+
+
+def python_number(text: str) -> int | float | None:
+    """What Python's ``int()``, else ``float()``, accepts (ast_checker spec §8); ``None`` for anything else."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return None

@@ -1,0 +1,211 @@
+"""Multi-turn entries: the conversation's calls and the ground truth's run side by side, turn by turn.
+
+Both run on fresh simulators of their own (multi_turn spec §4); nothing outlives the judgement. Corrected rules C16
+(step limit in the last turn) and C17 (calls in quiet turns) are switched by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from pytest_bfcl.checkers.corrected import OFFICIAL, RuleSet
+from pytest_bfcl.checkers.differences import state_difference
+from pytest_bfcl.checkers.problem import RULE_WORDS, plain
+from pytest_bfcl.checkers.response import calls_behind, missing_results
+from pytest_bfcl.checkers.steps import turn_calls, was_forced
+from pytest_bfcl.failures import BenchmarkError, HarnessError, UsageError, Verdict
+from pytest_bfcl.transcript import wire_name
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset.entry import Entry
+    from pytest_bfcl.simulators import CallExecutor
+    from pytest_bfcl.transcript import Transcript
+
+Kind = Literal["own", "reference"]
+
+SHOWN_CALLS = 40
+"""Calls of a failed turn that a verdict's detail shows."""
+
+
+@dataclass(slots=True)
+class TurnRecord:
+    """What one turn came to: calls made and expected, whether it is right, and why not."""
+
+    made: list[list[str]]
+    expected: list[str]
+    reason: str | None = None
+    detail: dict[str, Any] = field(default_factory=dict)
+    quiet_calls: list[str] = field(default_factory=list)
+    quiet_offence: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class StateRecord:
+    """All turns of a conversation replayed against the ground truth; verdicts are read off it.
+
+    ``counts_differ``: the conversation has another number of turns than the ground truth.
+    """
+
+    turns: list[TurnRecord]
+    expected_turns: int
+    made_turns: int
+    forced: bool
+
+    @property
+    def counts_differ(self) -> bool:
+        """Whether turns are missing, as after a forced end."""
+        return self.made_turns != self.expected_turns
+
+    def verdict(self, rules: RuleSet = OFFICIAL) -> Verdict:
+        """The verdict under the given rules: the first failing turn decides (spec §4.1)."""
+        if self.counts_differ or ("C16" in rules and self.forced):
+            reason = "multi_turn:force_terminated"
+            return Verdict.wrong(
+                reason,
+                rule=RULE_WORDS[reason],
+                turn=max(self.made_turns - 1, 0),
+                expected=f"{self.expected_turns} turns",
+                called=f"{self.made_turns} turns",
+            )
+        for number, turn in enumerate(self.turns):
+            if "C17" in rules and turn.quiet_offence:
+                reason = "multi_turn:irrelevance_error:decoder_success"
+                return Verdict.wrong(
+                    reason,
+                    rule=RULE_WORDS[reason],
+                    turn=number,
+                    expected="no call",
+                    called=plain(turn.quiet_offence[:SHOWN_CALLS]),
+                )
+            if turn.reason is not None:
+                return Verdict.wrong(
+                    turn.reason,
+                    rule=RULE_WORDS[turn.reason],
+                    turn=number,
+                    expected=plain(turn.expected[:SHOWN_CALLS]),
+                    called=plain([call for step in turn.made for call in step][:SHOWN_CALLS]),
+                    **turn.detail,
+                )
+        return Verdict.passed()
+
+    def extra(self) -> dict[str, Any]:
+        """What goes beyond the reference: credit per turn, steps used against the ground truth's, quiet calls."""
+        credit = [int(turn.reason is None) for turn in self.turns]
+        credit += [0] * (self.expected_turns - len(credit))
+        return {
+            "turn_credit": credit,
+            "turn_credit_share": sum(credit) / len(credit) if credit else None,
+            "steps": [len(turn.made) for turn in self.turns],
+            "calls": [sum(map(len, turn.made)) for turn in self.turns],
+            "ground_truth_calls": [len(turn.expected) for turn in self.turns],
+            "quiet_turns": sum(not turn.expected for turn in self.turns),
+            "quiet_turns_with_calls": sum(bool(turn.quiet_calls) for turn in self.turns),
+            "calls_in_quiet_turns": sum(len(turn.quiet_calls) for turn in self.turns),
+        }
+
+
+def replay(entry: Entry, transcript: Transcript, kind: Kind = "own") -> StateRecord:
+    """Run the conversation's calls and the ground truth's on two fresh sets of simulators.
+
+    A turn's outcome is found for every turn, also after a failed one. Raises `HarnessError` when the entry's data
+    cannot be used, `UsageError` for simulators that are not installed.
+    """
+    truth = _ground_truth(entry)
+    record = StateRecord([], len(truth), len(transcript.turns), was_forced(transcript))
+    names = {wire_name(name): name for name in _function_names(entry) if wire_name(name) != name}
+    mine = _executor(entry, kind, names)
+    theirs = _executor(entry, kind, {})
+    obtained: list[str] = []
+    for number, (turn, expected) in enumerate(zip(transcript.turns, truth, strict=False)):
+        made = turn_calls(turn, transcript)
+        calls = [call for step in made for call in step]
+        obtained += mine.execute_all(calls)
+        results = theirs.execute_all(expected)
+        told = TurnRecord(made, expected)
+        if expected:
+            told.reason, told.detail = _judge_turn(mine, theirs, made, expected, results, obtained)
+        else:
+            told.quiet_calls = calls
+            told.quiet_offence = _offence(entry, number, calls, mine)
+        record.turns.append(told)
+    return record
+
+
+def check_state(entry: Entry, transcript: Transcript, rules: RuleSet = OFFICIAL, kind: Kind = "own") -> Verdict:
+    """The verdict of one multi-turn conversation."""
+    return replay(entry, transcript, kind).verdict(rules)
+
+
+def _judge_turn(
+    mine: CallExecutor,
+    theirs: CallExecutor,
+    made: Sequence[Sequence[str]],
+    expected: Sequence[str],
+    results: Sequence[str],
+    obtained: Sequence[str],
+) -> tuple[str | None, dict[str, Any]]:
+    """Reason and detail of a turn that has expected calls: some call, then the state, then the results."""
+    if not made:
+        return "multi_turn:empty_turn_model_response", {}
+    for class_name, wanted in theirs.simulators.items():
+        difference = state_difference(mine.simulators[class_name].public_state(), wanted.public_state())
+        if difference:
+            return "multi_turn:instance_state_mismatch", {"class": class_name, "difference": difference}
+    missing = missing_results(results, obtained)
+    if missing:
+        detail = {"missing": plain(missing), "missing_calls": plain(calls_behind(missing, expected, results))}
+        return "multi_turn:execution_response_mismatch", detail
+    return None, {}
+
+
+def _offence(entry: Entry, number: int, calls: list[str], executor: CallExecutor) -> list[str]:
+    """The calls of a quiet turn that C17 counts: all in the designed turn, those that write in inherited ones."""
+    if _is_designed(entry, number):
+        return calls
+    return [call for call in calls if executor.writes(call)]
+
+
+def _is_designed(entry: Entry, number: int) -> bool:
+    """Whether a quiet turn is the entry's own (function held out, parameter missing), not inherited from its base.
+
+    Held-out functions name the turn after it. A missing parameter leaves no trace but the quiet turn itself: it is the
+    first one (inherited ones of the official data come after it).
+    """
+    if entry.missed_function:
+        return number + 1 in entry.missed_function
+    if entry.category != "multi_turn_miss_param":
+        return False
+    return next((n for n, turn in enumerate(entry.possible_answer or []) if not turn), None) == number
+
+
+def _ground_truth(entry: Entry) -> list[list[str]]:
+    truth = entry.possible_answer
+    if not isinstance(truth, list) or not all(isinstance(turn, list) for turn in truth):
+        raise HarnessError("data", f"{entry.id}: the ground truth must be a list of turns of call texts")
+    return [[str(call) for call in turn] for turn in truth]
+
+
+def _function_names(entry: Entry) -> list[str]:
+    return [str(document.get("name", "")) for document in entry.all_functions]
+
+
+def _executor(entry: Entry, kind: Kind, names: Mapping[str, str]) -> CallExecutor:
+    from pytest_bfcl.simulators import CallExecutor, create_simulator
+
+    simulators = {}
+    for class_name in entry.involved_classes:
+        try:
+            simulators[class_name] = create_simulator(
+                class_name,
+                entry.initial_config.get(class_name),
+                long_context=entry.row.long_context,
+                texts=entry.long_context_texts,
+                kind=kind,
+            )
+        except (UsageError, BenchmarkError):
+            raise
+        except Exception as error:
+            raise HarnessError("simulator", f"{entry.id}: {class_name} could not be loaded: {error}") from error
+    return CallExecutor(simulators, names)

@@ -1,0 +1,41 @@
+"""What a conversation's steps called: decoded call texts, for the checkers of multi-turn and agentic entries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pytest_bfcl.decoding import DecodeError, call_texts, is_empty
+
+if TYPE_CHECKING:
+    from pytest_bfcl.transcript import Step, Transcript, Turn
+
+STEP_LIMIT = 20
+"""Executed steps a turn may have; one more is executed and ends the conversation (multi_turn spec §2.1)."""
+
+
+def step_calls(step: Step, transcript: Transcript) -> list[str] | None:
+    """The call texts of one step; ``None`` when its reply does not decode, decodes to nothing, or is text only."""
+    calls: list[Any] | None = step.calls
+    if calls is None and step.error is None and not transcript.decoded:
+        try:
+            calls = call_texts(step.reply, transcript.mode)
+        except DecodeError:
+            return None
+    if calls is None:
+        return None
+    texts = [call if isinstance(call, str) else str(call) for call in calls]
+    return None if is_empty(texts) else texts
+
+
+def turn_calls(turn: Turn, transcript: Transcript) -> list[list[str]]:
+    """The steps of one turn that called something; others are dropped as a whole (multi_turn spec §4.1)."""
+    return [calls for step in turn.steps if (calls := step_calls(step, transcript)) is not None]
+
+
+def was_forced(transcript: Transcript) -> bool:
+    """Whether the step limit ended the conversation; told from the number of steps where it was not recorded."""
+    if transcript.forced_quit:
+        return True
+    return bool(transcript.decoded and transcript.turns) and (
+        len(turn_calls(transcript.turns[-1], transcript)) > STEP_LIMIT
+    )

@@ -1,0 +1,98 @@
+"""Documented types → classes of values (ast_checker spec §6.1, §8), and a parameter's type as the checks need it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+PYTHON_CLASSES: dict[str, type] = {
+    "string": str,
+    "any": str,
+    "integer": int,
+    "float": float,
+    "boolean": bool,
+    "array": list,
+    "tuple": list,
+    "dict": dict,
+}
+JAVA_CLASSES: dict[str, type] = {
+    "byte": int,
+    "short": int,
+    "integer": int,
+    "long": int,
+    "float": float,
+    "double": float,
+    "boolean": bool,
+    "char": str,
+    "String": str,
+    "any": str,
+    "Array": list,
+    "ArrayList": list,
+    "HashMap": dict,
+}
+JAVASCRIPT_CLASSES: dict[str, type] = {
+    "String": str,
+    "integer": int,
+    "float": float,
+    "Bigint": int,
+    "Boolean": bool,
+    "any": str,
+    "array": list,
+    "dict": dict,
+}
+CLASSES: dict[str, dict[str, type]] = {
+    "python": PYTHON_CLASSES,
+    "java": JAVA_CLASSES,
+    "javascript": JAVASCRIPT_CLASSES,
+}
+JSON_SCHEMA_WORDS: dict[str, type] = {"number": float, "object": dict}
+"""JSON-schema words that people write in their own documents; the reference raises on them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterType:
+    """A parameter's documented type.
+
+    ``word`` as documented; ``expected`` the class a value must have, ``None`` for words outside the table (then the
+    answers decide); ``element`` the class of list elements, ``None`` when there is no list or no documented element
+    type. ``schema`` is the property schema itself.
+    """
+
+    word: str
+    expected: type | None
+    element: type | None
+    schema: Mapping[str, Any]
+
+    @property
+    def element_word(self) -> str:
+        """The documented type word of list elements, or the empty text."""
+        items = self.schema.get("items")
+        word = items.get("type") if isinstance(items, Mapping) else None
+        return word if isinstance(word, str) else ""
+
+    @property
+    def words(self) -> str:
+        """The type for people: ``array of float``."""
+        return f"{self.word} of {self.element_word}" if self.element_word and self.expected is list else self.word
+
+
+def class_of(word: Any, language: str) -> type | None:
+    """The class a type word stands for; ``None`` for words nobody documents."""
+    if not isinstance(word, str):
+        return None
+    found = CLASSES[language].get(word)
+    return found if found is not None else JSON_SCHEMA_WORDS.get(word)
+
+
+def parameter_type(schema: Any, language: str = "python") -> ParameterType:
+    """The type of one property schema; anything that is not an object counts as having no documented type."""
+    if not isinstance(schema, Mapping):
+        schema = {}
+    word = schema.get("type")
+    expected = class_of(word, language)
+    element = None
+    if expected is list:
+        items = schema.get("items")
+        element = class_of(items.get("type"), language) if isinstance(items, Mapping) else None
+    return ParameterType(word if isinstance(word, str) else "any", expected, element, schema)
