@@ -2,12 +2,93 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from pytest_bfcl.runs.directory import RunDirectory
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.runs.directory import RunDirectory, is_run, join_selections
+from pytest_bfcl.runs.fingerprint import Fingerprint
+from pytest_bfcl.runs.lines import OnDamaged
+from pytest_bfcl.runs.results import is_settled, record_key
+from pytest_bfcl.runs.transcripts import INDEX_SUFFIX, EntryKey
 
 
-def merge_runs(runs: Sequence[Path], out: Path) -> RunDirectory:
-    """Placeholder until the merge follows."""
-    raise NotImplementedError
+def merge_runs(runs: Sequence[Path], out: Path, on_damaged: OnDamaged | None = None) -> RunDirectory:
+    """Merge run directories into a new one at ``out``; the result is closed and open for reading.
+
+    Their fingerprints must agree (same data, models, parameters, rules); selections are united. Where runs overlap, a
+    verdict beats an error, and among verdicts the run named last wins. Journals, transcripts and snapshots are copied.
+    Summaries are not: summarise the result. Raises `UsageError` when the runs measured different things.
+    """
+    if not runs:
+        raise UsageError("nothing to merge: name at least one run directory")
+    if out.exists() and any(path.resolve() == out.resolve() for path in runs):
+        raise UsageError(f"{out} is one of the runs to merge; choose another folder")
+    opened = [RunDirectory.open(path) for path in runs]
+    fingerprint = _joined(opened)
+    chosen = _chosen(opened, on_damaged)
+    with RunDirectory.create(out, fingerprint) as merged:
+        for number, run in enumerate(opened, 1):
+            for record in run.records():
+                if chosen[record_key(record)][0] == number:
+                    merged.append(record)
+            _copy_files(run.path, out, number)
+        merged.update(fingerprint)
+    return RunDirectory.open(out)
+
+
+def _joined(runs: Sequence[RunDirectory]) -> Fingerprint:
+    first = runs[0].fingerprint
+    selection = first.selection
+    for run in runs[1:]:
+        differences = first.differences(run.fingerprint)
+        if differences:
+            listed = "\n".join(f"  {difference}" for difference in differences)
+            raise UsageError(f"{runs[0].path} and {run.path} measured different things\n{listed}")
+        selection = join_selections(selection, run.fingerprint.selection)
+    stopped = [run.fingerprint.state for run in runs if run.fingerprint.state != "finished"]
+    ends = [run.fingerprint.ended_at for run in runs if run.fingerprint.ended_at]
+    return replace(
+        first,
+        selection=selection,
+        started_at=min(run.fingerprint.started_at for run in runs),
+        ended_at=max(ends) if ends else None,
+        state=stopped[0] if stopped else "finished",
+    )
+
+
+def _chosen(runs: Sequence[RunDirectory], on_damaged: OnDamaged | None) -> dict[EntryKey, tuple[int, bool]]:
+    """For each key the number of the run whose line counts, and whether that line is a verdict."""
+    chosen: dict[EntryKey, tuple[int, bool]] = {}
+    for number, run in enumerate(runs, 1):
+        for record in run.records(on_damaged):
+            key, settled = record_key(record), is_settled(record)
+            if settled or not chosen.get(key, (0, False))[1]:
+                chosen[key] = (number, settled)
+    return chosen
+
+
+def _copy_files(source: Path, out: Path, number: int) -> None:
+    """Journals and transcripts under numbered names (their index names its data file), snapshots side by side."""
+    for folder, pattern in (("journal", "*.jsonl"), ("transcripts", "*.jsonl.gz"), ("transcripts", f"*{INDEX_SUFFIX}")):
+        for file in sorted((source / folder).glob(pattern)):
+            (out / folder).mkdir(exist_ok=True)
+            shutil.copyfile(file, out / folder / f"{number:02d}-{file.name}")
+    if (source / "snapshots").is_dir():
+        shutil.copytree(source / "snapshots", out / "snapshots", dirs_exist_ok=True)
+
+
+def find_runs(paths: Sequence[Path]) -> Iterator[Path]:
+    """The run directories among ``paths`` and directly below them, in order."""
+    for path in paths:
+        if is_run(path):
+            yield path
+        elif path.is_dir():
+            below = [child for child in sorted(path.iterdir()) if is_run(child)]
+            if not below:
+                raise UsageError(f"{path} is not a run directory and holds none")
+            yield from below
+        else:
+            raise UsageError(f"there is no run at {path}")

@@ -1,4 +1,4 @@
-"""The reference's ``result/`` and ``score/`` folders, in both directions (scoring spec §1–§3)."""
+"""The reference's ``result/`` folder in both directions (scoring spec §1, §2); ``score/`` is in `official_scores`."""
 
 from __future__ import annotations
 
@@ -6,14 +6,24 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.dataset.categories import CATEGORIES, category_of
+from pytest_bfcl.dataset.expansion import sort_key
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.runs.lines import OnDamaged, read_json_lines
+from pytest_bfcl.runs.lines import OnDamaged, plain, read_json_lines
+from pytest_bfcl.runs.snapshots import folder_name
 
-_RESULT_NAME = re.compile(r"BFCL_v\d+_(?P<category>.+)_result\.json")
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset import DataSet
+    from pytest_bfcl.dataset.entry import Entry
+
 INFERENCE_ERROR = "Error during inference"
+"""How a failed generation's ``result`` text begins."""
+_RESULT_NAME = re.compile(r"BFCL_v\d+_(?P<category>.+)_result\.json")
+
+
+# Reading.
 
 
 def result_files(path: Path) -> list[tuple[str, str, Path]]:
@@ -30,12 +40,13 @@ def result_files(path: Path) -> list[tuple[str, str, Path]]:
 
 
 def _model_folder(root: Path, file: Path) -> str:
-    parts = file.relative_to(root.parent if root.name else root).parts
+    """The folder above the group folder; the group folder is only a convention, so anything else is taken as it is."""
+    parts = (root.resolve().name, *file.relative_to(root).parts)
     groups = {row.folder.split("/")[0] for row in CATEGORIES.values() if row.folder}
     for index, part in enumerate(parts[:-1]):
         if part in groups and index:
             return parts[index - 1]
-    return parts[-2] if len(parts) > 1 else root.name
+    return parts[-2]
 
 
 def import_official(
@@ -86,7 +97,6 @@ def line_from_official(
     entry_id = str(line.get("id", ""))
     if category_of(entry_id) in CATEGORIES:  # write-stage ids may stand in the question's file
         category = category_of(entry_id)
-    kept = {name: value for name, value in line.items() if name in ("inference_log", "traceback")}
     result: dict[str, Any] = {
         "id": entry_id,
         "category": category,
@@ -102,6 +112,7 @@ def line_from_official(
     }
     if isinstance(line.get("result"), str) and line["result"].startswith(INFERENCE_ERROR):
         result["inference_error"] = line["result"]
+    kept = {name: value for name, value in line.items() if name in ("inference_log", "traceback")}
     return result | ({"official": kept} if kept else {})
 
 
@@ -115,6 +126,152 @@ def _native(result: Any) -> Any:
     return result
 
 
-def export_official(run: Path, out: Path, **options: Any) -> list[Path]:
-    """Placeholder until the writer follows."""
-    raise NotImplementedError
+# Writing.
+
+
+def export_official(run: Path, out: Path, *, dataset: DataSet | None = None) -> list[Path]:
+    """Write a run (or any source of replay lines) as ``out/result`` and, where it has verdicts, ``out/score``.
+
+    ``dataset`` supplies questions and answers for the lines of failed entries. Returns the files written. Repeats
+    beyond the first and skipped entries have no place in the layout and are left out.
+    """
+    from pytest_bfcl.runs.directory import is_run
+    from pytest_bfcl.runs.official_scores import ScoreFiles
+    from pytest_bfcl.runs.replay_lines import read_replay_lines
+
+    results = ResultFiles(out / "result", dataset)
+    scores = ScoreFiles(out / "score", dataset)
+    for line in read_replay_lines(run):
+        if line.get("outcome") != "skipped" and (line.get("repeat") or 1) == 1:
+            results.add(line)
+            scores.add(line)
+    written = results.write() + scores.write()
+    if is_run(run):
+        written += _copy_snapshots(run, results.folders)
+    return written
+
+
+class ResultFiles:
+    """Result lines by model and category, sorted and written at the end as the reference does."""
+
+    def __init__(self, root: Path, dataset: DataSet | None = None) -> None:
+        self.root = root
+        self.dataset = dataset
+        self.folders: dict[str, Path] = {}
+        self._lines: dict[Path, list[tuple[tuple[int, str, int], bytes]]] = {}
+
+    def add(self, line: Mapping[str, Any]) -> None:
+        """Keep one replay line."""
+        category = str(line.get("category") or category_of(str(line["id"])))
+        model = str(line.get("model") or "model")
+        self.folders[model] = self.root / folder_name(model)
+        path = self.folders[model] / category_folder(category) / f"BFCL_v4_{category}_result.json"
+        entry = find_entry(self.dataset, str(line["id"]))
+        raw = json.dumps(plain(official_line(line, entry))).encode() + b"\n"
+        self._lines.setdefault(path, []).append((sort_key(str(line["id"])), raw))
+
+    def write(self) -> list[Path]:
+        """Write every file; returns their paths."""
+        for path, lines in self._lines.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(b"".join(raw for _, raw in sorted(lines, key=lambda item: item[0])))
+        return list(self._lines)
+
+
+def category_folder(category: str) -> Path:
+    """The group folder of a category; categories outside the layout get a folder of their own name."""
+    row = CATEGORIES.get(category)
+    return Path(row.folder if row is not None and row.folder else category)
+
+
+def find_entry(dataset: DataSet | None, entry_id: str) -> Entry | None:
+    """The entry, when a data set was given and has it."""
+    if dataset is None:
+        return None
+    ref = dataset.find(entry_id)
+    return None if ref is None else dataset.load(ref)
+
+
+def official_line(line: Mapping[str, Any], entry: Entry | None = None) -> dict[str, Any]:
+    """A replay or result line as the reference writes it, fields in its order (scoring spec §2)."""
+    kept = line.get("official") or {}
+    error = error_text(line)
+    if error is not None:
+        return {"id": line["id"], "result": error, "traceback": kept.get("traceback", "")}
+    row = CATEGORIES.get(str(line.get("category")))
+    nested = row is not None and row.stateful
+    official: dict[str, Any] = {"id": line["id"], "result": official_output(line.get("output"))}
+    log = kept.get("inference_log")
+    if log is not None and not nested:
+        official["inference_log"] = log
+    for name, field in (
+        ("input_token_count", "input_tokens"), ("output_token_count", "output_tokens"), ("latency", "latency_s"),
+    ):  # fmt: skip
+        if line.get(field) is not None:
+            official[name] = line[field]
+    if nested:
+        official["inference_log"] = log if log is not None else inference_log(line, entry)
+    reasoning = line.get("reasoning")
+    if _any_reasoning(reasoning):
+        official["reasoning_content"] = reasoning
+    return official
+
+
+def error_text(line: Mapping[str, Any]) -> str | None:
+    """The ``result`` text of an entry without an answer; ``None`` for all others."""
+    imported = line.get("inference_error")
+    if isinstance(imported, str):
+        return imported
+    if line.get("outcome") != "error":
+        return None
+    detail = line.get("detail") or {}
+    return f"{INFERENCE_ERROR}: {detail.get('error') or line.get('reason')}"
+
+
+def official_output(output: Any) -> Any:
+    """``{name, arguments}`` becomes a one-key object, at any depth."""
+    if isinstance(output, list):
+        return [official_output(item) for item in output]
+    if isinstance(output, Mapping) and "name" in output and "arguments" in output:
+        return {output["name"]: output["arguments"]}
+    return output
+
+
+def _any_reasoning(reasoning: Any) -> bool:
+    if isinstance(reasoning, list):
+        return any(_any_reasoning(item) for item in reasoning)
+    return bool(reasoning)
+
+
+def inference_log(line: Mapping[str, Any], entry: Entry | None = None) -> list[dict[str, Any]]:
+    """A log of the conversation: per turn the user's messages and each step's reply and results."""
+    log = []
+    results = line.get("tool_results") or []
+    for number, steps in enumerate(line.get("output") or []):
+        messages = entry.question[number] if entry is not None and number < len(entry.question) else []
+        turn: dict[str, Any] = {"begin_of_turn_query": messages}
+        for position, reply in enumerate(steps if isinstance(steps, list) else [steps]):
+            step = [{"role": "assistant", "content": official_output(reply)}]
+            seen = results[number][position] if _within(results, number, position) else []
+            turn[f"step_{position}"] = step + [{"role": "tool", "content": text} for text in seen]
+        log.append(turn)
+    return log
+
+
+def _within(results: Any, turn: int, step: int) -> bool:
+    return turn < len(results) and step < len(results[turn])
+
+
+def _copy_snapshots(run: Path, folders: Mapping[str, Path]) -> list[Path]:
+    """Memory snapshots go where the reference keeps them."""
+    import shutil
+
+    written = []
+    for model, folder in folders.items():
+        source = run / "snapshots" / folder_name(model)
+        for file in sorted(source.rglob("*.json")) if source.is_dir() else ():
+            backend, *rest = file.relative_to(source).parts
+            target = folder.joinpath("agentic", "memory", backend, "memory_snapshot", *rest)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            written.append(Path(shutil.copyfile(file, target)))
+    return written

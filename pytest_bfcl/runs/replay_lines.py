@@ -14,11 +14,9 @@ from pytest_bfcl.dataset.categories import CATEGORIES, Category, category_of
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs.lines import DamagedLine, OnDamaged, read_json_lines
-from pytest_bfcl.runs.results import conversation_fields
+from pytest_bfcl.runs.official_layout import INFERENCE_ERROR, import_official
+from pytest_bfcl.runs.results import conversation_fields, read_results
 from pytest_bfcl.transcript import Reply, Step, Transcript, Turn
-
-INFERENCE_ERROR = "Error during inference"
-"""How the reference's result files begin a failed generation (scoring spec §2)."""
 
 
 def read_replay_lines(path: Path, on_damaged: OnDamaged | None = None) -> Iterator[dict[str, Any]]:
@@ -41,8 +39,6 @@ def read_replay_lines(path: Path, on_damaged: OnDamaged | None = None) -> Iterat
 
 def _read_folder(path: Path, report: OnDamaged) -> Iterator[dict[str, Any]]:
     from pytest_bfcl.runs.directory import RESULTS_FILE
-    from pytest_bfcl.runs.official_layout import import_official
-    from pytest_bfcl.runs.results import read_results
 
     results = path / RESULTS_FILE
     if results.is_file():

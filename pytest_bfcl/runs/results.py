@@ -39,12 +39,20 @@ def result_record(
     record |= conversation_fields(transcript, nested=nested)
     record |= {
         "cost_usd": cost_usd,
-        "extra": {**transcript.extra, **(extra or {})},
+        "extra": {**_about(entry), **transcript.extra, **(extra or {})},
         "started_at": transcript.started_at,
         "duration_s": transcript.duration_s,
         "worker": worker,
     }
     return record
+
+
+def _about(entry: Entry) -> dict[str, Any]:
+    """What breakdowns need to know of the entry: its API classes, or the hops of a web question."""
+    if entry.row.checker == "state":
+        return {"classes": list(entry.involved_classes)}
+    hops = (entry.model_extra or {}).get("num_hops")
+    return {"hops": hops} if entry.row.group == "web_search" and hops is not None else {}
 
 
 def error_record(

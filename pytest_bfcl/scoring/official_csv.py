@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pytest_bfcl.runs.format_scores import CONFIGURATIONS, FormatScores
 from pytest_bfcl.scoring import aggregate as formulas
 from pytest_bfcl.scoring.aggregate import CategoryScore, Term
 from pytest_bfcl.scoring.cost import (
@@ -23,7 +24,6 @@ from pytest_bfcl.scoring.cost import (
     rounded,
     rounded_percentile,
 )
-from pytest_bfcl.scoring.format_sensitivity import CONFIGURATIONS, FormatScores
 
 NOT_AVAILABLE = "N/A"
 

@@ -58,6 +58,7 @@ def summarise(
     if full_sizes is None:
         full_sizes = {name: row.official_size for name, row in CATEGORIES.items()} if official else dict(sizes or {})
     plan = _Plan(dict(sizes or {}), dict(full_sizes), official, max_errors_pct, _repeat(fingerprint))
+    plan.state = str(fingerprint.get("state") or "")
     ordered = sorted(tallies, key=_model_order(fingerprint))
     return {
         "fingerprint": fingerprint,
@@ -77,6 +78,7 @@ class _Plan:
         self.official = official
         self.max_errors_pct = max_errors_pct
         self.repeat = repeat
+        self.state = ""
 
 
 class _ModelSummary:
@@ -202,6 +204,8 @@ class _ModelSummary:
             return "not the official data: these scores are not BFCL scores"
         if missing:
             return f"{len(missing)} categories were not run"
+        if self.plan.state.startswith("stopped"):
+            return f"the run was {self.plan.state}"
         unfinished = [name for name, found in self.categories.items() if self._unfinished(name, found)]
         if unfinished:
             return f"not finished: {', '.join(unfinished)}"

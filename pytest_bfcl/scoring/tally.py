@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.runs.format_scores import FormatScores, configuration_of
 from pytest_bfcl.scoring.cost import Usage
-from pytest_bfcl.scoring.format_sensitivity import FormatScores, configuration_of
 from pytest_bfcl.scoring.statistics import Tally, cluster_of
 
 VERDICTS = ("passed", "failed")
