@@ -34,6 +34,8 @@ class EntryRef(NamedTuple):
     length: int
     position: int
     variant: int = -1
+    line: int = 0
+    """One-based number of the line in its file, for people."""
 
 
 class Entry(BaseModel):

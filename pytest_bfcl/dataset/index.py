@@ -36,12 +36,16 @@ class DataProblem:
 
 
 class Row(NamedTuple):
-    """One line: its raw id, where it lies (bytes), its zero-based position, its ``category`` field if it was read."""
+    """One line: its raw id, where it lies (bytes), its zero-based position, its ``category`` field if it was read.
+
+    ``line`` is the one-based number of the line, blank ones counted.
+    """
 
     id: str
     offset: int
     length: int
     position: int
+    line: int
     category: str | None = None
 
 
@@ -73,9 +77,10 @@ def scan(path: Path, *, check: bool, id_prefix: str | None = None) -> Scan:
             position += 1
             found = _LEADING_ID.match(line)
             if found and not check:
-                result.rows.append(Row(found[1].decode(), start, len(line), position))
+                result.rows.append(Row(found[1].decode(), start, len(line), position, number))
                 continue
-            row = _checked_row(line, start, position, f"{id_prefix}_{position}" if id_prefix else None)
+            default_id = f"{id_prefix}_{position}" if id_prefix else None
+            row = _checked_row(line, Row("", start, len(line), position, number), default_id)
             if isinstance(row, str):
                 result.problems.append(DataProblem(path, number, row))
             elif row.id in seen:
@@ -86,8 +91,8 @@ def scan(path: Path, *, check: bool, id_prefix: str | None = None) -> Scan:
     return result
 
 
-def _checked_row(line: bytes, offset: int, position: int, default_id: str | None) -> Row | str:
-    """The row of a parsed line, or what is wrong with it."""
+def _checked_row(line: bytes, place: Row, default_id: str | None) -> Row | str:
+    """The row of a parsed line (``place`` says where it lies), or what is wrong with it."""
     try:
         body = parse_line(line)
     except (ValueError, RecursionError) as error:
@@ -98,7 +103,7 @@ def _checked_row(line: bytes, offset: int, position: int, default_id: str | None
     if not isinstance(entry_id, str) or not entry_id:
         return 'the entry has no "id" (a non-empty string)'
     category = body.get("category")
-    return Row(entry_id, offset, len(line), position, category if isinstance(category, str) else None)
+    return place._replace(id=entry_id, category=category if isinstance(category, str) else None)
 
 
 def parse_line(line: bytes) -> Any:

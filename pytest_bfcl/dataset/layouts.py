@@ -194,7 +194,7 @@ class FileLayout:
             if category not in CATEGORIES:
                 if row.category:
                     message = f"unknown category {row.category!r}; known: {', '.join(CATEGORIES)}"
-                    result.problems.append(DataProblem(self.root, row.position + 1, message, row.id))
+                    result.problems.append(DataProblem(self.root, row.line, message, row.id))
                     continue
                 category = "simple_python"
             by_category.setdefault(category, []).append(row)
@@ -202,7 +202,8 @@ class FileLayout:
 
     def parts(self, category: str) -> list[Part]:
         """See `Layout`."""
-        return [Part(category, self.root)] if category in self._scan[1] else []
+        present = self._scan[1] or {"simple_python": []}  # a file of broken lines still has its problems to tell
+        return [Part(category, self.root)] if category in present else []
 
     def scan(self, part: Part) -> Scan:
         """See `Layout`; problems of the file are told with its first category."""

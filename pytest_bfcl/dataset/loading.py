@@ -112,6 +112,11 @@ class DataSet:
         """What could not be used of the category's files (users' data; trusted data has none)."""
         return [problem for _, scan in self._scan(_known(category)) for problem in scan.problems]
 
+    def all_problems(self) -> list[DataProblem]:
+        """What could not be used of any file of the set, each once."""
+        names = [*self.categories(), *(n for n, row in CATEGORIES.items() if row.group == "memory_prereq")]
+        return list(dict.fromkeys(problem for name in names for problem in self.problems(name)))
+
     def find(self, entry_id: str) -> EntryRef | None:
         """The reference of an expanded id, or ``None``."""
         category = self._layout.find_category(entry_id)
@@ -136,7 +141,7 @@ class DataSet:
             return expansion.in_format(original, number, expansion.format_configs()[ref.variant])
         category = CATEGORIES[ref.category]
         part = self._part(ref)
-        source = f"{ref.path.name}:{ref.position + 1}"
+        source = f"{ref.path.name}:{ref.line}"
         raw = _object(ref.path, ref.offset, ref.length, source)
         return expansion.build_entry(
             raw,
@@ -158,7 +163,10 @@ class DataSet:
                 lines = [read_line(path, *span).strip() for span in line_spans(path)]
                 self._class_documents[class_name] = b"[" + b",".join(lines) + b"]"
             elif self._documents is not None:
-                self._class_documents[class_name] = json.dumps(self._documents(class_name)).encode()
+                try:
+                    self._class_documents[class_name] = json.dumps(self._documents(class_name)).encode()
+                except UsageError as error:  # nobody knows the class: a defect of this entry, not of the command
+                    raise HarnessError("data", f"no tool documents for {class_name!r}: {error}") from error
             else:
                 raise HarnessError("data", f"no tool documents for the class {class_name!r} in {self.root}")
         docs: list[FunctionDoc] = json.loads(self._class_documents[class_name])
@@ -168,6 +176,10 @@ class DataSet:
         """The write-stage conversations of a memory category's scenario, in the order they must run."""
         name = f"{category.removesuffix('_prereq')}_prereq"
         return [ref for ref in self.index(name) if self._scenario(ref) == scenario]
+
+    def dependencies(self, ref: EntryRef) -> list[str]:
+        """The ids an entry depends on (memory only), without building the entry."""
+        return self._dependencies(ref, self._scenario(ref)) if CATEGORIES[ref.category].backend else []
 
     def _scan(self, category: str) -> list[tuple[Part, Scan]]:
         if category not in self._scans:
@@ -180,7 +192,7 @@ class DataSet:
 
     def _plain_refs(self, category: str) -> list[EntryRef]:
         return [
-            EntryRef(part.entry_id(row.id), category, part.path, row.offset, row.length, row.position)
+            EntryRef(part.entry_id(row.id), category, part.path, row.offset, row.length, row.position, line=row.line)
             for part, scan in self._scan(category)
             for row in scan.rows
         ]

@@ -42,9 +42,9 @@ def _entry_problems(dataset: DataSet, ref: EntryRef) -> list[DataProblem]:
     try:
         entry = dataset.load(ref)
     except (HarnessError, UsageError) as error:
-        return [DataProblem(ref.path, ref.position + 1, str(error), ref.id)]
+        return [DataProblem(ref.path, ref.line, str(error), ref.id)]
     return [
-        DataProblem(ref.path, ref.position + 1, finding.message, ref.id, finding.severity)
+        DataProblem(ref.path, ref.line, finding.message, ref.id, finding.severity)
         for finding in check_entry(entry, dataset)
     ]
 

@@ -1,0 +1,288 @@
+"""Users' own files and the bundled layout: what loads, what is reported, and how answers pair."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_bfcl.dataset import DataProblem, DataSet, open_dataset
+from pytest_bfcl.dataset.index import scan
+from pytest_bfcl.dataset.loading import bundled_root
+from pytest_bfcl.failures import HarnessError, UsageError
+
+FUNCTION = {
+    "name": "lamp.switch",
+    "description": "Switches a lamp.",
+    "parameters": {
+        "type": "dict",
+        "properties": {
+            "room": {"type": "string", "description": "Where."},
+            "on": {"type": "boolean", "description": ""},
+        },
+        "required": ["room"],
+    },
+}
+CLASS_DOCUMENTS = {
+    "Lamps": [FUNCTION, {**FUNCTION, "name": "lamp.dim"}],
+    "MemoryAPI_kv": [{**FUNCTION, "name": "core_memory_add"}],
+    "WebSearchAPI": [{**FUNCTION, "name": "search_engine_query"}],
+}
+
+
+def line(entry_id: str, **fields: Any) -> str:
+    values = {
+        "id": entry_id,
+        "question": [[{"role": "user", "content": "Light in the hall, please."}]],
+        "function": [FUNCTION],
+        "possible_answer": [{"lamp.switch": {"room": ["hall"], "on": [True, ""]}}],
+    }
+    return json.dumps({**values, **fields})
+
+
+def write(path: Path, *lines: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def opened(path: Path) -> DataSet:
+    return open_dataset(path, documents=lambda name: CLASS_DOCUMENTS[name])
+
+
+def test_a_file_of_own_entries(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "lamps.jsonl",
+        line("first"),
+        line("parallel_0"),
+        line("second", category="multiple"),
+        line("java one", category="simple_java", return_format="java"),
+        line("tagged", return_format="json", tool_call_tag=True),
+    )
+    dataset = opened(path)
+    assert (dataset.name, dataset.official, dataset.root) == ("lamps", False, path)
+    assert dataset.categories() == ["simple_python", "simple_java", "multiple", "parallel"]
+    assert [ref.id for ref in dataset.index("simple_python")] == ["first", "tagged"]
+    assert dataset.path_of("parallel") == path
+    assert len(dataset.sha256) == 64
+    entry = dataset.entry("first")
+    assert (entry.category, entry.language, entry.source) == ("simple_python", "python", "lamps.jsonl:1")
+    assert entry.possible_answer == [{"lamp.switch": {"room": ["hall"], "on": [True, ""]}}]
+    assert dataset.entry("java one").language == "java"
+    tagged = dataset.entry("tagged")
+    assert (tagged.return_format, tagged.tool_call_tag) == ("json", True)
+    assert dataset.find("third") is None
+    assert dataset.index("multi_turn_base") == []
+    with pytest.raises(UsageError, match="has no category 'web_search_base'; it has: simple_python"):
+        dataset.path_of("web_search_base")
+
+
+def test_broken_lines_are_reported_and_the_others_load(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "own.jsonl",
+        line("good"),
+        '{"id": "cut off", "question": [',
+        "",
+        "[1, 2]",
+        '{"question": []}',
+        '{"id": 7}',
+        line("good"),
+        line("odd", category="simple"),
+        line("later"),
+    )
+    dataset = opened(path)
+    problems = dataset.problems("simple_python")
+    assert [ref.id for ref in dataset.index("simple_python")] == ["good", "later"]
+    assert [problem.line for problem in problems] == [2, 4, 5, 6, 7, 8]
+    messages = [problem.message for problem in problems]
+    assert messages[0].startswith("not JSON: ")
+    assert messages[1] == "an entry is a JSON object, this line is an array"
+    assert messages[2] == messages[3] == 'the entry has no "id" (a non-empty string)'
+    assert messages[4] == "id occurs twice; the first line counts"
+    assert messages[5].startswith("unknown category 'simple'; known: ")
+    assert str(problems[0]).startswith(f"{path}:2: not JSON")
+    assert str(problems[4]).startswith(f"{path}:7: good: id occurs twice")
+    assert dataset.entry("later").id == "later"
+
+
+def test_a_file_of_broken_lines_only_still_tells_them(tmp_path: Path) -> None:
+    dataset = opened(write(tmp_path / "own.jsonl", "{", "}"))
+    assert dataset.categories() == ["simple_python"]
+    assert dataset.index("simple_python") == []
+    assert [problem.line for problem in dataset.all_problems()] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"question": 5}, None),
+        ({"function": [1]}, "function.0: Input should be"),
+        ({"possible_answer": 5}, "possible_answer: Input should be"),
+        ({"language": "cobol"}, "language: Input should be"),
+        ({"missed_function": {"one": []}}, "invalid literal"),
+        ({"involved_classes": ["Nobody"]}, "Nobody"),
+    ],
+)
+def test_an_entry_of_the_wrong_shape_is_a_data_defect(
+    tmp_path: Path, fields: dict[str, Any], message: str | None
+) -> None:
+    dataset = opened(write(tmp_path / "own.jsonl", line("odd", **fields)))
+    if message is None:
+        assert dataset.entry("odd").question == []
+        return
+    with pytest.raises(HarnessError, match=message) as caught:
+        dataset.entry("odd")
+    assert caught.value.kind == "data"
+    assert "own.jsonl:1" in caught.value.message
+
+
+def test_byte_order_marks_crlf_and_unusual_ids(tmp_path: Path) -> None:
+    path = tmp_path / "own.jsonl"
+    rows = [line("ä é"), line('quo"te'), json.dumps({"question": [], "id": "last key"}), line("x::y")]
+    path.write_bytes(b"\xef\xbb\xbf" + "\r\n".join(rows).encode() + b"\r\n\r\n")
+    dataset = opened(path)
+    assert dataset.problems("simple_python") == []
+    ids = [ref.id for ref in dataset.index("simple_python")]
+    assert ids == ["ä é", 'quo"te', "last key", "x::y"]
+    assert [dataset.entry(name).id for name in ids] == ids
+
+
+def test_lone_surrogates_and_huge_numbers_are_json_too(tmp_path: Path) -> None:
+    text = line("odd").replace("Light", "\\ud800").replace("[true", f"[{'9' * 400}, true")
+    dataset = opened(write(tmp_path / "own.jsonl", text))
+    assert dataset.problems("simple_python") == []
+    assert dataset.entry("odd").question[0][0]["content"].startswith("\ud800")
+
+
+def test_hostile_nesting_is_one_broken_line(tmp_path: Path) -> None:
+    dataset = opened(write(tmp_path / "own.jsonl", "[" * 100_000, line("good")))
+    assert [problem.line for problem in dataset.problems("simple_python")] == [1]
+    assert dataset.entry("good")
+
+
+def test_a_hundred_thousand_lines_index_quickly(tmp_path: Path) -> None:
+    path = write(tmp_path / "many.jsonl", *(line(f"parallel_{number}") for number in range(100_000)))
+    started = time.perf_counter()
+    dataset = opened(path)
+    assert len(dataset.index("parallel")) == 100_000
+    assert time.perf_counter() - started < 5
+    started = time.perf_counter()
+    assert len(scan(path, check=False).rows) == 100_000
+    assert time.perf_counter() - started < 2
+    assert dataset.entry("parallel_99999").source == "many.jsonl:100000"
+
+
+def official_folder(root: Path) -> Path:
+    questions = [json.loads(line(f"simple_python_{number}")) for number in range(3)]
+    rows = [json.dumps({"id": q["id"], "question": q["question"], "function": q["function"]}) for q in questions]
+    answers = [json.dumps({"id": q["id"], "ground_truth": [{"lamp.switch": {"room": [str(n)]}}]})
+               for n, q in enumerate(questions)]  # fmt: skip
+    write(root / "BFCL_v4_simple_python.json", rows[0], "{broken", rows[2])
+    write(root / "possible_answer" / "BFCL_v4_simple_python.json", *answers)
+    return root
+
+
+def test_answers_pair_by_position_around_a_broken_question(tmp_path: Path) -> None:
+    dataset = opened(official_folder(tmp_path))
+    assert [problem.line for problem in dataset.problems("simple_python")] == [2]
+    assert dataset.entry("simple_python_0").possible_answer == [{"lamp.switch": {"room": ["0"]}}]
+    assert dataset.entry("simple_python_2").possible_answer == [{"lamp.switch": {"room": ["2"]}}]
+
+
+def test_a_missing_answer_line_is_a_data_defect(tmp_path: Path) -> None:
+    root = official_folder(tmp_path)
+    answers = root / "possible_answer" / "BFCL_v4_simple_python.json"
+    answers.write_text(answers.read_text(encoding="utf-8").splitlines()[0], encoding="utf-8")
+    with pytest.raises(HarnessError, match=r"possible_answer/BFCL_v4_simple_python\.json:3: there is no answer line"):
+        opened(root).entry("simple_python_2")
+
+
+def bundled_folder(root: Path) -> Path:
+    memory = {"question": [[{"role": "user", "content": "Which room was dark?"}]], "possible_answer": ["hall"]}
+    stage = {"question": [[{"role": "user", "content": "The hall is dark."}]], "scenario": "home"}
+    write(root / "simple_python.jsonl", line("simple_python_0"), line("simple_python_1"))
+    write(root / "live_simple.jsonl", line("live_simple_0-0-0"))
+    write(root / "memory.jsonl", json.dumps({"id": "memory_0-home-0", "scenario": "home", **memory}))
+    write(
+        root / "memory_prereq" / "home.jsonl",
+        *(json.dumps({"id": f"memory_prereq_{n}-home-{n}", **stage}) for n in range(2)),
+    )
+    write(root / "web_search.jsonl", json.dumps({"id": "web_search_0", "involved_classes": ["WebSearchAPI"], **memory}))
+    turns = [[{"role": "user", "content": "Light!"}], []]
+    write(
+        root / "multi_turn_miss_func.jsonl",
+        line("multi_turn_miss_func_0", question=turns, function=[], involved_classes=["Lamps"],
+             missed_function={"1": ["lamp.dim"]}, possible_answer=[[], ["lamp.dim(room='hall')"]]),
+    )  # fmt: skip
+    (root / "format_sensitivity.json").write_text(
+        json.dumps({"live_simple": ["live_simple_0-0-0"], "simple_python": ["simple_python_1", "simple_python_0"]})
+    )
+    return root
+
+
+def test_our_own_layout(tmp_path: Path) -> None:
+    dataset = opened(bundled_folder(tmp_path))
+    assert dataset.categories() == [
+        "simple_python", "live_simple", "multi_turn_miss_func", "web_search_base", "web_search_no_snippet",
+        "memory_kv", "memory_vector", "memory_rec_sum", "format_sensitivity",
+    ]  # fmt: skip
+    question = dataset.entry("memory_kv_0-home-0")
+    assert question.depends_on == ["memory_kv_prereq_0-home-0", "memory_kv_prereq_1-home-1"]
+    assert (question.involved_classes, question.possible_answer) == (["MemoryAPI_kv"], ["hall"])
+    assert question.question[0][0] == {"role": "system", "content": dataset.texts.agentic_answer}
+    assert dataset.entry("memory_kv_prereq_1-home-1").depends_on == ["memory_kv_prereq_0-home-0"]
+    assert dataset.entry("web_search_no_snippet_0").initial_config == {"WebSearchAPI": {"show_snippet": False}}
+    held = dataset.entry("multi_turn_miss_func_0")
+    assert [doc["name"] for doc in held.function] == ["lamp.switch"]
+    assert {turn: [doc["name"] for doc in docs] for turn, docs in held.missed_function.items()} == {1: ["lamp.dim"]}
+
+
+def test_format_sensitivity_follows_the_file_order_of_each_category(tmp_path: Path) -> None:
+    refs = opened(bundled_folder(tmp_path)).index("format_sensitivity")
+    originals = [ref.id.rsplit(":", 1)[-1] for ref in refs[::26]]
+    assert originals == ["live_simple_0-0-0", "simple_python_0", "simple_python_1"]
+    assert len(refs) == 78
+
+
+def test_classes_nobody_documents(tmp_path: Path) -> None:
+    dataset = open_dataset(bundled_folder(tmp_path))
+    with pytest.raises(HarnessError, match="no tool documents for the class 'Lamps'"):
+        dataset.entry("multi_turn_miss_func_0")
+
+
+def test_choices_that_name_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTEST_BFCL_CACHE", str(tmp_path / "empty"))
+    with pytest.raises(UsageError, match="no data at"):
+        open_dataset(str(tmp_path / "absent.jsonl"))
+    with pytest.raises(UsageError, match=r"neither BFCL_v4_\*\.json files nor"):
+        open_dataset(tmp_path)
+    with pytest.raises(UsageError, match="run `pytest-bfcl fetch`"):
+        open_dataset("official")
+
+
+def test_auto_prefers_the_fetched_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if bundled_root() is None:
+        pytest.skip("no bundled data in this checkout")
+    monkeypatch.setenv("PYTEST_BFCL_CACHE", str(tmp_path / "empty"))
+    assert open_dataset("auto").name == "bundled"
+    assert open_dataset("bundled").official is False
+
+
+def test_auto_is_official_where_fetched(official: DataSet) -> None:
+    assert open_dataset("auto").sha256 == official.sha256
+
+
+def test_the_digest_depends_on_content_and_names(tmp_path: Path) -> None:
+    first = opened(bundled_folder(tmp_path / "a")).sha256
+    assert opened(bundled_folder(tmp_path / "b")).sha256 == first
+    (tmp_path / "b" / "simple_python.jsonl").rename(tmp_path / "b" / "multiple.jsonl")
+    assert opened(tmp_path / "b").sha256 != first
+
+
+def test_problems_read_as_file_line_id() -> None:
+    problem = DataProblem(Path("a.jsonl"), 3, "is odd", "x_1")
+    assert str(problem) == "a.jsonl:3: x_1: is odd"
+    assert str(DataProblem(Path("a.jsonl"), 0, "is empty")) == "a.jsonl: is empty"
