@@ -12,6 +12,8 @@ from pytest_bfcl.failures import BenchmarkError, UsageError
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet, Entry
+    from pytest_bfcl.failures import Verdict
+    from pytest_bfcl.transcript import Transcript
 
 HELD_ENTRIES = 4096
 """Entries kept parsed: files list each id once or, for several models, the same ids again."""
@@ -64,21 +66,29 @@ class _LineJudge:
             return {"id": entry_id, "error": f"line {number}: {error}"}
 
     def _judged(self, line: Mapping[str, Any]) -> dict[str, Any]:
-        from pytest_bfcl.checkers import judge_both
         from pytest_bfcl.runs import entry_from_line, transcript_from_line
 
         entry = entry_from_line(line) or self._entry(str(line.get("id")))
         transcript = transcript_from_line({**line, "category": entry.category})
-        both = judge_both(entry, transcript)
-        headline = both.corrected if self._rules == "corrected" else both.official
+        official, corrected = self._verdicts(entry, transcript)
+        headline = corrected if self._rules == "corrected" else official
         return {
             "id": entry.id,
             "valid": headline.valid,
             "tag": headline.tag.value if headline.tag else None,
             "reason": headline.reason,
             "detail": dict(headline.detail),
-            "corrected_valid": both.corrected.valid,
+            "corrected_valid": corrected.valid,
         }
+
+    def _verdicts(self, entry: Entry, transcript: Transcript) -> tuple[Verdict, Verdict]:
+        """Both verdicts; which corrected rules decided is only found out where it is shown or costs nothing."""
+        from pytest_bfcl.checkers import judge, judge_both
+
+        if self._rules == "official" and entry.row.checker != "state":
+            return judge(entry, transcript, "official"), judge(entry, transcript, "corrected")
+        both = judge_both(entry, transcript)
+        return both.official, both.corrected
 
     def _entry(self, entry_id: str) -> Entry:
         entry = self._entries.get(entry_id)
