@@ -1,1 +1,56 @@
-"""Placeholder docstring: replaced by the room's owner."""
+"""The pytest plugin, registered under the entry point ``pytest11``.
+
+A session without ``--model`` pays for this module and the option table only; the rest loads when a model is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+import pytest
+
+from pytest_bfcl.plugin import options
+from pytest_bfcl.plugin.options import pytest_load_initial_conftests as pytest_load_initial_conftests
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Register the options and their ini twins."""
+    options.add_options(parser)
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Make our hooks known, so that a conftest may implement them whether or not a model is given."""
+    from pytest_bfcl.plugin import newhooks
+
+    pluginmanager.add_hookspecs(newhooks)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """A dry run is not distributed: nothing runs."""
+    if options.is_active(config) and config.getoption("bfcl_dry_run"):
+        for name, value in (("numprocesses", 0), ("dist", "no"), ("tx", [])):
+            if hasattr(config.option, name):
+                setattr(config.option, name, value)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """With a model: set the session up. Without one: stay away."""
+    if options.is_active(config):
+        from pytest_bfcl.plugin.session import activate
+
+        activate(config)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+    """Say what is missing when a ``.jsonl`` is named without a model and nobody else collects it."""
+    try:
+        return (yield)
+    except pytest.UsageError as error:
+        named = [arg for arg in session.config.args if arg.partition("::")[0].endswith(".jsonl")]
+        if not named or options.is_active(session.config):
+            raise
+        hint = f"--model is missing: {named[0]} holds function-calling entries, which need one (--model provider:name)"
+        raise pytest.UsageError(*error.args, hint) from None

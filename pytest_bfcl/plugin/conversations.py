@@ -1,0 +1,309 @@
+"""Conversations of one process: its models, its event loop, its look-ahead, its journal.
+
+Items ask for a transcript in their setup; by then its conversation is usually over, because the look-ahead holds the
+next ones in the background. What cannot be held ahead (a model of function or module scope, an item outside the
+worker's own stripe) is held on demand.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Hashable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pytest
+
+from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.plugin import selection
+
+if TYPE_CHECKING:
+    from pytest_bfcl.conversation import Budget, Job, LookAhead, ModeSwitch, Snapshots
+    from pytest_bfcl.dataset import DataSet, Entry
+    from pytest_bfcl.models import Model, ModelSpec
+    from pytest_bfcl.plugin.collection import EntryItem
+    from pytest_bfcl.plugin.session import BfclSession
+    from pytest_bfcl.runs import Journal, TranscriptStore
+    from pytest_bfcl.transcript import Mode, Transcript
+
+T = TypeVar("T")
+
+
+class Loop:
+    """The session's event loop, driven from synchronous fixtures."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run until the work is done; other tasks of the loop go on meanwhile."""
+        return self.loop.run_until_complete(work)
+
+
+class Conversations:
+    """Holds conversations and hands out their transcripts."""
+
+    def __init__(self, bfcl: BfclSession) -> None:
+        self.bfcl = bfcl
+        self.switches: dict[tuple[str, int], ModeSwitch] = {}
+        self.created: dict[str, Model] = {}
+        self.factories: dict[str, Any] | None = None
+        self.model_loop: asyncio.AbstractEventLoop | None = None
+        self.slow_said = False
+        self._entries: dict[str, Entry] = {}
+        self._ahead: LookAhead | None = None
+        self._planned: set[int] = set()
+        self._journal: Journal | None = None
+        self._store: TranscriptStore | None = None
+        self._snapshots: dict[tuple[str, int], Snapshots] = {}
+        self._search: dict[int, Any] = {}
+        self._budgets: dict[str, Budget] = {}
+
+    # -- models --------------------------------------------------------------------------------------------------
+
+    def create(self, spec: ModelSpec, mode: Any = None) -> Model:
+        """The adapter of a spec: one of a registered provider, or of our own."""
+        from pytest_bfcl.models import create_model
+        from pytest_bfcl.models.callable import as_model
+
+        if self.factories is None:
+            self.factories = {}
+            self.bfcl.config.hook.pytest_bfcl_register_models(register=self.factories.__setitem__)
+        factory = self.factories.get(spec.provider)
+        if factory is None:
+            return create_model(spec, self.bfcl.settings, dataset=self.bfcl.dataset, mode=mode)
+        chosen = mode or self.bfcl.mode_of(spec)
+        return as_model(factory(spec, self.bfcl.settings, chosen), spec.with_mode(chosen).text, mode=chosen)
+
+    def model_for(self, spec: ModelSpec) -> Model:
+        """The run's adapter for a spec, created once."""
+        if spec.text not in self.created:
+            self.created[spec.text] = self.create(spec)
+        return self.created[spec.text]
+
+    def switch_for(self, item: EntryItem, model: Any, *, own: bool, shared: bool) -> ModeSwitch:
+        """The model an item is asked with, behind the switch that mode ``auto`` needs; a user's object is wrapped."""
+        from pytest_bfcl.conversation import ModeSwitch
+        from pytest_bfcl.models.callable import as_model
+
+        key = (item.spec.text, id(model))
+        if key in self.switches and shared:
+            return self.switches[key]
+        adapter = model if own else as_model(model, item.spec.base, mode=self.bfcl.mode_of(item.spec))
+        undecided = own and item.spec.mode is None and self.bfcl.settings.mode == "auto"
+        prompting = (lambda: self.create(item.spec, "prompt")) if undecided else None
+        switch = ModeSwitch(adapter, prompting, on_switch=lambda error: self._say_switch(item.spec, error))
+        if shared:
+            self.switches[key] = switch
+        return switch
+
+    def _say_switch(self, spec: ModelSpec, error: Exception) -> None:
+        note = f"{spec.base} refuses tools ({error}): the whole run is asked in prompting mode"
+        self.bfcl.outcomes.notes.append(note)
+
+    def identity(self, item: EntryItem) -> tuple[str, Mode]:
+        """The model's canonical spec and mode, as results name it."""
+        for (text, _), switch in self.switches.items():
+            if text == item.spec.text:
+                return switch.model.spec, switch.model.mode
+        mode = self.bfcl.mode_of(item.spec)
+        return item.spec.with_mode(mode).text, mode
+
+    def stop_reason(self) -> str | None:
+        """Why no further conversation should start: budget spent, endpoint down, key refused."""
+        from pytest_bfcl.models import stop_reason
+
+        reasons = [stop_reason(switch.model) for switch in self.switches.values()]
+        reasons += [budget.stop_reason() for budget in self._budgets.values()]
+        return next((reason for reason in reasons if reason), self.bfcl.outcomes.stopped)
+
+    def _budget_of(self, spec: ModelSpec) -> Budget:
+        """This process's share of the budget; the controller adds up what all of them spent."""
+        if spec.text not in self._budgets:
+            from pytest_bfcl.conversation import Budget
+            from pytest_bfcl.models.prices import price_of
+            from pytest_bfcl.settings import Price
+
+            limit, share = self.bfcl.settings.budget_usd, self.bfcl.worker["slots"] if self.bfcl.worker else 1
+            price = price_of(spec, self.bfcl.settings) or Price()
+            self._budgets[spec.text] = Budget(limit / share if limit is not None else None, price)
+        return self._budgets[spec.text]
+
+    # -- entries -------------------------------------------------------------------------------------------------
+
+    def entry_of(self, item: EntryItem) -> Entry:
+        """The item's entry, parsed once while it is needed; raises `HarnessError` for a broken line."""
+        if item.nodeid not in self._entries:
+            self._entries[item.nodeid] = item.file.dataset.load(item.ref)
+        return self._entries[item.nodeid]
+
+    def forget(self, item: EntryItem) -> None:
+        """The item is over."""
+        self._entries.pop(item.nodeid, None)
+        if self._ahead is not None:
+            self._ahead.discard(item.nodeid)
+
+    # -- transcripts ---------------------------------------------------------------------------------------------
+
+    def transcript(self, item: EntryItem, model: Any, loop: Loop) -> Transcript:
+        """The item's conversation: held ahead, or now. Raises `AdapterError`, `HarnessError`, `RunStopped`."""
+        definition = model_definition(item)
+        own = is_own(definition)
+        shared = own or definition.scope == "session"
+        switch = self.switch_for(item, model, own=own, shared=shared)
+        if not shared or (self.model_loop not in (None, loop.loop) and not own):
+            self._say_slow(definition.scope)
+            driver = Loop(self.model_loop) if self.model_loop is not None and not own else loop
+            return driver.run(self._hold(item, switch))
+        ahead = self._look_ahead(definition, loop, item, model, own)
+        return loop.run(ahead.transcript(item.nodeid, self._job(item, switch)))
+
+    def _look_ahead(self, definition: Any, loop: Loop, item: EntryItem, model: Any, own: bool) -> LookAhead:
+        """The look-ahead, with every upcoming item of the same model fixture planned."""
+        from pytest_bfcl.conversation import LookAhead
+
+        if self._ahead is None:
+            self._ahead = LookAhead(
+                lambda job: self._hold(*job.payload),
+                concurrency=self.bfcl.settings.concurrency,
+                stop_reason=self.stop_reason,
+            )
+        if id(definition) not in self._planned:
+            self._planned.add(id(definition))
+            jobs = []
+            for other in self._upcoming(item):
+                if model_definition(other) is definition and not other.get_closest_marker("skip"):
+                    used = self.model_for(other.spec) if own else model
+                    jobs.append(self._job(other, self.switch_for(other, used, own=own, shared=True)))
+            loop.run(self._plan(jobs))
+        return self._ahead
+
+    async def _plan(self, jobs: list[Job]) -> None:
+        assert self._ahead is not None
+        self._ahead.plan(jobs)
+
+    def _upcoming(self, item: EntryItem) -> list[EntryItem]:
+        """Items this process is expected to run, in order: all of them, or the worker's own stripe."""
+        items = self.bfcl.items
+        if self.bfcl.worker:
+            every = item.session.items
+            dealt = selection.stripes([each.nodeid for each in every], self.bfcl.worker["slots"])
+            positions = [position for unit in dealt[self.bfcl.worker["slot"]] for position in unit]
+            mine = set(items)
+            return [every[position] for position in positions if every[position] in mine]  # type: ignore[misc]
+        return items
+
+    def _job(self, item: EntryItem, switch: ModeSwitch) -> Job:
+        from pytest_bfcl.conversation import Job
+        from pytest_bfcl.conversation.planning import expected_requests
+
+        depends: tuple[Hashable, ...] = ()
+        if CATEGORIES[item.ref.category].backend:
+            ids = set(item.file.dataset.load(item.ref).depends_on)
+            label = item.name.partition("[")[2]
+            depends = tuple(
+                other.nodeid for other in self.bfcl.items
+                if other.ref.id in ids and other.name.partition("[")[2] == label
+            )  # fmt: skip
+        return Job(item.nodeid, (item, switch), depends, expected_requests(item.ref.category))
+
+    async def _hold(self, item: EntryItem, switch: ModeSwitch) -> Transcript:
+        """Hold the conversation of one item and keep its messages."""
+        from pytest_bfcl.conversation import converse
+
+        entry = self.entry_of(item)
+        dataset = item.file.dataset
+
+        async def with_model(model: Model) -> Transcript:
+            return await converse(
+                entry,
+                model,
+                settings=self.bfcl.settings,
+                texts=dataset.texts,
+                journal=self.journal,
+                repeat=item.repeat,
+                snapshots=self._snapshots_of(model.spec, item.repeat),
+                search=self._search_for(dataset) if entry.row.group == "web_search" else None,
+                on_reply=self._budget_of(item.spec).charge,
+            )
+
+        transcript = await switch.converse(entry, with_model)
+        if self._store is not None:
+            self._store.save(transcript)
+        return transcript
+
+    @property
+    def journal(self) -> Journal | None:
+        """This process's journal in the run directory."""
+        if self._journal is None and not self.bfcl.plan.dry_run:
+            from pytest_bfcl.runs import Journal, TranscriptStore
+
+            path = self.bfcl.run_path
+            self._journal = Journal(path / "journal", self.bfcl.process)
+            self._store = TranscriptStore(path / "transcripts", self.bfcl.process)
+        return self._journal
+
+    def _snapshots_of(self, model: str, repeat: int) -> Snapshots:
+        key = (model, repeat)
+        if key not in self._snapshots:
+            from pytest_bfcl.runs import RunDirectory
+
+            self._snapshots[key] = RunDirectory.open(self.bfcl.run_path).snapshots(model, repeat)
+        return self._snapshots[key]
+
+    # -- web search ----------------------------------------------------------------------------------------------
+
+    def search_problem(self, dataset: DataSet) -> str | None:
+        """Why the web-search categories of a data set cannot run, or ``None``."""
+        if self._search_for(dataset) is not None:
+            return None
+        return "no search provider: set SERPAPI_API_KEY, or choose --bfcl-search local or replay"
+
+    def _search_for(self, dataset: DataSet) -> Any:
+        from pytest_bfcl import providers
+
+        if id(dataset) not in self._search:
+            opened = getattr(providers, "open_search", None)
+            self._search[id(dataset)] = opened(self.bfcl.settings.search, official=dataset.official) if opened else None
+        return self._search[id(dataset)]
+
+    # -- end -----------------------------------------------------------------------------------------------------
+
+    async def aclose(self, *, models: bool = True) -> None:
+        """Cancel what is in flight; close our own models and files."""
+        if self._ahead is not None:
+            await self._ahead.aclose()
+            self._ahead = None
+            self._planned.clear()
+        if models:
+            adapters = {id(s.model): s.model for s in self.switches.values() if s.switched} | {
+                id(model): model for model in self.created.values()
+            }
+            for model in adapters.values():
+                await model.aclose()
+            self.created.clear()
+            self.switches.clear()
+            for file in (self._journal, self._store):
+                if file is not None:
+                    file.close()
+            self._journal = self._store = None
+
+    def _say_slow(self, scope: str) -> None:
+        if self.slow_said:
+            return
+        self.slow_said = True
+        text = (
+            f"the model fixture has {scope} scope: entries are asked one after the other, which is slow; "
+            'give it scope="session" and they are asked together'
+        )
+        self.bfcl.outcomes.notes.append(text)
+        self.bfcl.config.issue_config_time_warning(pytest.PytestWarning(text), stacklevel=2)
+
+
+def model_definition(item: EntryItem) -> Any:
+    """The fixture definition of ``model`` that the item uses."""
+    return item._fixtureinfo.name2fixturedefs["model"][-1]
+
+
+def is_own(definition: Any) -> bool:
+    """Whether that is this plugin's own fixture."""
+    return str(getattr(definition.func, "__module__", "")).startswith("pytest_bfcl.plugin")

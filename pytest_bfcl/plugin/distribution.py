@@ -1,0 +1,182 @@
+"""pytest-xdist: who runs what, and what workers are told.
+
+Items are dealt to stripes, one per slot; a worker holds ahead the conversations of its own stripe. Slots, not workers:
+a dead worker's slot goes to its replacement. Batches are short, so that ``-x`` can stop the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_bfcl.plugin import selection
+
+if TYPE_CHECKING:
+    from pytest_bfcl.plugin.session import BfclSession
+
+BATCH = 16
+DEALT = ("load", "worksteal", "loadgroup")
+"""Distribution modes this scheduler replaces; ``loadfile``, ``loadscope`` and ``each`` stay what they are."""
+
+
+class Distribution:
+    """The controller's side: settings for workers, scheduler, what the workers collected."""
+
+    def __init__(self, bfcl: BfclSession) -> None:
+        self.bfcl = bfcl
+        self._slots: dict[int, Any] = {}
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Send plan, place and slot: environment variables and files do not travel, this does."""
+        self.bfcl.start_run()
+        count = len(node.nodemanager.specs)
+        slot = next((s for s in range(count) if s not in self._slots), 0)
+        self._slots[slot] = node
+        node.workerinput["bfcl"] = {
+            "plan": self.bfcl.plan.to_dict(),
+            "run": str(self.bfcl.run_path),
+            "finished": [list(key) for key in self.bfcl.finished],
+            "slot": slot,
+            "slots": count,
+        }
+
+    @pytest.hookimpl(optionalhook=True, tryfirst=True)
+    def pytest_testnodedown(self, node: Any, error: object | None) -> None:
+        """Free the slot of a worker that died."""
+        self._slots = {slot: other for slot, other in self._slots.items() if other is not node or not error}
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, node: Any, ids: Sequence[str]) -> None:
+        """Remember what will be run, for the summary."""
+        self.bfcl.outcomes.planned = list(ids)
+
+    @pytest.hookimpl(optionalhook=True, tryfirst=True)
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> StripeScheduling | None:
+        """Our scheduler for the modes that deal items one by one."""
+        return StripeScheduling(config) if config.getoption("dist") in DEALT else None
+
+
+class StripeScheduling:
+    """Deals the collection in stripes (see `pytest_bfcl.plugin.selection.stripes`); implements xdist's protocol.
+
+    A worker whose own stripe is used up takes whole units from the end of the longest other one.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        from xdist.workermanage import parse_tx_spec_config
+
+        self.config = config
+        self.numnodes = len(parse_tx_spec_config(config))
+        self.collections: dict[Any, list[str]] = {}
+        self.pending: dict[Any, list[int]] = {}
+        self.collection: list[str] | None = None
+        self.stripes: list[list[list[int]]] = []
+
+    @property
+    def nodes(self) -> list[Any]:
+        """Workers taking part now."""
+        return list(self.pending)
+
+    @property
+    def collection_is_completed(self) -> bool:
+        """Whether every worker has collected."""
+        return len(self.collections) >= self.numnodes
+
+    @property
+    def tests_finished(self) -> bool:
+        """Whether nothing is left to deal and every worker is at its last item."""
+        if not self.collection_is_completed or any(self.stripes):
+            return False
+        return all(len(items) < 2 for items in self.pending.values())
+
+    @property
+    def has_pending(self) -> bool:
+        """Whether items are still to be run."""
+        return any(self.stripes) or any(self.pending.values())
+
+    def add_node(self, node: Any) -> None:
+        """A worker is up."""
+        self.pending[node] = []
+
+    def add_node_collection(self, node: Any, collection: Sequence[str]) -> None:
+        """A worker has collected; a replacement must have found the same."""
+        if self.collection is not None and list(collection) != self.collection:
+            return
+        self.collections[node] = list(collection)
+
+    def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:
+        """An item is over."""
+        self.pending[node].remove(item_index)
+        self._feed(node)
+
+    def mark_test_pending(self, item: str) -> None:
+        """An item is to be run again."""
+        assert self.collection is not None
+        self.stripes[0].insert(0, [self.collection.index(item)])
+        for node in self.nodes:
+            self._feed(node)
+
+    def remove_pending_tests_from_node(self, node: Any, indices: Sequence[int]) -> None:
+        """Not used: nothing is stolen from workers."""
+        raise NotImplementedError
+
+    def remove_node(self, node: Any) -> str | None:
+        """A worker is gone: its items go back to its stripe; the one it was at is returned."""
+        items = self.pending.pop(node)
+        if not items or self.collection is None:
+            return None
+        crashed, *left = items
+        if left:
+            self.stripes[self._slot(node)].insert(0, left)
+            for other in self.nodes:
+                self._feed(other)
+        return self.collection[crashed]
+
+    def schedule(self) -> None:
+        """Deal the first batches, or feed a worker that came later."""
+        if self.collection is None:
+            if not self._same_collections():
+                return
+            self.collection = next(iter(self.collections.values()))
+            self.stripes = selection.stripes(self.collection, self.numnodes)
+        for node in self.nodes:
+            self._feed(node)
+
+    def _slot(self, node: Any) -> int:
+        return int(node.workerinput["bfcl"]["slot"])
+
+    def _feed(self, node: Any) -> None:
+        """Keep a worker between half a batch and a batch; let it go when nothing is left."""
+        if node.shutting_down or node not in self.collections:
+            return
+        waiting = self.pending[node]
+        while len(waiting) <= BATCH // 2 and (unit := self._next_unit(self._slot(node))):
+            batch = [unit]
+            while sum(map(len, batch)) + len(waiting) < BATCH and (unit := self._next_unit(self._slot(node), own=True)):
+                batch.append(unit)
+            indices = [index for each in batch for index in each]
+            waiting.extend(indices)
+            node.send_runtest_some(indices)
+        if not any(self.stripes) and len(waiting) < 2:
+            node.shutdown()
+
+    def _next_unit(self, slot: int, *, own: bool = False) -> list[int] | None:
+        if self.stripes[slot]:
+            return self.stripes[slot].pop(0)
+        others = max(self.stripes, key=len)
+        return others.pop() if others and not own else None
+
+    def _same_collections(self) -> bool:
+        from xdist.report import report_collection_diff
+
+        (first, expected), *rest = self.collections.items()
+        for node, collection in rest:
+            message = report_collection_diff(expected, collection, first.gateway.id, node.gateway.id)
+            if message:
+                report = pytest.CollectReport(node.gateway.id, "failed", longrepr=message, result=[])
+                self.config.hook.pytest_collectreport(report=report)
+                return False
+        return True

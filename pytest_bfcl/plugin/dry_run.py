@@ -1,0 +1,49 @@
+"""``--bfcl-dry-run``: what a run would ask and cost, estimated from the data; nothing is sent."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pytest_bfcl.plugin.collection import EntryItem
+    from pytest_bfcl.plugin.session import BfclSession
+
+CHARACTERS_PER_TOKEN = 4.0
+REPLY_TOKENS = 60
+LOOKED_AT = 20
+"""Entries of a category whose size is measured; the rest are taken to be like them."""
+
+
+def print_estimate(bfcl: BfclSession, items: list[EntryItem]) -> None:
+    """Print expected calls, tokens and cost per model."""
+    from pytest_bfcl.conversation.planning import expected_requests
+    from pytest_bfcl.models.prices import cost, price_of
+
+    reporter: Any = bfcl.config.pluginmanager.getplugin("terminalreporter")
+    grouped: dict[str, dict[str, list[EntryItem]]] = defaultdict(lambda: defaultdict(list))
+    for item in items:
+        grouped[item.spec.text][item.ref.category].append(item)
+    for text, categories in grouped.items():
+        calls = tokens_in = tokens_out = 0.0
+        for category, members in categories.items():
+            requests = expected_requests(category)
+            step = max(1, len(members) // LOOKED_AT)
+            looked = members[::step]
+            size = sum(_tokens(item) for item in looked) / len(looked)
+            calls += requests * len(members)
+            tokens_out += requests * len(members) * REPLY_TOKENS
+            tokens_in += len(members) * requests * (size + (requests - 1) / 2 * 2 * REPLY_TOKENS)
+        price = price_of(categories[next(iter(categories))][0].spec, bfcl.settings)
+        usd = cost(round(tokens_in), round(tokens_out), price)
+        money = "no price known (--bfcl-price IN,OUT)" if usd is None else f"about {usd:.2f} USD"
+        reporter.write_line(
+            f"dry run: {text}: {sum(map(len, categories.values()))} entries, about {calls:,.0f} calls, "
+            f"{tokens_in:,.0f} tokens in, {tokens_out:,.0f} out, {money}; nothing was sent"
+        )
+
+
+def _tokens(item: EntryItem) -> float:
+    entry = item.file.dataset.load(item.ref)
+    return len(json.dumps([entry.question[:1], entry.function])) / CHARACTERS_PER_TOKEN

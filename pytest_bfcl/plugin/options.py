@@ -1,0 +1,270 @@
+"""Every option of the plugin, its ini twin, and the plan they add up to.
+
+One table names each option once; the command line wins over the ini file, the ini file over the default. The
+result is a `Plan`: plain values only, so that it travels to xdist and ssh workers as it is (environment variables
+and files on the controller's disk do not).
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+from collections.abc import Callable, Generator
+from dataclasses import asdict, dataclass, field
+from functools import reduce
+from operator import or_
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+
+class Option(NamedTuple):
+    """One row: ``--bfcl-<name>`` and the ini key ``bfcl_<name>`` (dashes become underscores)."""
+
+    name: str
+    help: str
+    convert: Callable[[str], Any] = str
+    default: Any = None
+    metavar: str | None = None
+    choices: tuple[str, ...] = ()
+    many: bool = False
+    flag: bool = False
+    file: bool = False
+
+    @property
+    def key(self) -> str:
+        """Destination of the option and name of its ini twin."""
+        return "bfcl_" + self.name.replace("-", "_")
+
+
+def _optional_float(text: str) -> float | None:
+    return None if text.lower() in ("none", "") else float(text)
+
+
+def _shard(text: str) -> list[int]:
+    index, _, count = text.partition("/")
+    shard = [int(index), int(count)]
+    if not 1 <= shard[0] <= shard[1]:
+        raise ValueError("I/N with 1 <= I <= N")
+    return shard
+
+
+def _positive(text: str) -> int:
+    if (value := int(text)) < 1:
+        raise ValueError("a number of at least 1")
+    return value
+
+
+def _price(text: str) -> list[float]:
+    parts = [float(part) for part in text.replace("/", ",").split(",")]
+    if len(parts) > 2:
+        raise ValueError("INPUT,OUTPUT")
+    return [parts[0], parts[-1]]
+
+
+OPTIONS: tuple[Option, ...] = (
+    Option("model", "model under test, provider:name[@fc|@prompt]; repeatable; without it this plugin does nothing",
+           metavar="SPEC", many=True),
+    Option("data", "entries to run: auto (fetched official set, else bundled), bundled, official, a directory in "
+           "the official layout, or a .jsonl file of your own", default="auto", metavar="SET"),
+    Option("mode", "native calls (fc), calls written as text (prompt), or auto", default="auto",
+           choices=("auto", "fc", "prompt")),
+    Option("categories", "categories or groups, comma-separated; repeatable (default: all_scoring)", metavar="NAMES",
+           many=True),
+    Option("ids", "file of entry ids: one a line, or BFCL's test_case_ids_to_generate.json", metavar="FILE", file=True),
+    Option("concurrency", "requests in flight per process", _positive, 32, "N"),
+    Option("timeout", "seconds without a byte before a request is given up", float, 120.0, "SECONDS"),
+    Option("retries", "how often a failed request is repeated", int, 5, "N"),
+    Option("temperature", "sampling temperature; none lets the provider decide", _optional_float, 0.001, "T"),
+    Option("max-tokens", "limit of a reply (default: the provider's)", _positive, None, "N"),
+    Option("base-url", "base URL of an OpenAI-compatible endpoint", metavar="URL"),
+    Option("system-prompt", "file that replaces the prompting text (placeholder {functions}); such runs are not "
+           "comparable", metavar="FILE", file=True),
+    Option("repeat", "run every entry K times", _positive, 1, "K"),
+    Option("sample", "run N entries in total, stratified by category", _positive, None, "N"),
+    Option("seed", "seed of --bfcl-sample", int, 0, "N"),
+    Option("shard", "run the I-th of N parts", _shard, None, "I/N"),
+    Option("budget", "stop when this much is spent", float, None, "USD"),
+    Option("price", "price per million tokens, when litellm's list does not know the model", _price, None, "IN,OUT"),
+    Option("gpu-hour", "price of an hour of the machine that serves the model", float, None, "USD"),
+    Option("model-info", "TOML file: display name, link, organisation, licence, prices", metavar="FILE", file=True),
+    Option("dry-run", "print the expected calls, tokens and cost; send nothing", flag=True),
+    Option("out", "run directory (default: reports/<time>-<model>); naming an existing run continues it",
+           metavar="DIR"),
+    Option("search", "where the web search comes from", default="auto",
+           choices=("auto", "local", "serpapi", "record", "replay")),
+    Option("simulators", "our own simulators, or those of an installed bfcl-eval", default="own",
+           choices=("own", "reference")),
+    Option("fail-under", "gate: fail when the group's accuracy in percent is lower; repeatable", metavar="GROUP=PCT",
+           many=True),
+    Option("baseline", "gate: fail when significantly worse than this run", metavar="RUN"),
+    Option("expected", "file of entries expected to fail (xfail)", metavar="FILE", file=True),
+    Option("write-expected", "write the failed entries to this file", metavar="FILE"),
+    Option("max-errors", "errors allowed, in percent of the entries; beyond it no score is claimed", float, 2.0, "PCT"),
+    Option("allow-missing", "gates on categories that did not run are met", flag=True),
+    Option("rules", "which rules give the headline verdict", default="official", choices=("official", "corrected")),
+)  # fmt: skip
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Register the option group and the ini keys."""
+    group = parser.getgroup("bfcl", "function-calling benchmark (pytest-bfcl)")
+    for option in OPTIONS:
+        attributes: dict[str, Any] = {"dest": option.key, "default": None, "help": option.help.replace("%", "%%")}
+        if option.flag:
+            attributes["action"] = "store_true"
+        else:
+            attributes["action"] = "append" if option.many else "store"
+            attributes["metavar"] = option.metavar
+            attributes["choices"] = option.choices or None
+        group.addoption(f"--bfcl-{option.name}", **attributes)
+        _add_ini(parser, option)
+
+
+def _add_ini(parser: pytest.Parser, option: Option) -> None:
+    if option.flag or option.many:
+        parser.addini(option.key, option.help, type="bool" if option.flag else "args", default=None)
+        return
+    union: Any = reduce(or_, (str, int, float))
+    try:  # pytest 9.2 lets native TOML files say 8 where an ini file says "8"
+        parser.addini(option.key, option.help, type=union, default=None)
+    except (ValueError, AssertionError):
+        parser.addini(option.key, option.help, type="string", default=None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_load_initial_conftests(parser: pytest.Parser) -> Generator[None, Any, Any]:
+    """Add the short ``--model`` last, so that a suite which defines its own keeps it."""
+    result = yield
+    groups = [getattr(parser, "_anonymous", None), *getattr(parser, "_groups", [])]
+    taken = any("--model" in option.names() for group in groups if group for option in group.options)
+    if not taken:
+        with contextlib.suppress(ValueError, argparse.ArgumentError):  # taken after all: --bfcl-model remains
+            parser.getgroup("bfcl").addoption(
+                "--model", dest="bfcl_model", action="append", metavar="SPEC", help="short for --bfcl-model"
+            )
+    return result
+
+
+def read(config: pytest.Config, option: Option) -> Any:
+    """The option's value, converted; raises `pytest.UsageError` naming option and value."""
+    value = config.getoption(option.key, None)
+    name = f"--bfcl-{option.name}"
+    if value is None or value is False:
+        ini = config.getini(option.key)
+        if ini in (None, "", []):
+            return False if option.flag else option.default
+        name = f"ini option {option.key}"
+        value = ini if option.flag or option.many else str(ini)
+        if option.file and not Path(str(ini)).is_absolute():
+            value = str((config.inipath.parent if config.inipath else config.rootpath) / str(ini))
+    if option.flag or option.many:
+        return value
+    try:
+        converted = option.convert(value)
+    except ValueError as error:
+        raise pytest.UsageError(f"{name}: {value!r} does not fit: {error}") from None
+    if option.choices and converted not in option.choices:
+        raise pytest.UsageError(f"{name}: {value!r} is not one of {', '.join(option.choices)}")
+    return converted
+
+
+def is_active(config: pytest.Config) -> bool:
+    """Whether a model is given, on the command line, in the ini file, or by the controller."""
+    if getattr(config, "workerinput", {}).get("bfcl"):
+        return True
+    return bool(config.getoption("bfcl_model", None) or config.getini("bfcl_model"))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the options ask for, in plain values. ``ids`` are entry ids, read from ``ids_file`` by the controller."""
+
+    models: list[str]
+    data: str
+    categories: list[str]
+    settings: dict[str, Any]
+    ids_file: str | None = None
+    ids: list[str] | None = None
+    sample: int | None = None
+    shard: list[int] | None = None
+    dry_run: bool = False
+    out: str | None = None
+    fail_under: list[str] = field(default_factory=list)
+    baseline: str | None = None
+    expected: dict[str, Any] | None = None
+    write_expected: str | None = None
+    allow_missing: bool = False
+    model_info: dict[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """A copy that execnet can send."""
+        return asdict(self)
+
+
+def make_plan(config: pytest.Config) -> Plan:
+    """Read every option; raises `pytest.UsageError`."""
+    from pytest_bfcl.settings import Settings
+
+    values = {option.name: read(config, option) for option in OPTIONS}
+    price = values["price"]
+    settings = Settings.from_dict(
+        {
+            "mode": values["mode"], "concurrency": values["concurrency"], "timeout_s": values["timeout"],
+            "retries": values["retries"], "temperature": values["temperature"], "max_tokens": values["max-tokens"],
+            "seed": values["seed"], "base_url": values["base-url"], "repeat": values["repeat"],
+            "rules": values["rules"], "search": values["search"], "simulators": values["simulators"],
+            "max_errors_pct": values["max-errors"], "budget_usd": values["budget"], "gpu_hour_usd": values["gpu-hour"],
+            "price": {"input": price[0], "output": price[1]} if price else {},
+            "system_prompt": _text(values["system-prompt"], "system-prompt"),
+        }
+    )  # fmt: skip
+    return Plan(
+        models=list(dict.fromkeys(values["model"] or [])),
+        data=values["data"],
+        categories=[name for text in values["categories"] or [] for name in text.replace(",", " ").split()],
+        settings=settings.to_dict(),
+        ids_file=values["ids"],
+        sample=values["sample"],
+        shard=values["shard"],
+        dry_run=values["dry-run"],
+        out=values["out"],
+        fail_under=list(values["fail-under"] or []),
+        baseline=values["baseline"],
+        expected=_json(values["expected"], "expected"),
+        write_expected=values["write-expected"],
+        allow_missing=values["allow-missing"],
+        model_info=_toml(values["model-info"]),
+    )
+
+
+def _text(path: str | None, option: str) -> str | None:
+    if path is None:
+        return None
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeError) as error:
+        raise pytest.UsageError(f"--bfcl-{option}: cannot read {path}: {error}") from None
+
+
+def _json(path: str | None, option: str) -> Any:
+    import json
+
+    text = _text(path, option)
+    if text is None:
+        return None
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise pytest.UsageError(f"--bfcl-{option}: {path} is not JSON: {error}") from None
+
+
+def _toml(path: str | None) -> dict[str, Any]:
+    import tomllib
+
+    text = _text(path, "model-info")
+    try:
+        return tomllib.loads(text) if text else {}
+    except tomllib.TOMLDecodeError as error:
+        raise pytest.UsageError(f"--bfcl-model-info: {path} is not TOML: {error}") from None

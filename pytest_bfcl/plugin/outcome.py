@@ -1,0 +1,255 @@
+"""From a transcript to pytest's report and to one line of ``results.jsonl``.
+
+The entry is judged at the end of setup, so that trouble of ours is pytest's ERROR; the call raises the model's failure.
+The record crosses xdist as a JSON string on the report; the controller writes it the moment it arrives.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_bfcl.dataset.categories import CATEGORIES, category_of
+from pytest_bfcl.failures import AdapterError, BenchmarkError, Failure, FailureTag, HarnessError, Verdict
+from pytest_bfcl.plugin.selection import entry_id_of
+
+if TYPE_CHECKING:
+    from pytest_bfcl.plugin.collection import EntryItem
+    from pytest_bfcl.plugin.session import BfclSession
+
+Record = dict[str, Any]
+RECORD = pytest.StashKey[Record]()
+
+
+class EntryTrouble(pytest.fail.Exception):  # type: ignore[name-defined, misc]
+    """Trouble that is not the model's, with a ready text: formatting a traceback for each would take 0.2 s."""
+
+
+class FailureText:
+    """What pytest prints for a failed entry; plain when turned into a string, coloured on a terminal.
+
+    ``reprcrash.message`` is what the short summary and junit show.
+    """
+
+    def __init__(self, text: str, message: str) -> None:
+        self.text = text
+        self.reprcrash = _Crash(message)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def toterminal(self, writer: Any) -> None:
+        """Write the text: what was expected in green, what was called in red, the mark below in bold red."""
+        for line in self.text.splitlines():
+            word = line.lstrip().partition(" ")[0].rstrip(":").lower()
+            if set(line.strip()) <= set("^~") and line.strip():
+                writer.line(line, red=True, bold=True)
+            elif word in ("expected", "allowed"):
+                writer.line(line, green=True)
+            elif word in ("called", "got", "replied", "answered"):
+                writer.line(line, red=True)
+            else:
+                writer.line(line)
+
+
+class _Crash:
+    def __init__(self, message: str) -> None:
+        self.message = message
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class Outcomes:
+    """Judges items, builds reports, and on the controller receives every finished record."""
+
+    def __init__(self, bfcl: BfclSession) -> None:
+        self.bfcl = bfcl
+        self.stopped: str | None = None
+        self.notes: list[str] = []
+        self.model_failed = False
+        self.counts: Counter[str] = Counter()
+        self.cost_usd = 0.0
+        self.foreign_failures = 0
+        self.planned: list[str] = []
+
+    # -- one item ------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def setup_of(self, item: EntryItem) -> Iterator[None]:
+        """Around an item's fixtures: judge when they are there, turn trouble into a short text."""
+        from pytest_bfcl.conversation import RunStopped
+
+        if RECORD in item.stash:  # the item is run again
+            del item.stash[RECORD]
+        item.user_properties = [("category", item.ref.category)]
+        trouble: BenchmarkError | None = None
+        try:
+            yield
+            self._judge(item)
+        except RunStopped as stop:
+            self.bfcl.stop(stop.reason)
+            raise pytest.skip.Exception(f"not run: {stop.reason}") from None
+        except BenchmarkError as error:
+            trouble = error
+        except Exception as error:
+            if self.model_failed:  # shown once, with its traceback; asking on would repeat it for every entry
+                verdict = AdapterError("fixture", f"the model fixture failed: {type(error).__name__}: {error}").verdict
+                item.stash[RECORD] = self._error_record(item, verdict)
+                self.bfcl.stop("the model fixture failed")
+            raise
+        if trouble is not None:
+            record = item.stash[RECORD] = self._error_record(item, trouble.verdict)
+            self._stop_if_pointless(item)
+            raise EntryTrouble(_trouble_text(record, trouble), pytrace=False) from None
+
+    def _judge(self, item: EntryItem) -> None:
+        from pytest_bfcl.evaluation import judged_record
+        from pytest_bfcl.models.prices import price_of
+
+        settings = self.bfcl.settings
+        entry: Any = item.funcargs["bfcl_entry"]
+        transcript: Any = item.funcargs["transcript"]
+        price = price_of(item.spec, settings)
+        record = judged_record(
+            entry,
+            transcript,
+            rules=settings.rules,
+            price=price,
+            worker=self.bfcl.process,
+            simulators=settings.simulators,
+        )
+        if record["outcome"] == "error":
+            detail = record["detail"]
+            kind = str(record["reason"]).partition(":")[2] or "checker"
+            kinds = AdapterError if record["tag"] == FailureTag.ADAPTER_ERROR else HarnessError
+            raise kinds(kind, str(detail.get("error") or record["reason"]), advice=str(detail.get("advice") or ""))
+        item.stash[RECORD] = record
+        item.user_properties += [(name, str(record[name])) for name in ("tag", "reason") if record[name]]
+
+    def check(self, item: EntryItem) -> None:
+        """Raise `Failure` if the model's answer did not pass."""
+        record = item.stash[RECORD]
+        if record["outcome"] == "passed":
+            return
+        from pytest_bfcl import checkers
+
+        tag, reason, detail = FailureTag(record["tag"]), str(record["reason"]), record["detail"]
+        verdict = Verdict(False, tag, reason, detail)
+        entry: Any = item.funcargs["bfcl_entry"]
+        transcript: Any = item.funcargs["transcript"]
+        describe = getattr(checkers, "failure_text", None)
+        text = describe(entry, transcript, verdict) if describe else f"{tag}: {reason}\n{detail}"
+        raise Failure(tag, reason, text, detail)
+
+    @staticmethod
+    def failure_repr(item: EntryItem, excinfo: pytest.ExceptionInfo[BaseException]) -> FailureText | None:
+        """The ready text of a model's failure."""
+        error = excinfo.value
+        return FailureText(error.message, f"{error.tag} {error.reason}") if isinstance(error, Failure) else None
+
+    def _error_record(self, item: EntryItem, verdict: Verdict) -> Record:
+        from pytest_bfcl.runs import error_record
+
+        model, mode = self.bfcl.conversations.identity(item)
+        item.user_properties += [("tag", str(verdict.tag)), ("reason", str(verdict.reason))]
+        return error_record(
+            item.ref.id, item.ref.category, model, mode, verdict,
+            repeat=item.repeat, rules=self.bfcl.settings.rules, worker=self.bfcl.process,
+        )  # fmt: skip
+
+    def _skipped_record(self, item: EntryItem, why: str) -> Record:
+        from pytest_bfcl.runs import skipped_record
+
+        model, mode = self.bfcl.conversations.identity(item)
+        rules = self.bfcl.settings.rules
+        return skipped_record(item.ref.id, item.ref.category, model, mode, why, repeat=item.repeat, rules=rules)
+
+    def _stop_if_pointless(self, item: EntryItem) -> None:
+        reason = self.bfcl.conversations.stop_reason()
+        if reason:
+            self.bfcl.stop(reason)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[Any]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Put the record on the report that decides the item."""
+        from pytest_bfcl.plugin.collection import EntryItem
+
+        report = yield
+        if not isinstance(item, EntryItem) or report.when == "teardown" or (report.when == "setup" and report.passed):
+            return report
+        record = item.stash.get(RECORD, None)
+        if report.when == "setup" and report.skipped:
+            if self.stopped:
+                return report
+            reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+            record = self._skipped_record(item, reason.removeprefix("Skipped: "))
+        elif record is None or (report.when == "call" and call.excinfo and not call.excinfo.errisinstance(Failure)):
+            what = call.excinfo.exconly() if call.excinfo else "no outcome"
+            record = self._error_record(item, HarnessError(str(report.when), what).verdict)
+        if call.excinfo is not None and isinstance(call.excinfo.value, EntryTrouble):
+            report.longrepr = FailureText(str(call.excinfo.value.msg), f"{record['tag']} {record['reason']}")  # type: ignore[assignment]
+        report.bfcl = json.dumps(record)  # type: ignore[attr-defined]
+        return report
+
+    # -- the controller ------------------------------------------------------------------------------------------
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Write the record of a finished item; count failures that are not ours."""
+        if self.bfcl.is_worker or report.outcome == "rerun":  # type: ignore[comparison-overlap]
+            return
+        text = getattr(report, "bfcl", None)
+        record = json.loads(text) if text else self._crash_record(report)
+        if record is None:
+            self.foreign_failures += report.failed and not hasattr(report, "wasxfail")
+            return
+        if isinstance(report.longrepr, str) and record["tag"]:
+            report.longrepr = FailureText(report.longrepr, f"{record['tag']} {record['reason']}")  # type: ignore[assignment]
+        self.receive(record)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """A collection error is a failure of its own."""
+        self.foreign_failures += report.failed
+
+    def receive(self, record: Record) -> None:
+        """Keep one record and tell whoever listens."""
+        self.counts[record["outcome"]] += 1
+        self.cost_usd += record.get("cost_usd") or 0.0
+        run = self.bfcl.start_run()
+        if run is not None:
+            run.append(record)
+        self.bfcl.config.hook.pytest_bfcl_result(record=record)
+        limit = self.bfcl.settings.budget_usd
+        if limit is not None and self.cost_usd >= limit:
+            self.bfcl.stop(f"budget of {limit:g} USD reached ({self.cost_usd:.4f} spent)")
+
+    def _crash_record(self, report: pytest.TestReport) -> Record | None:
+        """The record of an entry during which a worker died; ``None`` for every other report."""
+        entry_id = entry_id_of(report.nodeid)
+        if str(report.when) != "???" or category_of(entry_id) not in CATEGORIES:
+            return None
+        from pytest_bfcl.runs import error_record
+
+        _, _, label = report.nodeid.partition("[")
+        variants = {variant[2]: variant for variant in self.bfcl.variants}
+        spec, repeat, _ = variants.get(label.removesuffix("]"), self.bfcl.variants[0])
+        mode = self.bfcl.mode_of(spec)
+        verdict = HarnessError("worker_crash", str(report.longrepr), advice="continue the run to ask again").verdict
+        return error_record(
+            entry_id, category_of(entry_id), spec.with_mode(mode).text, mode, verdict,
+            repeat=repeat, rules=self.bfcl.settings.rules,
+        )  # fmt: skip
+
+
+def _trouble_text(record: Record, error: BenchmarkError) -> str:
+    lines = [f"{record['tag']}: {record['reason']}", f"  {error.message}"]
+    return "\n".join([*lines, f"  what to do: {error.advice}"] if error.advice else lines)

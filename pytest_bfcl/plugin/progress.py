@@ -1,0 +1,53 @@
+"""How far a long run is: one line now and then on a terminal, nothing in CI."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytest_bfcl.plugin.session import BfclSession
+
+EVERY_S = 10.0
+
+
+class Progress:
+    """Prints rate, remaining time, errors and cost at most every ten seconds."""
+
+    def __init__(self, bfcl: BfclSession) -> None:
+        self.bfcl = bfcl
+        self._started = self._said = time.monotonic()
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """After a finished entry, say where the run stands, if it is time."""
+        now = time.monotonic()
+        if now - self._said < EVERY_S or not hasattr(report, "bfcl"):
+            return
+        reporter: Any = self.bfcl.config.pluginmanager.getplugin("terminalreporter")
+        if reporter is None or not reporter.isatty or os.environ.get("CI"):
+            return
+        self._said = now
+        reporter.ensure_newline()
+        reporter.write_line(self.line(now))
+
+    def line(self, now: float) -> str:
+        """``bfcl: 320 of 1390, 6.1/s, 2:55 left, 81.2 % correct, 2 errors, 0.41 USD``."""
+        counts, total = self.bfcl.outcomes.counts, len(self.bfcl.outcomes.planned)
+        done = counts.total()
+        rate = done / max(now - self._started, 1e-9)
+        judged = counts["passed"] + counts["failed"]
+        parts = [f"bfcl: {done} of {total}", f"{rate:.1f}/s"]
+        if rate > 0 and total > done:
+            minutes, seconds = divmod(round((total - done) / rate), 60)
+            parts.append(f"{minutes}:{seconds:02} left")
+        if judged:
+            parts.append(f"{100 * counts['passed'] / judged:.1f} % correct")
+        if counts["error"]:
+            parts.append(f"{counts['error']} errors")
+        if self.bfcl.outcomes.cost_usd:
+            parts.append(f"{self.bfcl.outcomes.cost_usd:.2f} USD")
+        return ", ".join(parts)

@@ -1,0 +1,94 @@
+"""Which entries run, in which parts: sampling, sharding, stripes. Pure functions over ids.
+
+A memory scenario (its write stage and all its questions) is never split: the write stage fills the memory that the
+questions read.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Hashable, Iterable, Sequence
+from typing import NamedTuple
+
+from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS, category_of
+
+_VIRTUAL = re.compile(r"(?:.*/)?bfcl/(?P<category>[A-Za-z0-9_]+)\.jsonl(?:::(?P<name>.+))?", re.DOTALL)
+_WORD = re.compile(r"(not\s+)?\(*\b([A-Za-z_]\w*)")
+DEFAULT = "all_scoring"
+
+
+class VirtualArgument(NamedTuple):
+    """``bfcl/<category>.jsonl[::<entry id>[...]]`` on the command line; ``name`` is what stands after ``::``."""
+
+    category: str
+    name: str | None
+
+
+def virtual_argument(text: str) -> VirtualArgument | None:
+    """The argument taken apart, or ``None`` if it is an ordinary path."""
+    match = _VIRTUAL.fullmatch(text.replace("\\", "/"))
+    return VirtualArgument(match["category"], match["name"]) if match else None
+
+
+def entry_id_of(nodeid: str) -> str:
+    """``bfcl/x.jsonl::x_1[spec]`` → ``x_1``."""
+    return nodeid.partition("::")[2].partition("[")[0]
+
+
+def mentioned(expression: str) -> list[str]:
+    """Categories and groups that a ``-m`` expression asks for (words after ``not`` do not ask)."""
+    words = [word for negated, word in _WORD.findall(expression or "") if not negated]
+    return [word for word in words if word in CATEGORIES or word in GROUPS]
+
+
+def scenario_of(entry_id: str) -> tuple[str, str] | None:
+    """(memory category, scenario) of a memory question or write stage, ``None`` for every other entry.
+
+    The scenario is the middle of the id's index (data spec §5); an id of another form stands for the whole category.
+    """
+    category = category_of(entry_id).removesuffix("_prereq")
+    row = CATEGORIES.get(category)
+    if row is None or not row.backend:
+        return None
+    parts = entry_id.rpartition("_")[2].split("-")
+    return category, parts[1] if len(parts) == 3 else ""
+
+
+def stripes(nodeids: Sequence[str], count: int) -> list[list[list[int]]]:
+    """Positions dealt to ``count`` stripes: stripe → units → positions. Deterministic: controller and workers agree.
+
+    A unit is one item, or all items of one memory scenario with one model. Each unit goes to the lightest stripe.
+    """
+    units: dict[Hashable, list[int]] = {}
+    for position, nodeid in enumerate(nodeids):
+        scenario = scenario_of(entry_id_of(nodeid))
+        key: Hashable = position if scenario is None else (*scenario, nodeid.partition("[")[2])
+        units.setdefault(key, []).append(position)
+    dealt: list[list[list[int]]] = [[] for _ in range(count)]
+    loads = [0] * count
+    for unit in units.values():
+        lightest = loads.index(min(loads))
+        dealt[lightest].append(unit)
+        loads[lightest] += len(unit)
+    return dealt
+
+
+def stratified_sample(ids: Iterable[str], total: int, seed: int) -> set[str]:
+    """``total`` of the ids, each category in proportion to its size (largest remainders), the same for one seed."""
+    strata: dict[str, list[str]] = {}
+    for entry_id in dict.fromkeys(ids):
+        strata.setdefault(category_of(entry_id), []).append(entry_id)
+    size = sum(map(len, strata.values()))
+    if total >= size:
+        return {entry_id for members in strata.values() for entry_id in members}
+    exact = {name: total * len(members) / size for name, members in strata.items()}
+    quota = {name: int(share) for name, share in exact.items()}
+    by_remainder = sorted(strata, key=lambda name: (quota[name] - exact[name], name))
+    for name in by_remainder[: total - sum(quota.values())]:
+        quota[name] += 1
+    return {
+        entry_id
+        for name, members in strata.items()
+        for entry_id in random.Random(f"{seed}:{name}").sample(members, quota[name])
+    }

@@ -1,0 +1,308 @@
+"""What one active pytest process knows: its plan, data, models, run directory, and who does what.
+
+One `BfclSession` per process in ``config.stash``. Under xdist the controller plans, writes results and prints; workers
+collect, converse and judge.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_bfcl.dataset.categories import CATEGORIES, resolve_categories
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.plugin import selection
+from pytest_bfcl.plugin.options import Plan, make_plan
+from pytest_bfcl.settings import Settings
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset import DataSet
+    from pytest_bfcl.models import ModelSpec
+    from pytest_bfcl.plugin.collection import EntryFile, EntryItem
+    from pytest_bfcl.runs import Fingerprint, RunDirectory
+    from pytest_bfcl.transcript import Mode
+
+SESSION = pytest.StashKey["BfclSession"]()
+
+Variant = tuple["ModelSpec", int, str | None]
+"""Model, repeat, and the label in brackets at the end of node ids (``None`` for one model asked once)."""
+
+
+class BfclSession:
+    """The state of an active session in one process."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        from pytest_bfcl.models import parse_spec
+        from pytest_bfcl.plugin.conversations import Conversations
+        from pytest_bfcl.plugin.outcome import Outcomes
+        from pytest_bfcl.plugin.verdict import Expectations
+
+        self.config = config
+        self.worker: dict[str, Any] | None = getattr(config, "workerinput", {}).get("bfcl")
+        self.plan = Plan(**self.worker["plan"]) if self.worker else make_plan(config)
+        self.settings = Settings.from_dict(self.plan.settings)
+        self.specs = list({spec.text: spec for spec in map(parse_spec, self.plan.models)}.values())
+        self.arguments = self._take_arguments()
+        self.broken_lines = 0
+        self.stage_files: dict[tuple[EntryFile, str], EntryFile] = {}
+        self.items: list[EntryItem] = []
+        self.expectations = Expectations(self)
+        self.outcomes = Outcomes(self)
+        self.conversations = Conversations(self)
+        self._run: RunDirectory | None = None
+        self._datasets: dict[Path, DataSet] = {}
+
+    # -- roles ---------------------------------------------------------------------------------------------------
+
+    @property
+    def is_worker(self) -> bool:
+        """Whether this is an xdist worker."""
+        return hasattr(self.config, "workerinput")
+
+    @property
+    def distributed(self) -> bool:
+        """Whether this process is a controller that lets workers do the work."""
+        option = self.config.option
+        return not self.is_worker and getattr(option, "dist", "no") != "no" and bool(getattr(option, "tx", None))
+
+    @property
+    def process(self) -> str:
+        """Name of this process in the journal."""
+        return str(self.config.workerinput["workerid"]) if hasattr(self.config, "workerinput") else "main"
+
+    # -- data ----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def dataset(self) -> DataSet:
+        """The chosen data; raises `UsageError` when there is none."""
+        from pytest_bfcl.evaluation import open_data
+
+        return open_data(self.plan.data)
+
+    def dataset_at(self, path: Path) -> DataSet:
+        """The data of a file on the command line: the chosen set if the file is part of it, else the file itself."""
+        from pytest_bfcl.evaluation import open_data
+
+        if path not in self._datasets:
+            try:
+                chosen = any(self.dataset.path_of(name) == path for name in self.dataset.categories())
+            except UsageError:
+                chosen = False
+            self._datasets[path] = self.dataset if chosen else open_data(str(path))
+        return self._datasets[path]
+
+    def categories_of(self, dataset: DataSet, default: list[str] | None = None) -> list[str]:
+        """Categories to collect: those asked for by option, else the default and those a mark expression names."""
+        have = dataset.categories()
+        if self.plan.categories:
+            wanted = resolve_categories(self.plan.categories)
+            found = [name for name in wanted if name in have or dataset.index(name)]
+            if not found and default is None:
+                raise UsageError(
+                    f"the {dataset.name} data has none of {', '.join(self.plan.categories)}; it has: {', '.join(have)}"
+                )
+            return found
+        if default is not None:
+            return default
+        if self.plan.ids is not None:
+            ids = self.plan.ids
+            return list(dict.fromkeys(ref.category for ref in map(dataset.find, ids) if ref is not None))
+        asked = selection.mentioned(self.config.getoption("markexpr", "") or "")
+        wanted = resolve_categories([selection.DEFAULT, *asked])
+        own = [name for name in have if not CATEGORIES[name].scored] if not dataset.official else []
+        if not any(name in wanted for name in have):
+            wanted = own  # a user's file that holds nothing but such entries was named for them
+        return [name for name in have if name in wanted]
+
+    def virtual_files(self) -> list[tuple[str, set[str] | None]]:
+        """Category → the ids wanted of it (``None``: all), for data that is not a file on the command line."""
+        ids = set(self.plan.ids) if self.plan.ids is not None else None
+        if self.arguments is None:
+            return [(name, ids) for name in self.categories_of(self.dataset)]
+        files: dict[str, set[str] | None] = {}
+        for category, name in self.arguments:
+            if name is None:
+                files[category] = ids
+            elif files.setdefault(category, set()) is not None:
+                files[category].add(name.partition("[")[0])  # type: ignore[union-attr]
+        return list(files.items())
+
+    def _take_arguments(self) -> list[selection.VirtualArgument] | None:
+        """Take virtual arguments out of pytest's; ``None`` when nothing is named and the whole data is meant."""
+        config = self.config
+        if config.args_source is not pytest.Config.ArgsSource.ARGS:
+            config.args[:] = []
+            config.args_source = pytest.Config.ArgsSource.ARGS  # or the header would claim testpaths
+            return None
+        taken: list[selection.VirtualArgument] = []
+        left: list[str] = []
+        for argument in config.args:
+            exists = (config.invocation_params.dir / argument.partition("::")[0]).exists()
+            virtual = None if exists else selection.virtual_argument(argument)
+            if virtual is None:
+                left.append(argument)
+            else:
+                taken.append(virtual)
+        config.args[:] = left
+        return taken
+
+    def check_arguments(self) -> None:
+        """Refuse virtual arguments that name nothing; read the file of ids."""
+        labels = {label for _, _, label in self.variants}
+        for category, name in self.arguments or ():
+            if category not in CATEGORIES or not self.dataset.index(category):
+                have = ", ".join(self.dataset.categories())
+                raise UsageError(f"not found: bfcl/{category}.jsonl; the {self.dataset.name} data has: {have}")
+            entry_id, _, label = (name or "").partition("[")
+            if name is not None and self.dataset.find(entry_id) is None:
+                raise UsageError(f"not found: bfcl/{category}.jsonl::{name} in the {self.dataset.name} data")
+            if label and label.removesuffix("]") not in labels:
+                raise UsageError(f"not found: bfcl/{category}.jsonl::{name}: this run has no such model or repeat")
+        if self.plan.ids_file and not self.worker:
+            from pytest_bfcl.dataset import read_ids
+
+            ids = [ref.id for ref in read_ids(self.plan.ids_file, self.dataset)]
+            object.__setattr__(self.plan, "ids", ids)
+
+    def skip_reason(self, dataset: DataSet, category: str) -> str | None:
+        """Why a category cannot run here, or ``None``."""
+        if category == "format_sensitivity" and all(self.mode_of(spec) == "fc" for spec in self.specs):
+            return "format sensitivity is about calls written as text: use --model …@prompt"
+        if CATEGORIES[category].group == "web_search":
+            return self.conversations.search_problem(dataset)
+        return None
+
+    # -- models --------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def variants(self) -> list[Variant]:
+        """Every (model, repeat) an entry is run with."""
+        several = len(self.specs) > 1 or self.settings.repeat > 1
+        return [
+            (spec, repeat, (spec.text if repeat == 1 else f"{spec.text}-r{repeat}") if several else None)
+            for spec in self.specs
+            for repeat in range(1, self.settings.repeat + 1)
+        ]
+
+    def mode_of(self, spec: ModelSpec) -> Mode:
+        """The mode a model is asked in, as far as it is known before the first request."""
+        if spec.mode is not None:
+            return spec.mode
+        return self.settings.mode if self.settings.mode != "auto" else "fc"
+
+    # -- run directory -------------------------------------------------------------------------------------------
+
+    @cached_property
+    def run_path(self) -> Path:
+        """Where the run is kept."""
+        from pytest_bfcl.runs import default_path
+
+        if self.worker:
+            return Path(self.worker["run"])
+        base = self.config.invocation_params.dir
+        return base / self.plan.out if self.plan.out else default_path(self.plan.models, base / "reports")
+
+    @cached_property
+    def finished(self) -> set[tuple[str, str, int]]:
+        """(entry id, model without mode, repeat) of entries an earlier part of this run has finished."""
+        from pytest_bfcl.runs import RunDirectory, is_run
+
+        if self.worker:
+            return {(str(a), str(b), int(c)) for a, b, c in self.worker["finished"]}
+        if not is_run(self.run_path):
+            return set()
+        keys = RunDirectory.open(self.run_path).done()
+        return {(key.entry_id, _base(key.model), key.repeat) for key in keys}
+
+    def is_done(self, item: EntryItem) -> bool:
+        """Whether the run that is continued has a verdict for this item."""
+        return (item.ref.id, item.spec.base, item.repeat) in self.finished
+
+    @property
+    def run(self) -> RunDirectory | None:
+        """The open run directory: ``None`` on workers, in dry runs, and before it is needed."""
+        return self._run
+
+    def start_run(self) -> RunDirectory | None:
+        """Create or continue the run directory (controller only); raises `UsageError` when that cannot be."""
+        if self._run is None and not self.is_worker and not self.plan.dry_run:
+            from pytest_bfcl.runs import RunDirectory
+
+            _ = self.finished  # read before this part adds to it
+            self._run = RunDirectory.start(self.run_path, self.fingerprint())
+        return self._run
+
+    def fingerprint(self) -> Fingerprint:
+        """What this run is about to measure."""
+        from pytest_bfcl.runs import Fingerprint
+
+        models = [(spec.with_mode(mode).text, mode) for spec in self.specs for mode in [self.mode_of(spec)]]
+        return Fingerprint.of(self.dataset, models, self.settings, self._selection())
+
+    def _selection(self) -> dict[str, Any]:
+        option = self.config.option
+        asked = {
+            "categories": list(self.plan.categories),
+            "ids": self.plan.ids,
+            "sample": self.plan.sample,
+            "shard": self.plan.shard,
+            "marks": getattr(option, "markexpr", "") or None,
+            "keywords": getattr(option, "keyword", "") or None,
+            "arguments": [f"{category}::{name}" if name else category for category, name in self.arguments or ()],
+        }
+        return {name: value for name, value in asked.items() if value}
+
+    def stop(self, why: str) -> None:
+        """Let the run stop after the current item: exit code 2, everything so far is kept."""
+        self.outcomes.stopped = self.outcomes.stopped or why
+        session = self.config.pluginmanager.getplugin("session")
+        distributed = self.config.pluginmanager.getplugin("dsession")
+        for target in (session, distributed):
+            if target is not None and not getattr(target, "shouldstop", False):
+                target.shouldstop = why
+
+
+def activate(config: pytest.Config) -> BfclSession:
+    """Set up an active session: state, marks, fixtures, hooks."""
+    from pytest_bfcl.plugin import collection, fixtures, progress, terminal, verdict
+
+    for line in collection.marker_lines():
+        config.addinivalue_line("markers", line)
+    try:
+        bfcl = BfclSession(config)
+        config.stash[SESSION] = bfcl
+        bfcl.check_arguments()
+        verdicts = None if bfcl.is_worker else verdict.Verdicts(bfcl)
+    except UsageError as error:
+        raise pytest.UsageError(str(error)) from None
+    plugins = config.pluginmanager
+    plugins.register(collection.Collection(bfcl), "bfcl-collection")
+    plugins.register(collection.LastFailedGuard(), "bfcl-lastfailed")
+    plugins.register(bfcl.outcomes, "bfcl-outcomes")
+    plugins.register(fixtures, "bfcl-fixtures")
+    twin = "fixtures_asyncio" if plugins.hasplugin("asyncio") else "fixtures_own_loop"
+    plugins.register(import_module(f"pytest_bfcl.plugin.{twin}"), "bfcl-loop")
+    if verdicts is None:
+        return bfcl
+    plugins.register(verdicts, "bfcl-verdict")
+    plugins.register(terminal.Terminal(bfcl), "bfcl-terminal")
+    plugins.register(progress.Progress(bfcl), "bfcl-progress")
+    if plugins.hasplugin("xdist"):
+        from pytest_bfcl.plugin import distribution
+
+        plugins.register(distribution.Distribution(bfcl), "bfcl-distribution")
+    if plugins.hasplugin("html"):
+        from pytest_bfcl.plugin import html_columns
+
+        plugins.register(html_columns.Columns(), "bfcl-html")
+    return bfcl
+
+
+def _base(model: str) -> str:
+    from pytest_bfcl.models import parse_spec
+
+    return parse_spec(model).base

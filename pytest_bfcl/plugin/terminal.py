@@ -1,0 +1,138 @@
+"""What an active session prints: one header line, and a summary a person can act on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_bfcl.failures import UsageError
+
+if TYPE_CHECKING:
+    from pytest_bfcl.plugin.session import BfclSession
+
+NOT_FETCHED = (
+    "the official data is not here (run pytest-bfcl fetch): these are our own bundled entries, "
+    "their scores are not BFCL scores"
+)
+
+
+class Terminal:
+    """Header and summary, on the controller."""
+
+    def __init__(self, bfcl: BfclSession) -> None:
+        self.bfcl = bfcl
+
+    def pytest_report_header(self) -> list[str]:
+        """Data, models, rules, place."""
+        try:
+            data = self.bfcl.dataset
+        except UsageError as error:
+            raise pytest.UsageError(str(error)) from None
+        models = ", ".join(spec.text for spec in self.bfcl.specs)
+        name = f"{data.name} {data.version}".strip()
+        lines = [f"bfcl: {models} on {name} ({data.sha256[:8]}), {self.bfcl.settings.rules} rules"]
+        if self.bfcl.plan.data == "auto" and data.name == "bundled":
+            lines.append(f"bfcl: {NOT_FETCHED}")
+        if done := len(self.bfcl.finished):
+            lines.append(f"bfcl: continuing {self.bfcl.run_path}: {done} entries are finished and not asked again")
+        return lines
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """The table by category, then groups, errors, money and time, gates."""
+        verdicts = self.bfcl.config.pluginmanager.getplugin("bfcl-verdict")
+        summary = verdicts.summary
+        for note in dict.fromkeys(self.bfcl.outcomes.notes):
+            terminalreporter.write_line(f"bfcl: {note}", yellow=True)
+        if summary is None:
+            return
+        for name, model in summary["models"].items():
+            terminalreporter.write_sep("=", f"function calling: {name}")
+            if self.bfcl.config.get_verbosity() > -2:
+                for line in table_lines(model):
+                    terminalreporter.write_line(line)
+            for line in fact_lines(model):
+                terminalreporter.write_line(line)
+        for check in summary["gate"].get("checks", ()):
+            word = "met" if check["ok"] else "MISSED"
+            terminalreporter.write_line(f"gate {word}: {check['why']}", green=check["ok"], red=not check["ok"])
+        if self.bfcl.outcomes.stopped:
+            terminalreporter.write_line(f"stopped: {self.bfcl.outcomes.stopped}; results are kept", red=True)
+        assert self.bfcl.run is not None
+        fingerprint = self.bfcl.run.fingerprint
+        terminalreporter.write_line(fingerprint.short())
+        terminalreporter.write_line(f"run: {self.bfcl.run_path}")
+
+
+SHOWN_GROUPS = ("non_live", "live", "multi_turn", "web_search", "memory", "agentic")
+HEAD = ("category", "correct", "accuracy", "95 % interval", "corrected", "errors", "skipped")
+
+
+def table_lines(model: dict[str, Any]) -> list[str]:
+    """One aligned line per category, then per group of more than one category."""
+    rows: list[tuple[str, ...]] = [HEAD]
+    rows += [_row(name, found) for name, found in model["categories"].items()]
+    tail = [_row(name, model["groups"][name]) for name in SHOWN_GROUPS if name in model["groups"]]
+    widths = [max(len(row[column]) for row in [*rows, *tail]) for column in range(len(HEAD))]
+    lines = [_line(row, widths) for row in rows]
+    if len(model["categories"]) > 1 and tail:
+        lines += ["-" * len(lines[0]), *(_line(row, widths) for row in tail)]
+    return lines
+
+
+def _row(name: str, found: dict[str, Any]) -> tuple[str, ...]:
+    judged = found["passed"] + found["failed"]
+    low_high = found.get("interval95")
+    return (
+        name,
+        f"{found['passed']}/{judged}",
+        percent(found["accuracy"]),
+        f"{100 * low_high[0]:.1f} - {100 * low_high[1]:.1f}" if low_high else "-",
+        percent(found.get("corrected_accuracy")),
+        str(found["errors"] or ""),
+        str(found["skipped"] or ""),
+    )
+
+
+def _line(row: Iterable[str], widths: list[int]) -> str:
+    first, *others = zip(row, widths, strict=True)
+    return "  ".join([first[0].ljust(first[1]), *(text.rjust(width) for text, width in others)]).rstrip()
+
+
+def fact_lines(model: dict[str, Any]) -> Iterator[str]:
+    """Overall, tags, known issues, money, latency: one line each, when there is something to say."""
+    overall = model["overall"]
+    if overall["value"] is not None:
+        low, high = (100 * bound for bound in overall["interval95"])
+        corrected = percent(model.get("overall_corrected"))
+        yield f"overall: {percent(overall['value'])} (95 %: {low:.1f} - {high:.1f}), corrected rules {corrected}"
+    else:
+        yield f"overall: not claimed, {overall.get('why') or 'categories are missing'}"
+    without = [
+        f"{name} {percent(found['accuracy_without_known_issues'])}"
+        for name, found in model["categories"].items()
+        if found.get("known_issues")
+    ]
+    if without:
+        yield f"excluding known issues: {', '.join(without)}"
+    if model["failure_counts"]:
+        yield "failures: " + ", ".join(f"{tag} {count}" for tag, count in model["failure_counts"].items())
+        top = list(model["reasons"].items())[:5]
+        yield "most often: " + ", ".join(f"{reason} {count}" for reason, count in top)
+    facts = []
+    tokens, latency = model["tokens"], model["latency"]
+    if tokens["input"] or tokens["output"]:
+        facts.append(f"{tokens['input']:,} tokens in, {tokens['output']:,} out")
+    if model["cost_usd"] is not None:
+        facts.append(f"cost {model['cost_usd']:.4f} USD")
+    if latency["mean"] is not None:
+        facts.append(f"latency mean {latency['mean']:.2f} s, p95 {latency['p95']:.2f} s")
+    if facts:
+        yield "; ".join(facts)
+
+
+def percent(value: float | None) -> str:
+    """A fraction as people read it."""
+    return "-" if value is None else f"{100 * value:.1f} %"
