@@ -291,7 +291,7 @@ class GorillaFileSystem(Simulator):
             return {"error": f"echo: {file_name}: there is no such file"}
         target = self._item(file_name)
         if not isinstance(target, File):
-            raise IsADirectoryError(f"echo: {file_name} is a directory")
+            raise AttributeError(f"echo: {file_name} is a directory and cannot be written to")
         if isinstance(content, str) and len(content) > MAX_FILE_CHARS:
             raise Oversized(f"a file holds at most {MAX_FILE_CHARS:,} characters")
         target.content = content
@@ -551,7 +551,7 @@ class GorillaFileSystem(Simulator):
             if not isinstance(inside, Directory):
                 return {"error": f"cp: {destination}: this file exists already"}
             if source in inside.contents:
-                raise FileExistsError(f"cp: {destination} holds something called {source} already")
+                raise ValueError(f"cp: {destination} holds something called {source} already")
             target, name, shown = inside, source, f"{destination}/{source}"
         self._check_room(target, name, item)
         if isinstance(item, Directory):

@@ -80,8 +80,7 @@ class MathAPI(Simulator):
         Returns:
             result (float): The logarithm.
         """
-        if isinstance(precision, (int, float)) and precision > MAX_PRECISION:
-            return _error(f"At most {MAX_PRECISION} digits can be computed.")
+        _check_precision(precision)
         from mpmath.ctx_mp import MPContext
 
         try:
@@ -167,13 +166,14 @@ class MathAPI(Simulator):
         if unit_in == unit_out:
             return {"result": value}
         try:
-            if (unit_in, unit_out) == ("celsius", "fahrenheit"):
+            pair = (str(unit_in), str(unit_out))
+            if pair == ("celsius", "fahrenheit"):
                 return {"result": value * 1.8 + 32}
-            if (unit_in, unit_out) == ("fahrenheit", "celsius"):
+            if pair == ("fahrenheit", "celsius"):
                 return {"result": (value - 32) * (5 / 9)}
-            if (unit_in, unit_out) not in IMPERIAL_FACTORS:
+            if pair not in IMPERIAL_FACTORS:
                 return _error(f"Cannot convert from {unit_in!r} to {unit_out!r}.")
-            return {"result": value * IMPERIAL_FACTORS[unit_in, unit_out]}
+            return {"result": value * IMPERIAL_FACTORS[pair]}
         except OverflowError:
             return _error("The value is too large.")
 
@@ -275,8 +275,7 @@ class MathAPI(Simulator):
         try:
             if number < 0:
                 return _error("A negative number has no real square root.")
-            if precision > MAX_PRECISION:
-                return _error(f"At most {MAX_PRECISION} digits can be computed.")
+            _check_precision(precision)
             with decimal.localcontext() as context:
                 context.prec = precision
                 return {"result": decimal.Decimal(number).sqrt()}
@@ -381,10 +380,15 @@ def _over(function: Any, numbers: Sequence[Any]) -> dict[str, Any]:
         return _error(_NOT_NUMBERS)
 
 
+def _check_precision(precision: Any) -> None:
+    if _is_number(precision) and precision > MAX_PRECISION:
+        raise Oversized(f"at most {MAX_PRECISION} digits can be computed")
+
+
 def _check_power(base: Any, exponent: Any) -> None:
     """Refuse powers that would take long: whole results above `MAX_BITS`, exact powers with huge exponents."""
     if isinstance(base, int) and isinstance(exponent, int):
         if exponent > 0 and max(_bits(base) - 1, base not in (-1, 0, 1)) * exponent > MAX_BITS:
             raise Oversized("the result is too large")
-    elif not isinstance(base, (int, float, complex)) and abs(exponent) > MAX_EXPONENT:
-        raise Oversized("the exponent is too large")
+    elif not isinstance(base, (int, float, complex)) and isinstance(exponent, int) and abs(exponent) > MAX_EXPONENT:
+        raise Oversized("the exponent is too large")  # Decimal and mpmath results of other calls

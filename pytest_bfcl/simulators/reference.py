@@ -2,7 +2,9 @@
 
 Only tools we document are callable, arguments are bound before anything runs, and state the reference shares between
 instances (default lists, long-context cards and bookings; multi_turn spec §5) is copied, as corrected rule C19 asks.
-The agentic classes are not bridged: there they read and write files or reach the network themselves.
+The agentic classes are not bridged: there they read and write files or reach the network themselves. The reference
+does not bound its work: calculations our own calculator refuses as too large are refused here too, but a file tree made
+to look endless can still keep it busy.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from importlib import import_module
 from typing import Any
 
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.simulators.toolkit import Simulator
+from pytest_bfcl.simulators.toolkit import Oversized, Simulator
 
 REFERENCE_PACKAGE = "bfcl_eval.eval_checker.multi_turn_eval.func_source_code"
 
@@ -62,6 +64,8 @@ class ReferenceSimulator(Simulator):
         for name, value in bound.arguments.items():
             if name not in given and isinstance(value, (list, dict, set)):
                 bound.arguments[name] = copy.deepcopy(value)
+        if self.name == "MathAPI":
+            _refuse_oversized(self._documented(), method, bound)
         return function(*bound.args, **bound.kwargs)
 
     def public_state(self) -> dict[str, Any]:
@@ -92,6 +96,16 @@ def reference_simulator(
         instance._load_scenario(copy.deepcopy(dict(config or {})), long_context=long_context)
     _unshare(instance)
     return ReferenceSimulator(instance, simulator_class(class_name))
+
+
+def _refuse_oversized(own: Simulator, method: str, bound: inspect.BoundArguments) -> None:
+    """Let our own stateless class try the call first; passes on its `Oversized` and nothing else."""
+    try:
+        own.invoke(method, bound.args, bound.kwargs)
+    except Oversized:
+        raise
+    except Exception:
+        return
 
 
 def _unshare(instance: Any) -> None:

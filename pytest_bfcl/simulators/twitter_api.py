@@ -156,11 +156,11 @@ class TwitterAPI(Simulator):
         """
         if tweet_id not in self.tweets:
             return self._unknown(tweet_id)
-        mentions = self.tweets[tweet_id]["mentions"]
+        extend = self.tweets[tweet_id]["mentions"].extend
         added = list(mentioned_usernames)
-        if len(mentions) + len(added) > MAX_MENTIONS:
+        if len(self.tweets[tweet_id]["mentions"]) + len(added) > MAX_MENTIONS:
             raise Oversized(f"a tweet holds at most {MAX_MENTIONS:,} mentions")
-        mentions.extend(added)
+        extend(added)
         return {"mention_status": "The accounts are mentioned"}
 
     @tool(writes=True)

@@ -1,0 +1,54 @@
+"""The calculator's spelling of numbers and its bounds (simulators spec §2)."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from pytest_bfcl.simulators import ERROR_PREFIX, CallExecutor, create_simulator
+from tests.simulators.hostile_texts import BOUNDED
+
+
+def run(text: str) -> str:
+    return CallExecutor({"MathAPI": create_simulator("MathAPI")}).execute(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("logarithm(10, 2, 5)", "{'result': mpf('3.3219299')}"),
+        ("logarithm(0, 10, 5)", "{'result': mpf('-inf')}"),
+        ("square_root(2, 10)", "{'result': Decimal('1.414213562')}"),
+        ("square_root(0.1, 20)", "{'result': Decimal('0.31622776601683794198')}"),
+        ("si_unit_conversion(1, 'km', 'nm')", '{"result": 999999999999.9999}'),
+        ("imperial_si_conversion(7, 'kg', 'kg')", '{"result": 7}'),
+        ("round_number(2.5)", '{"result": 2.0}'),
+        ("round_number(3)", '{"result": 3}'),
+        ("mean([1, 2, 3])", '{"result": 2.0}'),
+        ("add('a', 'b')", '{"result": "ab"}'),
+        ("power(-8, 0.5)", "{'result': (1.7319121124709868e-16+2.8284271247461903j)}"),
+    ],
+)
+def test_results(text: str, result: str) -> None:
+    assert run(text) == result
+
+
+def test_a_base_of_one_is_an_error() -> None:
+    assert run("logarithm(5, 1, 5)").startswith('{"error": ')
+
+
+def test_the_precision_of_one_call_does_not_leak() -> None:
+    import mpmath
+
+    before = mpmath.mp.dps
+    run("logarithm(10, 2, 50)")
+    assert mpmath.mp.dps == before
+
+
+@pytest.mark.parametrize("text", BOUNDED)
+def test_too_much_ends_soon_with_an_error_text(text: str) -> None:
+    start = time.perf_counter()
+    result = run(text)
+    assert time.perf_counter() - start < 1
+    assert result.startswith((ERROR_PREFIX, '{"error": '))

@@ -1,0 +1,71 @@
+"""The bridge to an installed bfcl_eval; without one only its error."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Any
+
+import pytest
+
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.simulators import ERROR_PREFIX, CallExecutor, create_simulator
+
+INSTALLED = importlib.util.find_spec("bfcl_eval") is not None
+needs_reference = pytest.mark.skipif(not INSTALLED, reason="bfcl_eval is not installed")
+
+
+@pytest.mark.skipif(INSTALLED, reason="bfcl_eval is installed")
+def test_a_missing_reference_is_a_usage_error_with_advice() -> None:
+    with pytest.raises(UsageError, match="pip install bfcl-eval"):
+        create_simulator("MathAPI", kind="reference")
+
+
+def test_classes_that_reach_files_or_the_network_are_not_bridged() -> None:
+    from pytest_bfcl.simulators.reference import REFERENCE_MODULES
+
+    assert not [name for name in REFERENCE_MODULES if name.startswith(("Memory", "Web"))]
+
+
+@needs_reference
+@pytest.mark.parametrize(
+    ("class_name", "config", "calls"),
+    [
+        ("GorillaFileSystem", {}, ["mkdir('a')", "cd('a')", "touch('f')", "echo('x y', 'f')", "wc('f', 'w')", "pwd()"]),
+        ("MathAPI", {}, ["logarithm(10, 3, 10)", "mean([1, 2])", "power(2, 10)"]),
+        ("MessageAPI", {"current_user": "USR001"}, ["get_user_id('Bob')", "get_message_stats()", "list_users()"]),
+        ("TwitterAPI", {"authenticated": True}, ["post_tweet('hi')", "get_tweet(0)", "get_user_stats('john')"]),
+    ],
+)
+def test_reference_and_own_simulators_answer_alike(class_name: str, config: dict[str, Any], calls: list[str]) -> None:
+    own, theirs = (
+        CallExecutor({class_name: create_simulator(class_name, config, kind=kind)}) for kind in ("own", "reference")
+    )
+    assert own.execute_all(calls) == theirs.execute_all(calls)
+
+
+@needs_reference
+def test_only_documented_tools_can_be_called_and_arguments_bind_first() -> None:
+    simulator = create_simulator("TwitterAPI", {"authenticated": True}, kind="reference")
+    executor = CallExecutor({"TwitterAPI": simulator})
+    for text in ("_load_scenario({})", "__init__()", "post_tweet()", "post_tweet('a', nothing=1)"):
+        assert executor.execute(text).startswith(ERROR_PREFIX)
+    assert simulator.public_state()["tweets"] == {}
+    assert simulator.writes("post_tweet")
+    assert not simulator.writes("get_tweet")
+    assert {document["name"] for document in simulator.documents()} >= {"post_tweet", "mention"}
+
+
+@needs_reference
+def test_work_without_end_is_refused_there_too() -> None:
+    executor = CallExecutor({"MathAPI": create_simulator("MathAPI", kind="reference")})
+    for text in ("power(9, 999999999)", "logarithm(10, 2, 300000000)", "square_root(2, 300000000)"):
+        assert executor.execute(text).startswith(ERROR_PREFIX)
+
+
+@needs_reference
+def test_default_lists_do_not_leak() -> None:
+    for _ in range(2):
+        simulator = create_simulator("TwitterAPI", {"authenticated": True}, kind="reference")
+        executor = CallExecutor({"TwitterAPI": simulator})
+        executor.execute_all(["post_tweet('a')", "mention(0, ['@x'])", "post_tweet('b')"])
+        assert [tweet["mentions"] for tweet in simulator.public_state()["tweets"].values()] == [["@x"], []]
