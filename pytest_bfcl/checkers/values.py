@@ -197,7 +197,7 @@ def _check_list(
             return None
         return Problem("value_error:list/tuple", detail)
     # The reference prepares all alternatives before it compares any: one without elements raises.
-    if any(not isinstance(answer, (list, str)) for answer in answers):
+    if any(not isinstance(answer, (list, str)) and answer != {} for answer in answers):
         return Problem("value_error:list/tuple", detail, raises=True)
     mine = _standard_elements(value)
     if any(mine == _standard_elements(answer) for answer in answers):
@@ -216,7 +216,8 @@ def check_object(
         if type(value) is not dict:
             return Problem("type_error:nested", {"expected": answers, "called": value}, raises=True)
         if not isinstance(answer, Mapping):
-            return told.about(error="mixed answers") if told else _raises(answers, value)
+            reason = told.reason if told else "value_error:others"
+            return Problem(reason, {"expected": answers, "called": value}, raises=True)
         told = _check_alternative(value, answer, schema, rules)
         if told is None:
             return None
@@ -225,10 +226,6 @@ def check_object(
     if told is None:
         return Problem("dict_checker:unclear", {"expected": answers, "called": value})
     return told.about(expected=answers, called=value)
-
-
-def _raises(answers: Sequence[Any], value: Any) -> Problem:
-    return Problem("value_error:others", {"expected": answers, "called": value}, raises=True)
 
 
 def _check_alternative(
@@ -243,7 +240,7 @@ def _check_alternative(
         alternatives = answer[key]
         if "C10" in rules:
             good = fits_key(item, alternatives, key, schema, rules)
-        elif not isinstance(alternatives, (list, str)):
+        elif not isinstance(alternatives, (list, str)) and alternatives != {}:
             return Problem("value_error:dict_value", {"key": key, "allowed": alternatives}, raises=True)
         else:
             if "C9" in rules:
@@ -277,11 +274,13 @@ def _check_objects(
     for answer in answers:
         if "C11" in rules and type(answer) is str and answer != MARKER:
             continue
-        if not isinstance(answer, (list, str)):
+        if not isinstance(answer, (list, str, Mapping)):
             return Problem("value_error:list_dict_count", detail, raises=True)
         if len(answer) != len(value):
             told = Problem("value_error:list_dict_count", detail)
             continue
+        if isinstance(answer, Mapping) and answer:
+            return Problem("value_error:list_dict_count", detail, raises=True)
         for index, (item, wanted) in enumerate(zip(value, answer, strict=True)):
             problem = check_object(item, [wanted], item_schema, rules)
             if problem is not None:
