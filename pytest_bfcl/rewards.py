@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.failures import Failure, HarnessError
+from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.transcript import Mode, Reply, Step, Transcript, Turn
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ __all__ = ["MOST_PARTIAL", "batch_rewards", "compute_score", "reward", "reward_f
 
 DECODES, NAMES, VALUES = 0.1, 0.3, 0.5
 MOST_PARTIAL = DECODES + NAMES + VALUES
+MOST_CALLS = 64
+"""Calls of one output that are looked at for partial credit; the benchmark expects at most 8."""
 
 
 def reward(
@@ -219,27 +221,31 @@ def _partial(entry: Entry, transcript: Transcript, rules: str) -> float:
     expected = entry.possible_answer or []
     if not made or not expected:
         return DECODES if made else 0.0
-    matched, shares = _matched(entry, transcript, expected, made, rules)
-    share = DECODES + NAMES * matched / len(expected) + VALUES * sum(shares) / len(expected)
+    shares = _paired_shares(entry, transcript, expected, made[:MOST_CALLS], rules)
+    share = DECODES + NAMES * len(shares) / len(expected) + VALUES * sum(shares) / len(expected)
     return min(MOST_PARTIAL, share) * min(1.0, len(expected) / len(made))
 
 
-def _matched(
+def _paired_shares(
     entry: Entry, transcript: Transcript, expected: Sequence[Any], made: Sequence[Any], rules: str
-) -> tuple[int, list[float]]:
-    """How many expected calls have a made one of their name, and the share of right parameters in each such pair."""
-    left = list(made)
-    shares = []
-    for answer in expected:
+) -> list[float]:
+    """The share of right parameters of each expected call that finds a made one of its name; best pairs first."""
+    pairs = []
+    for place, answer in enumerate(expected):
         (name, parameters), *_ = answer.items()
-        candidates = [call for call in left if _same_name(next(iter(call)), name)]
-        if not candidates:
-            continue
-        scored = [(_parameter_share(entry, transcript, name, parameters, call, rules), call) for call in candidates]
-        share, best = max(scored, key=lambda pair: pair[0])
-        left.remove(best)
-        shares.append(share)
-    return len(shares), shares
+        for number, call in enumerate(made):
+            if _same_name(next(iter(call)), name):
+                share = _parameter_share(entry, transcript, name, parameters, call, rules)
+                pairs.append((-share, place, number))
+    places: set[int] = set()
+    numbers: set[int] = set()
+    shares = []
+    for share, place, number in sorted(pairs):
+        if place not in places and number not in numbers:
+            places.add(place)
+            numbers.add(number)
+            shares.append(-share)
+    return shares
 
 
 def _same_name(called: str, documented: str) -> bool:
@@ -249,45 +255,49 @@ def _same_name(called: str, documented: str) -> bool:
 def _parameter_share(
     entry: Entry, transcript: Transcript, name: str, parameters: Mapping[str, Any], call: Mapping[str, Any], rules: str
 ) -> float:
-    """Share of the expected parameters with an acceptable value; each is judged alone, by the checkers' own rules."""
+    """Share of the expected parameters with an acceptable value; each is judged alone, by the checkers' own rules.
+
+    Parameters nobody asked for count as wrong ones.
+    """
     arguments = next(iter(call.values()))
     document = next((doc for doc in entry.function if doc.get("name") == name), None)
-    if not parameters or document is None:
-        return 1.0 if not parameters and not arguments else 0.0
+    if document is None:
+        return 0.0
     extra = sum(1 for key in arguments if key not in parameters)
-    right = sum(
-        _parameter_right(document, key, allowed, arguments, entry, transcript, rules)
-        for key, allowed in parameters.items()
-    )
+    if not parameters:
+        return 0.0 if extra else 1.0
+    alone = _Alone(entry, transcript, document, rules)
+    right = sum(alone.right(key, allowed, arguments) for key, allowed in parameters.items())
     return right / (len(parameters) + extra)
 
 
-def _parameter_right(
-    document: Mapping[str, Any],
-    key: str,
-    allowed: Any,
-    arguments: Mapping[str, Any],
-    entry: Entry,
-    transcript: Transcript,
-    rules: str,
-) -> bool:
-    from pytest_bfcl.checkers import assert_calls
+class _Alone:
+    """Judges one argument as if it were the only one of its function."""
 
-    schema = document["parameters"]
-    if key not in arguments:
-        return isinstance(allowed, list) and "" in allowed and key not in schema.get("required", ())
-    if key not in schema.get("properties", {}):
-        return False
-    alone = {**document, "parameters": {**schema, "properties": {key: schema["properties"][key]}, "required": [key]}}
-    try:
-        assert_calls(
-            [{document["name"]: {key: arguments[key]}}],
-            [alone],
-            [{document["name"]: {key: allowed}}],
-            language=entry.language,
-            mode=transcript.mode,
-            rules=rules,
-        )
-    except Failure:
-        return False
-    return True
+    def __init__(self, entry: Entry, transcript: Transcript, document: Mapping[str, Any], rules: str) -> None:
+        self.entry = entry
+        self.mode = transcript.mode
+        self.document = document
+        self.rules = rules
+
+    def right(self, key: str, allowed: Any, arguments: Mapping[str, Any]) -> bool:
+        from pytest_bfcl.checkers import judge
+
+        schema, name = self.document.get("parameters") or {}, self.document["name"]
+        if key not in arguments:
+            return isinstance(allowed, list) and "" in allowed and key not in schema.get("required", ())
+        if key not in schema.get("properties", {}):
+            return False
+        only = {**schema, "properties": {key: schema["properties"][key]}, "required": [key]}
+        changes = {
+            "category": _SIMPLE[self.entry.language],
+            "config": None,
+            "function": [{**self.document, "parameters": only}],
+            "possible_answer": [{name: {key: allowed}}],
+        }
+        step = Step(Reply(), calls=[{name: {key: arguments[key]}}])
+        alone = Transcript(self.entry.id, "", mode=self.mode, turns=[Turn(steps=[step])], decoded=True)
+        return judge(self.entry.model_copy(update=changes), alone, self.rules).valid
+
+
+_SIMPLE = {"python": "simple_python", "java": "simple_java", "javascript": "simple_javascript"}
