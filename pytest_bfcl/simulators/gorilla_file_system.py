@@ -63,8 +63,8 @@ class Directory:
         return f"<directory {self.name!r}: {', '.join(map(repr, list(self.contents)[:20]))}>"
 
     def to_dict(self) -> dict[str, Any]:
-        """The tree as plain objects in the shape configurations use, cut off at `MAX_DEPTH`."""
-        return _plain(self, MAX_DEPTH)
+        """The tree as plain objects in the shape configurations use; directories above the bounds are ``cut``."""
+        return _plain(self, MAX_DEPTH, [MAX_VISITS])
 
 
 Node = File | Directory
@@ -91,12 +91,14 @@ def _same_tree(left: Directory, right: Directory) -> bool:
     return True
 
 
-def _plain(node: Node, depth: int) -> dict[str, Any]:
+def _plain(node: Node, depth: int, visits: list[int]) -> dict[str, Any]:
+    """``visits`` holds how many nodes may still be shown, all levels together."""
+    visits[0] -= 1
     if isinstance(node, File):
         return {"type": "file", "content": node.content}
-    if depth == 0:
+    if depth == 0 or visits[0] < len(node.contents):
         return {"type": "directory", "contents": {}, "cut": True}
-    contents = {name: _plain(child, depth - 1) for name, child in node.contents.items()}
+    contents = {name: _plain(child, depth - 1, visits) for name, child in node.contents.items()}
     return {"type": "directory", "contents": contents}
 
 

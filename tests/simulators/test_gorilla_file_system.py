@@ -113,6 +113,7 @@ def test_doubling_a_shared_tree_hangs_nothing() -> None:
             run(system, "rm('d')", "mv('q', 'd')")
         run(system, "find(name='nothing')", "du()")
     assert one.public_state() == two.public_state()
+    assert one.root.to_dict()["type"] == "directory"
     assert time.perf_counter() - start < 5
 
 
