@@ -49,21 +49,21 @@ def select_ids(ids: Iterable[str], dataset: DataSet, where: str) -> list[EntryRe
             f"{where}: not in the {dataset.name} data: {', '.join(unknown[:_SHOWN])}{more}; "
             "ids are as the reports show them (for instance memory_kv_0-customer-0)"
         )
-    for stage in _write_stages(list(found.values()), dataset):
-        found.setdefault(stage.id, stage)
+    stages = _write_stages(list(found.values()), dataset)
+    chosen = [ref for ref in found.values() if CATEGORIES[ref.category].group != "memory_prereq"]
     place = {name: number for number, name in enumerate(CATEGORIES)}
-    first = {name: row.group != "memory_prereq" for name, row in CATEGORIES.items()}
-    numbers = {entry_id: number for number, entry_id in enumerate(found)}
-    return sorted(found.values(), key=lambda ref: (first[ref.category], place[ref.category], numbers[ref.id]))
+    return [*stages, *sorted(chosen, key=lambda ref: place[ref.category])]
 
 
 def _write_stages(refs: list[EntryRef], dataset: DataSet) -> list[EntryRef]:
-    """The conversations the selected memory entries depend on, in the order they must run."""
+    """Selected write-stage conversations and those the selected entries depend on, in the order they must run."""
     needed: dict[str, set[str]] = {}
     for ref in refs:
         if CATEGORIES[ref.category].backend:
             stage = f"{ref.category.removesuffix('_prereq')}_prereq"
             needed.setdefault(stage, set()).update(dataset.dependencies(ref))
+            if ref.category == stage:
+                needed[stage].add(ref.id)
     return [ref for stage, ids in needed.items() for ref in dataset.index(stage) if ref.id in ids]
 
 

@@ -1,0 +1,150 @@
+"""The console script: verbs, help, exit codes, and the verbs `fetch` and `validate`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pytest_bfcl.cli import VERBS, available, main
+
+
+def write_entry(path: Path, **changes: object) -> Path:
+    entry = {
+        "id": "simple_python_0",
+        "question": [[{"role": "user", "content": "Ring twice."}]],
+        "function": [
+            {
+                "name": "ring",
+                "description": "Rings.",
+                "parameters": {
+                    "type": "dict",
+                    "properties": {"times": {"type": "integer", "description": "How often."}},
+                    "required": ["times"],
+                },
+            }
+        ],
+        "possible_answer": [{"ring": {"times": [2]}}],
+    }
+    path.write_text(json.dumps({**entry, **changes}), encoding="utf-8")
+    return path
+
+
+def test_help_lists_the_verbs(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in ([], ["--help"], ["-h"]):
+        assert main(words) == 0
+        shown = capsys.readouterr().out
+        assert all(f"  {verb} " in shown for verb in available())
+        assert "score" not in available() or "score" in shown
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    from pytest_bfcl import __version__
+
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"pytest-bfcl {__version__}\n"
+
+
+def test_an_unknown_verb_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["leaderbord"]) == 2
+    assert "no verb 'leaderbord'; there are fetch" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", list(VERBS))
+def test_every_verb_has_help(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    if verb not in available():
+        pytest.skip("not in this installation")
+    assert main([verb, "--help"]) == 0
+    assert f"usage: pytest-bfcl {verb}" in capsys.readouterr().out
+    assert main([verb, "--no-such-option"]) == 2
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; from pytest_bfcl.cli import main; main(['--help']);"
+        "heavy = {'pydantic', 'pytest', 'httpx', 'litellm', 'numpy', 'rich', 'jinja2'} & set(sys.modules);"
+        "sys.exit(f'imported {heavy}' if heavy else 0)"
+    )
+    started = time.perf_counter()
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert time.perf_counter() - started < 5
+
+
+def test_validate_a_good_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", str(write_entry(tmp_path / "own.jsonl"))]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == "1 entries in 1 categories of the own data: all fine\n"
+
+
+def test_validate_a_bad_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write_entry(tmp_path / "own.jsonl", possible_answer=[{"rang": {"times": [2]}}])
+    assert main(["validate", str(path)]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == f"{path}:1: simple_python_0: the answer calls 'rang', which is not offered\n"
+    assert "1 errors, 0 warnings" in captured.err
+
+
+def test_validate_warnings_and_strict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answer = [{"ring": {"times": [2], "hard": [""]}}]
+    path = write_entry(tmp_path / "own.jsonl", possible_answer=answer)
+    assert main(["validate", str(path)]) == 0
+    assert capsys.readouterr().out.endswith("(warning)\n")
+    assert main(["validate", "--strict", str(path)]) == 1
+
+
+def test_validate_chosen_categories(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write_entry(tmp_path / "own.jsonl", possible_answer=[])
+    assert main(["validate", str(path), "--categories", "live"]) == 0
+    assert main(["validate", str(path), "--categories", "simple_python,live"]) == 1
+    assert main(["validate", str(path), "--categories", "simple"]) == 2
+    assert "unknown category or group 'simple'" in capsys.readouterr().err
+
+
+def test_usage_errors_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", str(tmp_path / "absent")]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("pytest-bfcl validate: no data at")
+    assert captured.err.count("\n") == 1
+
+
+def test_fetch_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("PYTEST_BFCL_CACHE", str(tmp_path))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
+    assert main(["fetch"]) == 2
+    assert "pytest-bfcl fetch: pip could not download the data" in capsys.readouterr().err
+
+
+def test_fetch_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, official_wheel: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PYTEST_BFCL_CACHE", str(tmp_path))
+    assert main(["fetch", "--from", str(official_wheel)]) == 0
+    assert capsys.readouterr().out.startswith("fetched: BFCL 2026.3.23 (verified)\n")
+    assert main(["fetch"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("already fetched: BFCL 2026.3.23 (verified)\n")
+    assert out.endswith(f"{tmp_path / 'official' / '2026.3.23'}\n")
+
+
+def test_interrupts_and_our_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pytest_bfcl.cli import fetch
+    from pytest_bfcl.failures import HarnessError
+
+    def raises(error: BaseException) -> object:
+        def run(_: object) -> int:
+            raise error
+
+        return run
+
+    for error, code in ((KeyboardInterrupt(), 130), (HarnessError("data", "broken"), 1)):
+        monkeypatch.setattr(fetch, "run", raises(error))
+        assert main(["fetch"]) == code
