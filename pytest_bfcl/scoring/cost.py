@@ -46,8 +46,10 @@ class Usage:
         self.output_tokens.extend(samples(line.get("output_tokens")))
 
 
-def cost_usd(usage: Usage, input_price: float | None, output_price: float | None) -> float | None:
-    """USD at prices per million tokens; with a price missing, the reference's server price by latency.
+def cost_usd(
+    usage: Usage, input_price: float | None, output_price: float | None, server_price: float = SERVER_USD_PER_HOUR
+) -> float | None:
+    """USD at prices per million tokens; with a price missing, by latency at the server's hourly price.
 
     ``None`` when the numbers needed are absent; there is no fall-back from the first rule to the second.
     """
@@ -57,7 +59,7 @@ def cost_usd(usage: Usage, input_price: float | None, output_price: float | None
         return sum(usage.input_tokens) * input_price / 1e6 + sum(usage.output_tokens) * output_price / 1e6
     if not usage.latencies:
         return None
-    return sum(usage.latencies) / 3600 * SERVER_USD_PER_HOUR / SERVER_PARALLEL
+    return sum(usage.latencies) / 3600 * server_price / SERVER_PARALLEL
 
 
 def mean(values: Iterable[int | float]) -> int | float | None:

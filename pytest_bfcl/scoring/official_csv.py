@@ -24,20 +24,9 @@ from pytest_bfcl.scoring.cost import (
     rounded,
     rounded_percentile,
 )
+from pytest_bfcl.scoring.model_info import ModelInfo
 
 NOT_AVAILABLE = "N/A"
-
-
-@dataclass(frozen=True, slots=True)
-class ModelInfo:
-    """What the leaderboard says about a model besides numbers; prices in USD per million tokens."""
-
-    name: str
-    link: str = ""
-    organisation: str = ""
-    licence: str = ""
-    input_price: float | None = None
-    output_price: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +220,7 @@ def _formats() -> list[Column]:
 def _cost(row: ModelRow) -> str:
     if row.usage is None:
         return NOT_AVAILABLE
-    return number(rounded(cost_usd(row.usage, row.info.input_price, row.info.output_price)))
+    return number(rounded(cost_usd(row.usage, row.info.input_price, row.info.output_price, row.info.gpu_hour)))
 
 
 def _latencies(row: ModelRow) -> list[int | float]:

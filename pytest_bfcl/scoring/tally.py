@@ -148,8 +148,8 @@ def breakdown_keys(record: Mapping[str, Any], category: str) -> list[tuple[str, 
 def quiet_turns(record: Mapping[str, Any], category: str) -> tuple[int, int]:
     """Turns of a record that should have no call, and how many of them have one.
 
-    Irrelevance entries are one such turn; held-out-function entries tell theirs in ``extra.quiet_turns`` and
-    ``extra.calls_in_quiet_turns``. Errors tell nothing.
+    Irrelevance entries are one such turn; held-out-function entries tell theirs in ``extra`` (``quiet_turns``,
+    ``quiet_turns_with_calls``). Errors tell nothing.
     """
     row = CATEGORIES.get(category)
     if row is None or record.get("outcome") not in VERDICTS:
@@ -159,6 +159,5 @@ def quiet_turns(record: Mapping[str, Any], category: str) -> tuple[int, int]:
         return 1, int(failed)
     extra = record.get("extra") or {}
     if category == "multi_turn_miss_func" and isinstance(extra.get("quiet_turns"), int):
-        calls = extra.get("calls_in_quiet_turns")
-        return extra["quiet_turns"], len(calls) if isinstance(calls, list | dict) else int(calls or 0)
+        return extra["quiet_turns"], int(extra.get("quiet_turns_with_calls") or 0)
     return 0, 0
