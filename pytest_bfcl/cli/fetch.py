@@ -19,19 +19,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--allow-unknown",
         action="store_true",
-        help="accept data whose hash is not the known one; runs on it are marked as unverified",
+        help="accept data whose hash is not the known one; it never stands for the official set",
     )
 
 
 def run(args: argparse.Namespace) -> int:
     """Fetch and say where the data is and what it is."""
-    from pytest_bfcl.dataset.fetching import fetch, fetched_folder, read_manifest
+    from pytest_bfcl.dataset.fetching import fetch, fetched_folder, is_intact, read_manifest
 
-    present = fetched_folder(args.version) is not None and not args.force
+    before = fetched_folder()
     folder = fetch(args.source, version=args.version, force=args.force, allow_unknown=args.allow_unknown)
     manifest = read_manifest(folder)
     state = "verified" if manifest.verified else "NOT VERIFIED: its hash is not the known one"
-    print(f"{'already fetched' if present else 'fetched'}: BFCL {manifest.version} ({state})")
+    nothing_done = folder == before and not args.force
+    if nothing_done and not is_intact(folder):
+        print(f"the data in {folder} was changed since it was fetched; run `pytest-bfcl fetch --force`")
+        return 1
+    print(f"{'already fetched' if nothing_done else 'fetched'}: BFCL {manifest.version} ({state})")
     print(f"data SHA-256 {manifest.data_sha256}")
     print(folder)
+    if not manifest.verified:
+        print(f"It does not stand for the official set; use it with --bfcl-data {folder}")
     return 0

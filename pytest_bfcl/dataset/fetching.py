@@ -62,9 +62,9 @@ def cache_root() -> Path:
     return user_cache_path("pytest-bfcl", appauthor=False)
 
 
-def fetched_folder(version: str = VERSION) -> Path | None:
-    """The complete cache folder of a version, or ``None`` when it was not fetched."""
-    folder = cache_root() / "official" / version
+def fetched_folder() -> Path | None:
+    """The complete cache folder of the official set, or ``None`` when it was not fetched."""
+    folder = cache_root() / "official" / VERSION
     return folder if (folder / "manifest.json").is_file() else None
 
 
@@ -77,17 +77,25 @@ def read_manifest(folder: Path) -> Manifest:
         raise UsageError(f"the cache in {folder} is damaged ({error}); run `pytest-bfcl fetch --force`") from error
 
 
+def is_intact(folder: Path) -> bool:
+    """Whether the data and texts in a cache folder still have the hashes in its manifest (reads about 10 MB)."""
+    manifest = read_manifest(folder)
+    texts = Texts.load(folder / "texts.json")
+    return (data_digest(folder / "data"), texts.sha256) == (manifest.data_sha256, manifest.texts_sha256)
+
+
 def fetch(
     source: str | Path | None = None, *, version: str = VERSION, force: bool = False, allow_unknown: bool = False
 ) -> Path:
     """Put the official data into the cache and return its folder; does nothing when it is there already.
 
     ``source``: a wheel, or a folder with an unpacked distribution or a checkout; ``None`` downloads. ``allow_unknown``
-    accepts data whose hash is not the pinned one and records it as unverified. Raises `UsageError` without network,
-    for wrong hashes, and for sources that are not the benchmark.
+    accepts data whose hashes are not the pinned ones: it goes to a folder of its own (open it by its path) and never
+    stands for the official set. Raises `UsageError` without network, for wrong hashes, and for sources that are not the
+    benchmark.
     """
-    present = fetched_folder(version)
-    if present is not None and not force:
+    wanted = version == VERSION and not (allow_unknown and source is not None) and not force
+    if wanted and (present := fetched_folder()) is not None:
         return present
     if version != VERSION and not allow_unknown:
         raise UsageError(f"version {version} is not known to this release (it knows {VERSION}); add --allow-unknown")
@@ -96,20 +104,25 @@ def fetch(
     home = cache_root() / "official"
     home.mkdir(parents=True, exist_ok=True)
     with FileLock(home / ".lock"):
-        present = fetched_folder(version)
-        if present is not None and not force:  # another process was faster
+        if wanted and (present := fetched_folder()) is not None:  # another process was faster
             return present
         with tempfile.TemporaryDirectory(prefix=".fetch-", dir=home) as temporary:
             staging = Path(temporary) / "staging"
             manifest = _stage(source, version, staging, Path(temporary), allow_unknown)
             _write_json(staging / "manifest.json", asdict(manifest))
-            return _install(staging, home / version)
+            name = VERSION if manifest.verified else f"unverified-{version}-{manifest.data_sha256[:12]}"
+            return _install(staging, home / name)
 
 
 def texts_beside(data: Path) -> Texts | None:
     """The official texts of a data folder: ``texts.json`` next to it, or the modules of an unpacked package."""
     stored = data.parent / "texts.json"
     return Texts.load(stored) if stored.is_file() else extract_from_folder(data.parent)
+
+
+def version_beside(data: Path) -> str:
+    """The version a manifest next to a data folder gives, or the empty text."""
+    return read_manifest(data.parent).version if (data.parent / "manifest.json").is_file() else ""
 
 
 def _stage(source: str | Path | None, version: str, staging: Path, work: Path, allow_unknown: bool) -> Manifest:
@@ -139,7 +152,7 @@ def _stage(source: str | Path | None, version: str, staging: Path, work: Path, a
             "add --allow-unknown to use them as they are, marked as unverified"
         )
     return Manifest(
-        version=version,
+        version=VERSION if verified else f"{version}+unverified",
         verified=verified,
         data_sha256=data_sha256,
         texts_sha256=texts_sha256,

@@ -279,7 +279,7 @@ def _open_fetched(folder: Path, documents: Callable[[str], list[FunctionDoc]] | 
         version=manifest.version,
         texts=Texts.load(folder / "texts.json"),
         sha256=manifest.data_sha256,
-        official=manifest.verified,
+        official=True,
         documents=documents,
     )
 
@@ -312,9 +312,9 @@ def _open_path(path: Path, documents: Callable[[str], list[FunctionDoc]] | None)
         return DataSet(layout, name=path.stem, version="", texts=Texts.own(), documents=documents)
     for folder in (path, path / "data", path / "bfcl_eval" / "data"):
         if any(folder.glob("BFCL_v4_*.json")):
-            return _open_official_path(folder, path.stem, documents)
+            return _open_official_path(folder, path.name, documents)
     if any(path.glob("*.jsonl")):
-        return DataSet(BundledLayout(path), name=path.stem, version="", texts=Texts.own(), documents=documents)
+        return DataSet(BundledLayout(path), name=path.name, version="", texts=Texts.own(), documents=documents)
     raise UsageError(f"{path} holds neither BFCL_v4_*.json files nor <category>.jsonl files")
 
 
@@ -326,7 +326,7 @@ def _open_official_path(folder: Path, name: str, documents: Callable[[str], list
     return DataSet(
         OfficialLayout(folder, trusted=digest == fetching.DATA_SHA256),
         name="official" if known else name,
-        version=fetching.VERSION if known else "",
+        version=fetching.VERSION if known else fetching.version_beside(folder),
         texts=texts or Texts.own(),
         sha256=digest,
         official=known,

@@ -132,7 +132,11 @@ def test_fetch_twice(
     assert main(["fetch"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("already fetched: BFCL 2026.3.23 (verified)\n")
-    assert out.endswith(f"{tmp_path / 'official' / '2026.3.23'}\n")
+    folder = tmp_path / "official" / "2026.3.23"
+    assert out.endswith(f"{folder}\n")
+    (folder / "data" / "BFCL_v4_multiple.json").write_text("", encoding="utf-8")
+    assert main(["fetch"]) == 1
+    assert "was changed since it was fetched" in capsys.readouterr().out
 
 
 def test_interrupts_and_our_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

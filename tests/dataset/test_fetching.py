@@ -60,15 +60,18 @@ def test_a_tampered_real_wheel_is_refused(cache: Path, official_wheel: Path, tmp
     assert files(cache) <= {"official/.lock"}
 
 
-def test_an_unknown_wheel_is_refused_then_accepted_as_unverified(cache: Path, tmp_path: Path) -> None:
+def test_an_unknown_wheel_never_stands_for_the_official_set(cache: Path, tmp_path: Path) -> None:
     wheel = write_wheel(tmp_path / "own.whl")
     with pytest.raises(UsageError, match="--allow-unknown"):
         fetch(wheel)
     folder = fetch(wheel, allow_unknown=True)
     assert files(folder) == UNPACKED
-    assert read_manifest(folder).verified is False
-    dataset = open_dataset("official")
-    assert dataset.official is False
+    manifest = read_manifest(folder)
+    assert (manifest.version, manifest.verified) == (f"{VERSION}+unverified", False)
+    assert fetched_folder() is None
+    dataset = open_dataset(folder)
+    assert (dataset.name, dataset.version, dataset.official) == (folder.name, f"{VERSION}+unverified", False)
+    assert dataset.sha256 == manifest.data_sha256
     assert dataset.entry("simple_python_0").possible_answer == [{"bell.ring": {"times": [2]}}]
     assert dataset.texts.additional_functions_fc == "More."
 
@@ -81,7 +84,7 @@ def test_folders_in_every_shape(cache: Path, tmp_path: Path) -> None:
         assert files(folder) == UNPACKED
     with pytest.raises(UsageError, match=r"the data files in .* are not those of bfcl-eval"):
         fetch(unpacked, force=True)
-    assert fetched_folder() is not None  # the failed attempt left the old one alone
+    assert len([path for path in (cache / "official").iterdir() if path.is_dir()]) == 1
 
 
 def test_the_real_checkout_is_verified_by_its_data(cache: Path, official_wheel: Path, tmp_path: Path) -> None:
@@ -96,25 +99,48 @@ def test_the_real_checkout_is_verified_by_its_data(cache: Path, official_wheel: 
         fetch(tmp_path / "checkout", force=True)
 
 
-def test_a_second_call_does_nothing(cache: Path, tmp_path: Path) -> None:
-    folder = fetch(write_wheel(tmp_path / "own.whl"), allow_unknown=True)
+@pytest.fixture
+def pinned(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Our small wheel, taken for the known one."""
+    wheel = write_wheel(tmp_path / "own.whl")
+    manifest = read_manifest(fetch(wheel, allow_unknown=True))
+    monkeypatch.setattr(fetching, "WHEEL_SHA256", manifest.wheel_sha256)
+    monkeypatch.setattr(fetching, "DATA_SHA256", manifest.data_sha256)
+    monkeypatch.setattr(fetching, "TEXTS_SHA256", manifest.texts_sha256)
+    return wheel
+
+
+def test_a_second_call_does_nothing(cache: Path, pinned: Path) -> None:
+    folder = fetch(pinned)
     before = (folder / "manifest.json").stat().st_mtime_ns
-    assert fetch() == folder  # no network needed
+    assert fetch() == folder == cache / "official" / VERSION  # no network needed
     assert fetch("/nowhere") == folder
     assert (folder / "manifest.json").stat().st_mtime_ns == before
+    with pytest.raises(UsageError, match="nothing at"):
+        fetch("/nowhere", force=True)
+    assert fetched_folder() == folder  # the failed attempt left it alone
+    assert fetch(pinned, force=True) == folder
+    assert (folder / "manifest.json").stat().st_mtime_ns != before
 
 
-def test_many_at_once_unpack_once(cache: Path, tmp_path: Path) -> None:
-    wheel = write_wheel(tmp_path / "own.whl")
+def test_an_unknown_wheel_beside_the_official_set(cache: Path, pinned: Path, tmp_path: Path) -> None:
+    official = fetch(pinned)
+    other = write_wheel(tmp_path / "other.whl", {"bfcl_eval/data/BFCL_v4_multiple.json": ""})
+    folder = fetch(other, allow_unknown=True)
+    assert folder != official
+    assert fetched_folder() == official
+
+
+def test_many_at_once_unpack_once(cache: Path, pinned: Path) -> None:
     results: list[Path] = []
-    threads = [threading.Thread(target=lambda: results.append(fetch(wheel, allow_unknown=True))) for _ in range(8)]
+    threads = [threading.Thread(target=lambda: results.append(fetch(pinned))) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert results == [cache / "official" / VERSION] * 8
     assert files(results[0]) == UNPACKED
-    assert {path.name for path in (cache / "official").iterdir()} == {".lock", VERSION}
+    assert not [path for path in (cache / "official").iterdir() if path.name.startswith(".fetch")]
 
 
 def test_without_network_the_message_says_how_to_go_on(cache: Path) -> None:
@@ -187,9 +213,8 @@ def test_sources_that_are_not_the_benchmark(cache: Path, tmp_path: Path, make: o
     assert fetched_folder() is None
 
 
-def test_a_damaged_cache_tells_what_to_do(cache: Path, tmp_path: Path) -> None:
-    folder = fetch(write_wheel(tmp_path / "own.whl"), allow_unknown=True)
-    (folder / "manifest.json").write_text("{", encoding="utf-8")
+def test_a_damaged_cache_tells_what_to_do(cache: Path, pinned: Path) -> None:
+    (fetch(pinned) / "manifest.json").write_text("{", encoding="utf-8")
     with pytest.raises(UsageError, match="fetch --force"):
         open_dataset("official")
 
