@@ -170,7 +170,8 @@ def write_atomically(path: Path, data: bytes | str) -> None:
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
         raise storage_error(path, error) from error
 
 

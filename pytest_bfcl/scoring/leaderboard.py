@@ -40,8 +40,8 @@ def model_rows(
     """One row per model, in order of first appearance.
 
     ``official`` counts errors the way the reference does (wrong, but right where no call was due) and takes the
-    official verdicts; otherwise errors are left out and the run's headline verdicts count. Write stages, skipped entries and
-    retired categories never count.
+    official verdicts; otherwise errors are left out and the run's headline verdicts count. Write stages, skipped
+    entries and retired categories never count.
     """
     counts: dict[str, _Count] = {}
     for record in records:

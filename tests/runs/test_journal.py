@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pytest_bfcl.failures import HarnessError
+from pytest_bfcl.runs import Journal, ReplyKey, request_digest
+from pytest_bfcl.transcript import Reply, ToolCall
+
+KEY = ReplyKey("openai:tiny@fc", "fc", "simple_python_1", 1, 0, 0, "0" * 64)
+REPLY = Reply(
+    text="Let me see\ud800",
+    tool_calls=(ToolCall("f", '{"a": 1', "id1"), ToolCall("g", "{}")),
+    reasoning="because",
+    finish_reason="tool_calls",
+    input_tokens=10,
+    output_tokens=3,
+    latency_s=0.25,
+    attempts=2,
+    problem="length",
+)
+
+
+def test_a_reply_comes_back_whole_in_the_same_and_in_another_process(tmp_path: Path) -> None:
+    with Journal(tmp_path, "gw0") as journal:
+        assert journal.find(KEY) is None
+        journal.record(KEY, REPLY)
+        assert journal.find(KEY) == REPLY
+        assert KEY in journal
+        # On disk before anything is closed.
+        other = Journal(tmp_path, "gw1")
+        assert other.find(KEY) == REPLY
+        other.record(KEY._replace(step=1), Reply("second"))
+        other.close()
+    again = Journal(tmp_path, "main")
+    assert len(again) == 2
+    assert again.find(KEY._replace(step=1)) == Reply("second")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["gw0.jsonl", "gw1.jsonl"]
+
+
+@pytest.mark.parametrize("field", ReplyKey._fields)
+def test_every_part_of_the_key_matters(tmp_path: Path, field: str) -> None:
+    journal = Journal(tmp_path)
+    journal.record(KEY, REPLY)
+    old = getattr(KEY, field)
+    other = KEY._replace(**{field: old + 1 if isinstance(old, int) else old + "x"})
+    assert journal.find(other) is None
+
+
+def test_the_last_reply_of_a_key_counts(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    journal.record(KEY, Reply("old"))
+    journal.record(KEY, Reply("new"))
+    journal.close()
+    assert journal.find(KEY) == Reply("new")
+    assert Journal(tmp_path).find(KEY) == Reply("new")
+
+
+def test_a_line_torn_by_a_crash_is_skipped_and_reported(tmp_path: Path) -> None:
+    with Journal(tmp_path, "gw0") as journal:
+        journal.record(KEY, REPLY)
+        journal.record(KEY._replace(turn=1), REPLY)
+    path = tmp_path / "gw0.jsonl"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-20])
+    continued = Journal(tmp_path, "gw0")
+    assert len(continued) == 1
+    assert [(d.path, d.line) for d in continued.damaged] == [(path, 2)]
+    continued.record(KEY._replace(turn=1), Reply("again"))
+    continued.close()
+    assert Journal(tmp_path).find(KEY._replace(turn=1)) == Reply("again")
+
+
+def test_lines_of_another_shape_are_damage_too(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_text(json.dumps({"id": "a"}) + "\n")
+    journal = Journal(tmp_path)
+    assert len(journal) == 0
+    assert "not a journal line" in journal.damaged[0].why
+
+
+def test_a_file_that_vanished_is_an_error_with_its_name(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    journal.record(KEY, REPLY)
+    (tmp_path / "main.jsonl").unlink()
+    with pytest.raises(HarnessError, match=r"main\.jsonl"):
+        journal.find(KEY)
+
+
+def test_memory_holds_positions_not_bodies(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    for step in range(50):
+        journal.record(KEY._replace(step=step), Reply("x" * 10_000))
+    journal.close()
+    opened = Journal(tmp_path)
+    assert "x" * 100 not in repr(opened.__dict__)
+    assert opened.find(KEY._replace(step=49)) == Reply("x" * 10_000)
+
+
+def test_request_digests_depend_on_content_not_on_order_of_keys() -> None:
+    messages = [{"role": "user", "content": "é"}]
+    same = [{"content": "é", "role": "user"}]
+    assert request_digest(messages, (), {"a": 1, "b": 2}) == request_digest(same, [], {"b": 2, "a": 1})
+    assert request_digest(messages) != request_digest(messages, [{"name": "f"}])
+    assert request_digest(messages) != request_digest(messages, parameters={"temperature": 0})
+    assert len(request_digest([{"role": "user", "content": b"bytes"}])) == 64
