@@ -15,7 +15,7 @@ from typing import Any
 
 from pytest_bfcl.dataset.entry import Entry, FunctionDoc
 from pytest_bfcl.models.base import Request
-from pytest_bfcl.models.lexical_values import Clues, fill, words
+from pytest_bfcl.models.lexical_values import Clues, fill, next_call, words
 from pytest_bfcl.models.source_text import Call, reply_with_calls
 from pytest_bfcl.models.spec import ModelSpec
 from pytest_bfcl.transcript import Mode, Reply
@@ -24,6 +24,8 @@ REFUSAL = "None of the offered functions fits this request."
 CLOSING = "Done."
 THRESHOLD = 0.2
 """Least share of the request's content words a function must explain to be called."""
+
+CALL_LIMIT = 12
 
 _CLAUSES = re.compile(r"(?<=[.!?;])\s+|,?\s+(?:and then|then|and also|also|as well as|after that|next)\s+|\n+")
 _AND = re.compile(r",?\s+and\s+(?=[a-z]{3,}\s)")
@@ -104,7 +106,7 @@ class Index:
 
     def best(self, text: str, threshold: float = THRESHOLD) -> FunctionDoc | None:
         """The function that explains most of the text, if it explains enough."""
-        asked = [word for word in words(text) if not word.isdigit()]
+        asked = [word for word in words(Clues.of(text).without_values()) if not word.isdigit()]
         scores = [self.score(asked, i) for i in range(len(self.functions))]
         top = max(range(len(scores)), key=lambda i: (scores[i], -i))
         return self.functions[top] if scores[top] >= threshold else None
@@ -152,9 +154,12 @@ def _calls(text: str, doc: FunctionDoc) -> list[Call]:
     variants = _variants(text, parameters)
     calls: list[Call] = []
     for variant in variants:
-        arguments = fill(parameters, Clues.of(variant))
-        if arguments is not None and (name, arguments) not in calls:
-            calls.append((name, arguments))
+        clues = Clues.of(variant)
+        arguments = fill(parameters, clues)
+        while arguments is not None and len(calls) < CALL_LIMIT:
+            if (name, arguments) not in calls:
+                calls.append((name, arguments))
+            arguments = next_call(arguments, clues) if len(variants) == 1 else None
     return calls
 
 

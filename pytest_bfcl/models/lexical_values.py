@@ -35,6 +35,7 @@ _NAME = re.compile(
     r"\b[A-Z][\w'’&.-]*(?:(?:,? (?:of|the|de|da|van|and) (?=[A-Z]))?[ ][A-Z0-9][\w'’&.-]*)*"
     r"(?:, [A-Z]{2}\b|, [A-Z][a-z]+\b)?"
 )
+_JOIN = re.compile(r"\band\b|[,;&+]|\bthen\b|\balso\b|\bor\b")
 _LISTED = re.compile(r"\[([^\[\]]{1,500})\]")
 _SMALL = {
     "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
@@ -62,6 +63,9 @@ class Clues:
     names: list[Found] = field(default_factory=list)
     lists: list[Found] = field(default_factory=list)
     used: set[tuple[int, int]] = field(default_factory=set)
+    origins: dict[str, Found] = field(default_factory=dict)
+    """Parameter → the candidate it was filled with last."""
+    taken: Found | None = None
 
     @classmethod
     def of(cls, text: str) -> Clues:
@@ -93,7 +97,26 @@ class Clues:
     def take(self, found: Found) -> Any:
         """Mark a candidate as used and return its value."""
         self.used.add((found.start, found.end))
+        self.taken = found
         return found.value
+
+    def without_values(self) -> str:
+        """The text without quoted texts, names and dates: what is asked, not about what."""
+        text = self.text
+        for found in sorted([*self.quoted, *self.names, *self.dates], key=lambda f: f.start, reverse=True):
+            text = f"{text[: found.start]} {text[found.end :]}"
+        return text
+
+    def sibling(self, name: str) -> Found | None:
+        """The next free candidate of the same kind as the parameter's last one, if "and" or a comma joins the two."""
+        last = self.origins.get(name)
+        pool = next((p for p in (self.quoted, self.dates, self.numbers, self.names) if last in p), None)
+        if last is None or pool is None:
+            return None
+        later = [f for f in self.free(pool) if f.start >= last.end]
+        if later and _JOIN.search(self.text[last.end : later[0].start]):
+            return later[0]
+        return None
 
 
 def _verbish(word: str) -> bool:
@@ -171,15 +194,31 @@ def fill(parameters: Mapping[str, Any], clues: Clues) -> dict[str, Any] | None:
     order = sorted(properties, key=lambda name: (name not in required, _particularity(properties[name])))
     for name in order:
         schema = properties[name] if isinstance(properties[name], Mapping) else {}
+        clues.taken = None
         value = _value(name, schema, clues, must=name in required)
         if value is not None:
             found[name] = value
+            taken: Found | None = clues.taken
+            if taken is not None and not isinstance(value, (list, dict)):
+                clues.origins[name] = taken
         elif name in required:
             missing += 1
             found[name] = _fallback(schema)
     if missing and missing == len(required):
         return None
     return {name: found[name] for name in properties if name in found}
+
+
+def next_call(arguments: Mapping[str, Any], clues: Clues) -> dict[str, Any] | None:
+    """The same call with the next listed values ("… and for Porto 7 days"); ``None`` when nothing more is listed."""
+    following: dict[str, Any] = {}
+    for name in arguments:
+        found = clues.sibling(name)
+        if found is not None:
+            value = clues.take(found)
+            clues.origins[name] = found
+            following[name] = type(arguments[name])(value) if isinstance(arguments[name], (int, float)) else value
+    return {**arguments, **following} if following else None
 
 
 def _particularity(schema: Any) -> int:

@@ -10,7 +10,9 @@ import asyncio
 import importlib
 import logging
 import os
+import re
 from collections.abc import Mapping
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.failures import AdapterError, UsageError
@@ -33,6 +35,9 @@ _QUIET = {
     "LITELLM_MODE": "PRODUCTION",  # otherwise it loads a .env file from the working directory
 }
 _NO_KEY = ("api_key", "api key", "credential", "access key", "unauthenticated")
+_UNREADABLE = re.compile(
+    r"Error converting|Unable to get json|JSONDecodeError|Expecting value: line|Unterminated string"
+)
 _DROPPABLE = ("temperature", "max_tokens")
 
 
@@ -55,6 +60,8 @@ class LitellmModel:
         self.base_url = public_url(settings.base_url) if settings.base_url else None
         self.notes: list[str] = []
         self.calls = Caller(settings, f"{self.route.partition('/')[0]} (through litellm)", policy)
+        self._litellm: Any = None
+        self._without_mcp: dict[str, bool] = {}
         self._dropped: set[str] = set()
         self._tools = CompiledTools()
 
@@ -66,7 +73,12 @@ class LitellmModel:
     async def generate(self, request: Request) -> Reply:
         """Ask once, with retries; raises `AdapterError`."""
         self.breaker.check()
-        litellm = await asyncio.to_thread(load_litellm)
+        if self._litellm is None:
+            self._litellm = await asyncio.to_thread(load_litellm)
+            # Newer releases import the package `mcp` for every call with tools, without requiring it.
+            if find_spec("litellm.responses.mcp.chat_completions_handler"):
+                self._without_mcp = {"_skip_mcp_handler": True}
+        litellm = self._litellm
         return await self.calls.call(lambda: self._attempt(litellm, request))
 
     async def aclose(self) -> None:
@@ -103,6 +115,7 @@ class LitellmModel:
             arguments["api_base"] = self.settings.base_url
         if request.functions and self.mode == "fc":
             arguments["tools"] = self._tools.of(request.functions)
+            arguments.update(self._without_mcp)
         for name, value in request.parameters.items():
             if value is not None and name not in self._dropped:
                 arguments[name] = value
@@ -129,6 +142,8 @@ class LitellmModel:
             return AdapterError("timeout", f"no answer in time: {text}", retryable=True)
         if _unreachable(error):
             return EndpointUnreachable(f"cannot connect: {text}", advice="check the network and the base URL")
+        if _UNREADABLE.search(text):
+            return AdapterError("malformed_body", text, retryable=True)
         if kind == "APIConnectionError" and any(word in text.lower() for word in _NO_KEY):
             return AdapterError("auth", text, advice="set the provider's key; pytest-bfcl models lists the variables")
         if kind == "APIConnectionError":

@@ -119,6 +119,8 @@ def typed_text(value: Any, schema: Mapping[str, Any], language: str, *, quoted: 
     items = schema.get("items") if isinstance(schema.get("items"), Mapping) else {}
     if language == "java":
         return _java(value, word, items or {})
+    if word == "Bigint" and type(value) is int:
+        return f"{value}n"
     return _javascript(value)
 
 

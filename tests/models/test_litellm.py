@@ -1,0 +1,333 @@
+"""litellm against small fakes of the vendors' wire formats, on the loopback interface.
+
+What is promised: tools arrive in the vendor's shape, calls, text and usage come back, and the vendors' errors get
+the right kind. litellm is imported once for the whole module.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from pytest_bfcl.failures import AdapterError, UsageError
+from pytest_bfcl.models import parse_spec
+from pytest_bfcl.models.breaker import EndpointUnreachable
+from pytest_bfcl.models.litellm import LitellmModel
+from pytest_bfcl.models.retrying import RetryPolicy
+from pytest_bfcl.settings import Settings
+from tests.models.loopback import CLOCK, WEATHER, completion, request, run, serving, tool_call
+
+KEYS = {
+    "ANTHROPIC_API_KEY": "ak-unit-test-0123456789",
+    "GEMINI_API_KEY": "gk-unit-test-0123456789",
+    "MISTRAL_API_KEY": "mk-unit-test-0123456789",
+    "COHERE_API_KEY": "ck-unit-test-0123456789",
+    "GROQ_API_KEY": "qk-unit-test-0123456789",
+    "AWS_ACCESS_KEY_ID": "AKIAUNITTEST01234567",
+    "AWS_SECRET_ACCESS_KEY": "unit-test-secret-0123456789",
+    "AWS_REGION_NAME": "us-east-1",
+}
+Call = tuple[str, dict[str, Any]]
+
+
+@pytest.fixture(autouse=True)
+def keys(monkeypatch):
+    for name, value in KEYS.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+
+
+class Vendor:
+    """One vendor's wire format: how tools arrive, how answers and errors look."""
+
+    spec = ""
+    path = ""
+
+    def tools(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Name → JSON schema of the tools in a request."""
+        raise NotImplementedError
+
+    def answer(self, text: str | None, calls: list[Call]) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def error(self, status: int, message: str) -> dict[str, Any]:
+        return {"error": {"message": message, "type": "error", "code": status}}
+
+    overflow = "This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 tokens."
+
+
+class Anthropic(Vendor):
+    spec, path = "anthropic:claude-3-5-sonnet-20241022", "/v1/messages"
+    overflow = "prompt is too long: 210000 tokens > 200000 maximum"
+
+    def tools(self, body):
+        return {t["name"]: t["input_schema"] for t in body["tools"]}
+
+    def answer(self, text, calls):
+        blocks = [{"type": "text", "text": text}] if text else []
+        blocks += [{"type": "tool_use", "id": f"toolu_{i}", "name": n, "input": a} for i, (n, a) in enumerate(calls)]
+        return {
+            "id": "msg_1", "type": "message", "role": "assistant", "model": "claude", "content": blocks,
+            "stop_reason": "tool_use" if calls else "end_turn", "stop_sequence": None,
+            "usage": {"input_tokens": 11, "output_tokens": 7},
+        }  # fmt: skip
+
+    def error(self, status, message):
+        kinds = {401: "authentication_error", 429: "rate_limit_error", 400: "invalid_request_error"}
+        return {"type": "error", "error": {"type": kinds.get(status, "api_error"), "message": message}}
+
+
+class Gemini(Vendor):
+    spec, path = "gemini:gemini-1.5-pro", "/models/gemini-1.5-pro:generateContent"
+    overflow = "The input token count (2000000) exceeds the maximum number of tokens allowed (1048576)."
+
+    def tools(self, body):
+        return {f["name"]: f["parameters"] for t in body["tools"] for f in t["function_declarations"]}
+
+    def answer(self, text, calls):
+        parts = [{"text": text}] if text else []
+        parts += [{"functionCall": {"name": n, "args": a}} for n, a in calls]
+        return {
+            "candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}],
+            "usageMetadata": {"promptTokenCount": 11, "candidatesTokenCount": 7, "totalTokenCount": 18},
+        }
+
+    def error(self, status, message):
+        words = {401: "UNAUTHENTICATED", 429: "RESOURCE_EXHAUSTED", 400: "INVALID_ARGUMENT"}
+        return {"error": {"code": status, "message": message, "status": words.get(status, "INTERNAL")}}
+
+
+class OpenAILike(Vendor):
+    def tools(self, body):
+        return {t["function"]["name"]: t["function"]["parameters"] for t in body["tools"]}
+
+    def answer(self, text, calls):
+        message: dict[str, Any] = {"content": text}
+        if calls:
+            message["tool_calls"] = [tool_call(n, a, f"call{i:05d}") for i, (n, a) in enumerate(calls)]
+        return completion(message, "tool_calls" if calls else "stop") | {"service_tier": "on_demand"}
+
+
+class Mistral(OpenAILike):
+    spec, path = "mistral:mistral-large-latest", "/v1/chat/completions"
+
+
+class Groq(OpenAILike):
+    spec, path = "groq:llama-3.1-8b-instant", "/v1/chat/completions"
+
+
+class Cohere(Vendor):
+    spec, path = "cohere_chat:command-r-plus", "/v2/chat"
+
+    def tools(self, body):
+        return {t["function"]["name"]: t["function"]["parameters"] for t in body["tools"]}
+
+    def answer(self, text, calls):
+        message: dict[str, Any] = {"role": "assistant"}
+        if text:
+            message["content"] = [{"type": "text", "text": text}]
+        if calls:
+            message["tool_calls"] = [tool_call(n, a, f"c{i}") for i, (n, a) in enumerate(calls)]
+        usage = {"tokens": {"input_tokens": 11, "output_tokens": 7}, "billed_units": {"input_tokens": 11}}
+        return {"id": "1", "message": message, "finish_reason": "TOOL_CALL" if calls else "COMPLETE", "usage": usage}
+
+    def error(self, status, message):
+        return {"message": message}
+
+
+class Bedrock(Vendor):
+    spec, path = "bedrock:anthropic.claude-3-5-sonnet-20240620-v1:0", "/model/"
+    overflow = "Input is too long for requested model."
+
+    def tools(self, body):
+        specs = [t["toolSpec"] for t in body["toolConfig"]["tools"]]
+        return {s["name"]: s["inputSchema"]["json"] for s in specs}
+
+    def answer(self, text, calls):
+        blocks: list[dict[str, Any]] = [{"text": text}] if text else []
+        blocks += [{"toolUse": {"toolUseId": f"t{i}", "name": n, "input": a}} for i, (n, a) in enumerate(calls)]
+        return {
+            "output": {"message": {"role": "assistant", "content": blocks}},
+            "stopReason": "tool_use" if calls else "end_turn",
+            "usage": {"inputTokens": 11, "outputTokens": 7, "totalTokens": 18}, "metrics": {"latencyMs": 1},
+        }  # fmt: skip
+
+    def error(self, status, message):
+        return {"message": message}
+
+
+class Ollama(Vendor):
+    spec, path = "ollama_chat:llama3.1", "/api/chat"
+
+    def tools(self, body):
+        return {t["function"]["name"]: t["function"]["parameters"] for t in body["tools"]}
+
+    def answer(self, text, calls):
+        message: dict[str, Any] = {"role": "assistant", "content": text or ""}
+        if calls:
+            message["tool_calls"] = [{"function": {"name": n, "arguments": a}} for n, a in calls]
+        return {
+            "model": "llama3.1", "created_at": "2025-01-01T00:00:00Z", "message": message, "done": True,
+            "done_reason": "stop", "prompt_eval_count": 11, "eval_count": 7,
+        }  # fmt: skip
+
+    def error(self, status, message):
+        return {"error": message}
+
+
+VENDORS = [Anthropic(), Gemini(), Mistral(), Groq(), Cohere(), Bedrock(), Ollama()]
+each_vendor = pytest.mark.parametrize("vendor", VENDORS, ids=lambda v: type(v).__name__)
+
+
+@dataclass
+class Seen:
+    path: str = ""
+    body: dict[str, Any] | None = None
+    count: int = 0
+
+
+def ask(vendor: Vendor, answer: Any, status: int = 200, headers=None, req=None, policy=None, **settings):
+    """One request to a fake of the vendor; also returns what it saw."""
+    seen = Seen()
+
+    async def handler(http):
+        seen.count += 1
+        seen.path, seen.body = http.path, json.loads(await http.text())
+        if isinstance(answer, bytes):
+            return web.Response(body=answer, status=status, content_type="application/json")
+        return web.json_response(answer, status=status, headers=headers)
+
+    async def work():
+        async with serving(handler) as url:
+            base = url if isinstance(vendor, OpenAILike) else url.removesuffix("/v1")
+            base += "/v2/chat" if isinstance(vendor, Cohere) else ""
+            model = LitellmModel(
+                parse_spec(vendor.spec), Settings(base_url=base, timeout_s=5, **settings), "fc",
+                policy=policy or RetryPolicy(0),
+            )  # fmt: skip
+            try:
+                return await model.generate(req or request(WEATHER, CLOCK))
+            finally:
+                await model.aclose()
+
+    return run(work()), seen
+
+
+@each_vendor
+def test_tools_go_out_and_several_calls_come_back(vendor):
+    calls = [("weather_lookup", {"town": "Bern", "days": [1, 2]}), ("clock", {"zone": "UTC"})]
+    reply, seen = ask(vendor, vendor.answer(None, calls))
+    assert seen.path.startswith(vendor.path)
+    schemas = vendor.tools(seen.body)
+    assert list(schemas) == ["weather_lookup", "clock"]
+    properties = schemas["weather_lookup"]["properties"]
+    assert {name: p["type"].lower() for name, p in properties.items()} == {
+        "town": "string",
+        "degrees": "number",
+        "days": "array",
+    }
+    assert schemas["weather_lookup"]["required"] == ["town"]
+    assert [(c.name, json.loads(c.arguments)) for c in reply.tool_calls] == calls
+    assert all(call.id for call in reply.tool_calls)
+    assert (reply.input_tokens, reply.output_tokens) == (11, 7)
+    assert reply.problem is None
+
+
+@each_vendor
+def test_one_call_and_text(vendor):
+    reply, _ = ask(vendor, vendor.answer(None, [("clock", {})]))
+    assert [(c.name, json.loads(c.arguments)) for c in reply.tool_calls] == [("clock", {})]
+    reply, _ = ask(vendor, vendor.answer("It rains.", []))
+    assert (reply.text, reply.tool_calls) == ("It rains.", ())
+    assert reply.latency_s is not None
+
+
+@each_vendor
+def test_a_refused_key(vendor):
+    with pytest.raises(AdapterError) as caught:
+        ask(vendor, vendor.error(401, "invalid key"), 401)
+    assert caught.value.kind == "auth"
+    assert not caught.value.retryable
+    assert not any(value in str(caught.value) for value in KEYS.values() if "unit-test" in value)
+
+
+@each_vendor
+def test_a_rate_limit_is_retried(vendor):
+    with pytest.raises(AdapterError) as caught:
+        ask(vendor, vendor.error(429, "slow down"), 429, policy=RetryPolicy(2, 5, 0.001, 0.002))
+    assert caught.value.kind == "rate_limit"
+    assert caught.value.retryable
+
+
+@each_vendor
+def test_a_server_error_is_retried(vendor):
+    with pytest.raises(AdapterError) as caught:
+        ask(vendor, vendor.error(500, "oops"), 500)
+    assert caught.value.retryable, caught.value
+
+
+@each_vendor
+def test_a_context_overflow_is_the_models(vendor):
+    reply, _ = ask(vendor, vendor.error(400, vendor.overflow), 400)
+    assert reply.problem == "context_overflow"
+
+
+@each_vendor
+def test_an_unreadable_answer_is_ours_and_retried(vendor):
+    with pytest.raises(AdapterError) as caught:
+        ask(vendor, b'{"half": ')
+    assert caught.value.retryable, caught.value
+
+
+@each_vendor
+def test_a_conversation_with_results_goes_out(vendor):
+    """The second step of a conversation: the call and its result in the history."""
+    req = request(WEATHER, CLOCK)
+    req.messages += [
+        {"role": "assistant", "content": None, "tool_calls": [tool_call("clock", {"zone": "UTC"}, "call00001")]},
+        {"role": "tool", "tool_call_id": "call00001", "name": "clock", "content": "12:00"},
+    ]
+    reply, seen = ask(vendor, vendor.answer("Noon.", []), req=req)
+    assert reply.text == "Noon."
+    assert "12:00" in json.dumps(seen.body)
+
+
+def test_length_and_filter():
+    vendor = Anthropic()
+    cut = vendor.answer("half an ans", []) | {"stop_reason": "max_tokens"}
+    assert ask(vendor, cut)[0].problem == "length"
+    vendor = Gemini()
+    blocked = {"candidates": [{"content": {"role": "model", "parts": []}, "finishReason": "SAFETY", "index": 0}],
+               "usageMetadata": {"promptTokenCount": 1, "totalTokenCount": 1}}  # fmt: skip
+    assert ask(vendor, blocked)[0].problem == "content_filter"
+
+
+def test_nobody_listens():
+    model = LitellmModel(
+        parse_spec("groq:llama-3.1-8b-instant"), Settings(base_url="http://127.0.0.1:1/v1"), "fc", policy=RetryPolicy(0)
+    )
+    with pytest.raises(EndpointUnreachable):
+        run(model.generate(request(CLOCK)))
+
+
+def test_names():
+    for text in ("litellm:gpt-4o", "litellm:", "anthropic:"):
+        with pytest.raises(UsageError):
+            LitellmModel(parse_spec(text), Settings())
+    assert LitellmModel(parse_spec("litellm:anthropic/claude-x"), Settings()).route == "anthropic/claude-x"
+    model = LitellmModel(parse_spec("openrouter:meta-llama/x:free@prompt"), Settings(), "prompt")
+    assert (model.route, model.spec) == ("openrouter/meta-llama/x:free", "openrouter:meta-llama/x:free@prompt")
+
+
+def test_it_stays_at_home():
+    import litellm
+
+    assert os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] == "True"
+    assert not getattr(litellm, "telemetry", False)
+    assert set(litellm.success_callback) <= {"cache"}  # its own in-memory one
+    assert not litellm.callbacks
