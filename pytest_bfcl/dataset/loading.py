@@ -294,13 +294,21 @@ def bundled_root() -> Path | None:
 
 
 def _open_bundled(documents: Callable[[str], list[FunctionDoc]] | None) -> DataSet:
-    from pytest_bfcl import __version__
-
     root = bundled_root()
     if root is None:
         raise UsageError("the bundled data is missing from this installation; run `pytest-bfcl fetch` or reinstall")
     layout = BundledLayout(root, trusted=True)
-    return DataSet(layout, name="bundled", version=__version__, texts=Texts.own(), documents=documents)
+    return DataSet(layout, name="bundled", version=_package_version(), texts=Texts.own(), documents=documents)
+
+
+def _package_version() -> str:
+    """The bundled data has the version of the package it came with."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("pytest-bfcl")
+    except PackageNotFoundError:  # run from a checkout that is not installed
+        return "unreleased"
 
 
 def _open_path(path: Path, documents: Callable[[str], list[FunctionDoc]] | None) -> DataSet:
