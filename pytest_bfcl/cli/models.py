@@ -1,0 +1,80 @@
+"""List the providers a model spec (provider:name[@fc|@prompt]) can name, and what each needs.
+
+Keys are read from the environment; here only their names and whether they are set are shown. With --model one spec is
+looked at closely: adapter, mode, price.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from typing import Any
+
+from pytest_bfcl.models.prices import listed_price
+from pytest_bfcl.models.registry import ProviderInfo, create_model, list_providers
+from pytest_bfcl.models.spec import parse_spec
+from pytest_bfcl.settings import Settings
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The verb's options."""
+    parser.add_argument("--model", metavar="SPEC", help="look at one model instead of listing providers")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the table, or one model; exit code 2 (through UsageError) for an unknown provider."""
+    if args.model:
+        shown: Any = describe(args.model)
+        print(json.dumps(shown, indent=2) if args.json else "\n".join(f"{k:<14} {v}" for k, v in shown.items()))
+        return 0
+    providers = list_providers()
+    if args.json:
+        print(json.dumps([_as_dict(info) for info in providers], indent=2))
+        return 0
+    width = max(len(info.name) for info in providers)
+    for info in providers:
+        print(f"{info.name:<{width}}  {info.what}{_needs(info)}")
+    print("\nSpec: provider:name[@fc|@prompt], for instance openai:gpt-4o@fc. fc = native tool calls, prompt = text.")
+    print("An OpenAI-compatible server elsewhere: openai:NAME with --bfcl-base-url URL.")
+    return 0
+
+
+def describe(text: str) -> dict[str, Any]:
+    """What a spec stands for; raises `UsageError` if it stands for nothing."""
+    spec = parse_spec(text)
+    model = create_model(spec, Settings())
+    price = listed_price(spec)
+    known = next((info for info in list_providers() if info.name == spec.provider), None)
+    return {
+        "spec": model.spec,
+        "adapter": type(model).__name__,
+        "mode": model.mode if spec.mode else f"{model.mode} (auto: prompt if the endpoint refuses tools)",
+        "endpoint": getattr(model, "endpoint", None) or getattr(model, "base_url", None) or "-",
+        "needs": ", ".join(f"{name}{' (set)' if os.environ.get(name) else ''}" for name in known.needs)
+        if known
+        else "-",
+        "list price": f"{price.input} / {price.output} USD per million tokens" if price else "unknown",
+    }
+
+
+def _as_dict(info: ProviderInfo) -> dict[str, Any]:
+    return {
+        "name": info.name,
+        "what": info.what,
+        "needs": {name: bool(os.environ.get(name)) for name in info.needs if name.isupper() and name not in _ARGUMENTS},
+        "modes": list(info.modes),
+        "via": info.via,
+    }
+
+
+_ARGUMENTS = ("PATH", "FILE")
+
+
+def _needs(info: ProviderInfo) -> str:
+    variables = [name for name in info.needs if name not in _ARGUMENTS]
+    if not variables:
+        return ""
+    shown = ", ".join(f"{name}{' (set)' if os.environ.get(name) else ''}" for name in variables)
+    return f"; needs {shown}"
