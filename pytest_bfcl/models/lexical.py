@@ -15,6 +15,7 @@ from typing import Any
 
 from pytest_bfcl.dataset.entry import Entry, FunctionDoc
 from pytest_bfcl.models.base import Request
+from pytest_bfcl.models.lexical_agent import agent_move
 from pytest_bfcl.models.lexical_values import Clues, fill, next_call, words
 from pytest_bfcl.models.source_text import Call, reply_with_calls
 from pytest_bfcl.models.spec import ModelSpec
@@ -41,11 +42,13 @@ class LexicalModel:
 
     async def generate(self, request: Request) -> Reply:
         """Calls for what the last user message asks, or a refusal; text after results came in."""
-        entry = request.entry
-        if request.step > 0:
+        entry, functions, text = request.entry, offered(request), last_user_text(request)
+        move = agent_move(request, functions, text)
+        if isinstance(move, str):
+            return Reply(text=move, finish_reason="stop")
+        if move is None and request.step > 0:
             return Reply(text=CLOSING, finish_reason="stop")
-        text = last_user_text(request)
-        calls = choose_calls(text, offered(request))
+        calls = move if move is not None else choose_calls(text, functions)
         if not calls:
             return Reply(text=REFUSAL, finish_reason="stop")
         return reply_with_calls(calls, entry, self.mode)
