@@ -93,19 +93,17 @@ def main():
     data = open_data(args.data)
     lines = file_lines(args.lines) if args.lines else oracle_lines(data)
     print(f"{data.name} data; ms per 1,000 outputs, best of {args.repeats}")
-    print(
-        f"{'output':12} {'outputs':>8} {'checkers':>9} {'ratio':>6} {'score_lines':>12} {'ratio':>6} {'command':>8} {'ratio':>6}"
-    )
+    print("output        outputs  checkers  ratio  score_lines  ratio   command  ratio")
     for kind, chosen in lines.items():
         per = 1000 * 1000 / len(chosen)
         alone = best(args.repeats, checkers_only(chosen, data)) * per
         scored = best(args.repeats, lambda chosen=chosen: list(score_lines(chosen, data))) * per
         command = whole_command(chosen, args.data) * per
         reference = REFERENCE_MS.get(kind)
-        ratios = [f"{reference / value:6.1f}" if reference else "     –" for value in (alone, scored)]
-        print(
-            f"{kind:12} {len(chosen):8} {alone:9.1f} {ratios[0]} {scored:12.1f} {ratios[1]} {command:8.1f} {REFERENCE_COMMAND_MS / command:6.1f}"
-        )
+        columns = [f"{kind:12} {len(chosen):8}"]
+        for value, known, width in ((alone, reference, 9), (scored, reference, 12), (command, REFERENCE_COMMAND_MS, 9)):
+            columns.append(f"{value:{width}.1f} " + (f"{known / value:6.1f}" if known else "     –"))
+        print(" ".join(columns))
     print("checkers: official rules; score_lines: entries read, both rule sets; command: start-up included, wall time")
 
 
