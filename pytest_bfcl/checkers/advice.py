@@ -1,16 +1,171 @@
-"""What to do about a failure, when a known pitfall is its cause."""
+"""What to do about a failure when a known pitfall is its cause; one sentence, or nothing.
+
+Looks only at the verdict and the reply, cheaply: it runs for every failure.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
+from pytest_bfcl.checkers.problem import SIMPLE
 from pytest_bfcl.failures import Verdict
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
     from pytest_bfcl.transcript import Transcript
 
+_LOOKED_AT = 4000
+"""Characters of a reply that are looked at."""
+
+_FENCED = re.compile(r"\A\s*```[A-Za-z]+\s")
+_CALL = re.compile(r"\[?\s*[A-Za-z_][\w.]*\(")
+_JAVA_SUFFIX = {"long": "L", "float": "f"}
+
 
 def advice_for(verdict: Verdict, entry: Entry, transcript: Transcript) -> str | None:
-    """One sentence, or ``None`` when the failure is just a wrong answer."""
+    """Advice for a failed verdict, or ``None`` when the failure is just a wrong answer."""
+    reason, detail = verdict.reason or "", verdict.detail
+    subs = detail.get("sub_errors")
+    if subs:
+        closest = max(subs, key=lambda sub: sub["reason"] != f"{SIMPLE}:wrong_func_name")
+        reason, detail = closest["reason"], closest
+    giver = _GIVERS.get(reason)
+    return giver(detail, entry, transcript) if giver is not None else None
+
+
+def _undecodable(detail: Mapping[str, Any], entry: Entry, transcript: Transcript) -> str | None:
+    reply = transcript.first_reply
+    text = (reply.text or "")[:_LOOKED_AT]
+    if transcript.mode == "fc":
+        if reply.tool_calls:
+            return "The arguments must be one JSON object: check quotes, commas and line breaks inside texts."
+        if _CALL.search(text):
+            return "The call is written in the text; it has to come as a native tool call."
+        return None
+    if entry.tool_call_tag and "<TOOLCALL>" not in text:
+        return "This format wants the calls inside <TOOLCALL>…</TOOLCALL>."
+    if _FENCED.match(text):
+        return "Drop the language word behind the ``` fence; a bare fence is taken off, a fence with a word is not."
+    if "\\_" in text:
+        return "Names must not be escaped: write _ instead of \\_."
+    if entry.language == "python" and _CALL.search(text):
+        if _CALL.match(text.strip()):
+            return "Write only [name(argument=value)]: literals as values, nothing behind the list."
+        return "Write the list of calls and nothing else: no sentence before or after it."
     return None
+
+
+def _name(detail: Mapping[str, Any], entry: Entry, transcript: Transcript) -> str | None:
+    called, expected = str(detail.get("called", "")), str(detail.get("expected", ""))
+    if called.replace(".", "_") == expected.replace(".", "_"):
+        return f"Only the spelling differs: the name is expected as {expected}."
+    if called.lower() == expected.lower():
+        return f"Only upper and lower case differ: the name is {expected}."
+    if expected.endswith(f".{called}"):
+        return f"The full name is expected: {expected}."
+    return None
+
+
+def _missing(detail: Mapping[str, Any], entry: Entry, transcript: Transcript) -> str | None:
+    if detail.get("called") or transcript.mode == "fc":
+        return None
+    text = (transcript.first_reply.text or "")[:_LOOKED_AT]
+    if re.search(r"[A-Za-z_]\w*\(\s*[^)\s]", text):
+        return "Arguments must be named, as in f(x=1); those without a name are dropped."
+    return None
+
+
+def _type(detail: Mapping[str, Any], entry: Entry, transcript: Transcript) -> str | None:
+    called, kind = detail.get("called"), str(detail.get("type", ""))
+    if entry.language != "python" and isinstance(called, str):
+        suffix = _JAVA_SUFFIX.get(kind) if entry.language == "java" else None
+        if suffix and not called.lower().endswith(suffix.lower()):
+            return f"A {kind} literal needs its suffix: {called}{suffix}." if len(called) < 30 else None
+        return None
+    if isinstance(called, str) and kind in ("integer", "float"):
+        return "Send the number itself, without quotes." if _is_number(called) else None
+    if kind == "boolean" and isinstance(called, str) and called.lower() in ("true", "false"):
+        return "Write True or False." if transcript.mode == "prompt" else "Send a JSON boolean, without quotes."
+    if kind == "integer" and isinstance(called, float) and called.is_integer():
+        return f"Write {int(called)} without a decimal point."
+    if kind.startswith("array") and isinstance(called, str) and called.lstrip().startswith("["):
+        return "Send the list itself, not its text."
+    if kind.startswith("dict") and isinstance(called, str) and called.lstrip().startswith("{"):
+        return "Send the object itself, not its text."
+    return None
+
+
+def _elements(detail: Mapping[str, Any], entry: Entry, transcript: Transcript) -> str | None:
+    called, kind = detail.get("called"), str(detail.get("type", ""))
+    if not isinstance(called, list):
+        return None
+    classes = {type(element) for element in called}
+    if kind.endswith("of float") and int in classes and classes <= {int, float}:
+        return "Inside a list an integer is not taken for a float: write 1.0, not 1 (mended by corrected rule C6)."
+    if kind.endswith(("of integer", "of float")) and classes == {str} and all(map(_is_number, called)):
+        return "Send the elements as numbers, without quotes."
+    return None
+
+
+def _text(detail: Mapping[str, Any], entry: Entry, transcript: Transcript) -> str | None:
+    called = detail.get("called")
+    if isinstance(called, str) and len(called) > 1 and called[0] == called[-1] and called[0] in "\"'`":
+        return "The text carries quotes of its own; send it without them."
+    return None
+
+
+def _list(detail: Mapping[str, Any], entry: Entry, transcript: Transcript) -> str | None:
+    called, expected = detail.get("called"), detail.get("expected")
+    if not isinstance(called, list) or not isinstance(expected, list):
+        return None
+    key = [str(element) for element in called]
+    for answer in expected:
+        if isinstance(answer, list) and sorted(map(str, answer)) == sorted(key):
+            return "The elements are right, their order is not."
+    return None
+
+
+def _native_text(detail: Mapping[str, Any], entry: Entry, transcript: Transcript) -> str | None:
+    return f'Values of {entry.language.capitalize()} functions travel as source text: send "5", not 5.'
+
+
+def _count(detail: Mapping[str, Any], entry: Entry, transcript: Transcript) -> str | None:
+    if detail.get("called") == 0 and entry.return_format == "json" and transcript.first_reply.text:
+        return "The JSON did not parse; the reference then sees no call at all."
+    return None
+
+
+def _empty_turn(detail: Mapping[str, Any], entry: Entry, transcript: Transcript) -> str | None:
+    turn = detail.get("turn")
+    if isinstance(turn, int) and turn < len(transcript.turns):
+        errors = [step.error for step in transcript.turns[turn].steps if step.error]
+        if errors:
+            return f"The turn's reply did not decode: {errors[0][:200]}"
+    return None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+_GIVERS: dict[str, Callable[[Mapping[str, Any], Entry, Transcript], str | None]] = {
+    "ast_decoder:decoder_failed": _undecodable,
+    "ast_decoder:decoder_wrong_output_format": _undecodable,
+    "relevance_error:decoder_failed": _undecodable,
+    f"{SIMPLE}:wrong_func_name": _name,
+    f"{SIMPLE}:missing_required": _missing,
+    f"{SIMPLE}:wrong_count": _count,
+    "type_error:simple": _type,
+    "type_error:nested": _elements,
+    "type_error:java": _native_text,
+    "type_error:js": _native_text,
+    "value_error:string": _text,
+    "value_error:list/tuple": _list,
+    "multi_turn:empty_turn_model_response": _empty_turn,
+}

@@ -35,9 +35,7 @@ class CallRules:
     functions: Sequence[Mapping[str, Any]] = ()
 
 
-def check_calls(
-    calls: Sequence[Call], answers: Sequence[Mapping[str, Any]], rule: str, how: CallRules
-) -> Verdict:
+def check_calls(calls: Sequence[Call], answers: Sequence[Mapping[str, Any]], rule: str, how: CallRules) -> Verdict:
     """Calls against the answers of one entry under the rule ``simple``, ``multiple`` or ``parallel``.
 
     ``answers``: list of one-key ``{function: {parameter: [acceptable values]}}``. Raises `HarnessError` (kind
@@ -111,7 +109,7 @@ def check_value(
 
 
 def same_name(called: Any, expected: str, how: CallRules) -> bool:
-    """Whether a call names the expected function (spec §5 point 1); under C5 in either spelling if that is unambiguous."""
+    """Whether a call names the expected function (spec §5 point 1); under C5 in either spelling, if unambiguous."""
     if called == (expected.replace(".", "_") if how.underscore_names else expected):
         return True
     if "C5" not in how.rules or not isinstance(called, str):

@@ -31,7 +31,7 @@ def state_difference(mine: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict
 
 def _equal(one: Any, other: Any) -> bool:
     try:
-        return not one != other
+        return bool(one == other)
     except RecursionError:
         return False
 

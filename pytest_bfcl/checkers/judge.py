@@ -20,12 +20,12 @@ from pytest_bfcl.checkers.corrected import (
     deciding_rules,
     rule_set,
 )
+from pytest_bfcl.checkers.entries import checker_of, language_of, reply_of, single_turn_calls
 from pytest_bfcl.checkers.problem import RULE_WORDS, plain
 from pytest_bfcl.checkers.relevance import check_irrelevance, check_relevance
 from pytest_bfcl.checkers.state import Kind, StateRecord, replay
-from pytest_bfcl.decoding import DecodeError, WrongShape, decode_reply
+from pytest_bfcl.decoding import DecodeError, WrongShape
 from pytest_bfcl.failures import BenchmarkError, HarnessError, UsageError, Verdict
-from pytest_bfcl.transcript import Reply
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
@@ -61,7 +61,7 @@ def judge_both(entry: Entry, transcript: Transcript, *, simulators: Kind = "own"
     """Official and corrected verdict, the rules that made the difference, and figures beyond the reference."""
     judged = _Judge(entry, transcript, simulators)
     official = judged.verdict(OFFICIAL)
-    candidates = RULES_OF_CHECKER.get(_checker(entry), ())
+    candidates = RULES_OF_CHECKER.get(checker_of(entry), ())
     corrected = judged.verdict(CORRECTED) if candidates else official
     mattered: tuple[str, ...] = ()
     if corrected.outcome != official.outcome:
@@ -100,7 +100,7 @@ class _Judge:
         return self._record.extra() if self._record is not None else {}
 
     def _checked(self, rules: RuleSet) -> Verdict:
-        checker = _checker(self.entry)
+        checker = checker_of(self.entry)
         check = _CHECKS.get(checker)
         if check is None:
             raise HarnessError("checker", f"nothing judges entries of category {self.entry.category!r}")
@@ -111,28 +111,14 @@ class _Judge:
             return _inference_error("adapter:inference_error", self.transcript)
         entry, transcript = self.entry, self.transcript
         try:
-            calls = self._single_turn_calls(rules)
+            calls = single_turn_calls(entry, transcript, rules)
         except DecodeError as error:
             return _undecodable(error, self.transcript)
         answers = entry.possible_answer
         if not isinstance(answers, list) or not all(isinstance(each, dict) and each for each in answers):
             raise HarnessError("data", f"{entry.id}: possible_answer must be a list of {{function: {{…}}}} objects")
-        how = CallRules(_language(entry), transcript.underscore_names, rules, entry.function)
+        how = CallRules(language_of(entry), transcript.underscore_names, rules, entry.function)
         return check_calls(calls, answers, entry.rule or "simple", how)
-
-    def _single_turn_calls(self, rules: RuleSet) -> list[dict[str, Any]]:
-        entry, transcript = self.entry, self.transcript
-        if transcript.decoded and transcript.steps and transcript.steps[0].calls is not None:
-            return transcript.steps[0].calls
-        return decode_reply(
-            _reply(transcript),
-            transcript.mode,
-            return_format=_return_format(entry),
-            tool_call_tag=entry.tool_call_tag,
-            rules=rules,
-            functions=entry.function,
-            language=_language(entry),
-        )
 
     def _no_call_due(self, rules: RuleSet) -> Verdict:
         if "C8" in rules:
@@ -141,12 +127,12 @@ class _Judge:
             reply = self.transcript.first_reply
             if reply.problem and not reply.text and not reply.tool_calls:
                 return _reply_problem(reply.problem)
-        return check_irrelevance(_reply(self.transcript), self.transcript.mode, self.entry.function, rules)
+        return check_irrelevance(reply_of(self.transcript), self.transcript.mode, self.entry.function, rules)
 
     def _call_due(self, rules: RuleSet) -> Verdict:
         if self.transcript.inference_error is not None and "C8" in rules:
             return _inference_error("adapter:inference_error", self.transcript)
-        return check_relevance(_reply(self.transcript), self.transcript.mode, self.entry.function, rules)
+        return check_relevance(reply_of(self.transcript), self.transcript.mode, self.entry.function, rules)
 
     def _state(self, rules: RuleSet) -> Verdict:
         if self.transcript.inference_error is not None:
@@ -179,32 +165,10 @@ _CHECKS: dict[str, Callable[[_Judge, RuleSet], Verdict]] = {
 }
 
 
-def _checker(entry: Entry) -> str:
-    try:
-        return entry.row.checker
-    except KeyError:
-        return ""
-
-
-def _language(entry: Entry) -> str:
-    return entry.language if entry.language != "python" else entry.row.language
-
-
-def _return_format(entry: Entry) -> str:
-    return entry.return_format if entry.return_format != "python" or entry.config else _language(entry)
-
-
-def _reply(transcript: Transcript) -> Reply:
-    """The only reply; the text of a recorded inference error counts as what the model said (official rules)."""
-    if transcript.inference_error is not None:
-        return Reply(text=transcript.inference_error or "inference error")
-    return transcript.first_reply
-
-
 def _undecodable(error: DecodeError, transcript: Transcript) -> Verdict:
     shaped = isinstance(error, WrongShape)
     reason = "ast_decoder:decoder_wrong_output_format" if shaped else "ast_decoder:decoder_failed"
-    called = plain(error.decoded if isinstance(error, WrongShape) else _reply(transcript).output)
+    called = plain(error.decoded if isinstance(error, WrongShape) else reply_of(transcript).output)
     return Verdict.malformed(reason, rule=RULE_WORDS[reason], error=str(error)[:500], called=called)
 
 

@@ -27,10 +27,19 @@ def check_literal(
     """A Java or JavaScript argument (a text) against its acceptable values; ``None`` when it is one of them."""
     if type(value) is not str:
         return Problem(_TAGS[language], {"expected": answers, "called": value, "type": kind.words})
-    element = kind.element_word or None
-    converter = java if language == "java" else javascript
-    converted = converter.convert(value, kind.word, element)
+    converted = _converted(value, kind, language, rules)
     problem = check_prepared(converted, kind, answers, rules, required=required)
     if problem is None or converted == value:
         return problem
     return Problem(problem.reason, {**problem.detail, "text": value}, problem.raises)
+
+
+def _converted(text: str, kind: ParameterType, language: str, rules: RuleSet) -> Any:
+    """The text as a value: by the reference's patterns, or under C13 and C14 as a literal of the language."""
+    if _RULES[language] in rules:
+        from pytest_bfcl.decoding.java_literals import java_value
+        from pytest_bfcl.decoding.javascript_literals import javascript_value
+
+        return (java_value if language == "java" else javascript_value)(text, kind.schema)
+    converter = java if language == "java" else javascript
+    return converter.convert(text, kind.word, kind.element_word or None)

@@ -1,4 +1,4 @@
-"""Searches in text written by models, each linear in its length: what a regex with ``.*?`` would find, without its cost."""
+"""Searches in text written by models, linear in its length: what a regex with ``.*?`` would find, without its cost."""
 
 from __future__ import annotations
 

@@ -183,9 +183,7 @@ def _standard_elements(values: Iterable[Any]) -> list[Any]:
     return [standardise(element) if type(element) is str else element for element in values]
 
 
-def _check_list(
-    value: list[Any], answers: Sequence[Any], schema: Mapping[str, Any], rules: RuleSet
-) -> Problem | None:
+def _check_list(value: list[Any], answers: Sequence[Any], schema: Mapping[str, Any], rules: RuleSet) -> Problem | None:
     """Ordered equality of lists, text elements standardised one level deep (spec §6.7)."""
     detail = {"expected": answers, "called": value}
     items = schema.get("items") if isinstance(schema.get("items"), Mapping) else {}

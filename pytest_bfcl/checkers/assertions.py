@@ -1,0 +1,204 @@
+"""Assertions for anyone's own test: the benchmark's rules on a model's output and a plain list of functions.
+
+Each raises `Failure` with exactly one tag when the model is wrong, and `UsageError` when the call itself is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pytest_bfcl.checkers.answer import contains_answer
+from pytest_bfcl.checkers.corrected import rule_set
+from pytest_bfcl.checkers.differences import state_difference
+from pytest_bfcl.checkers.explain import failure_text
+from pytest_bfcl.checkers.judge import judge
+from pytest_bfcl.checkers.outputs import as_reply, function_documents, plain_answers, possible_answers
+from pytest_bfcl.checkers.problem import RULE_WORDS, plain
+from pytest_bfcl.checkers.wording import allowed_text, value_text
+from pytest_bfcl.failures import Failure, FailureTag, UsageError, Verdict
+from pytest_bfcl.transcript import Mode, Reply, Step, Transcript, Turn
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset.entry import Entry
+
+
+def assert_calls(
+    output: Any,
+    functions: Any,
+    possible_answer: Any = None,
+    *,
+    expected: Any = None,
+    category: str | None = None,
+    rule: str | None = None,
+    language: str | None = None,
+    mode: Mode | None = None,
+    return_format: str | None = None,
+    underscore_names: bool = False,
+    rules: str | Iterable[str] = "official",
+    request: str = "",
+) -> None:
+    """The output calls what it should.
+
+    Args:
+        output: What the model said: a `Reply`, text, a list of calls (``{"name", "arguments"}``, one-key
+            ``{name: {…}}`` objects, `ToolCall`), or an OpenAI-style message, tool call list or completion.
+        functions: Function documents, or OpenAI-style tools (JSON-schema types are fine).
+        possible_answer: One ``{function: {parameter: [acceptable values]}}`` or a list of them; ``""`` among the values
+            means the parameter may be left out.
+        expected: Instead of ``possible_answer``: plain calls, ``{"get_weather": {"city": "Paris"}}`` or a list of
+            them; exactly these arguments and values are right.
+        category: A benchmark category whose pairing rule and language to use.
+        rule: ``simple``, ``multiple`` or ``parallel``; without category and rule it follows from the number of expected
+            calls and functions.
+        language: ``python`` (default), ``java`` or ``javascript``: how values are read and typed.
+        mode: ``fc`` for native calls, ``prompt`` for text; default: by what the output is.
+        return_format: Notation of a text; default: the language's.
+        underscore_names: Names went over the wire with dots replaced by underscores.
+        rules: ``official``, ``corrected``, or names of corrected rules.
+        request: The user's words, shown in the failure's text.
+
+    Raises:
+        Failure: ``MALFORMED_OUTPUT`` or ``WRONG_ANSWER``, with the reason and a text for people.
+        UsageError: Functions, answers or output have no usable shape.
+    """
+    if (possible_answer is None) == (expected is None):
+        raise UsageError("give either possible_answer (lists of acceptable values) or expected (plain calls)")
+    documents = function_documents(functions)
+    answers = plain_answers(expected) if possible_answer is None else possible_answers(possible_answer)
+    row_category, row_language = _category(category, rule, language, len(answers), len(documents))
+    reply = as_reply(output)
+    entry = _entry(
+        category=row_category,
+        question=[[{"role": "user", "content": request}]] if request else [],
+        function=documents,
+        possible_answer=answers,
+        language=row_language,
+        return_format=return_format or row_language,
+    )
+    transcript = _transcript(reply, mode, row_category, underscore_names)
+    _raise_unless_valid(judge(entry, transcript, rules), entry, transcript)
+
+
+def assert_no_calls(
+    output: Any,
+    functions: Any = (),
+    *,
+    mode: Mode | None = None,
+    rules: str | Iterable[str] = "official",
+    request: str = "",
+) -> None:
+    """The output calls nothing; arguments as in `assert_calls`.
+
+    Under corrected rules a call that does not decode (broken, tagged, in another format) is a call as well.
+    """
+    question = [[{"role": "user", "content": request}]] if request else []
+    entry = _entry(category="irrelevance", question=question, function=function_documents(functions))
+    transcript = _transcript(as_reply(output), mode, "irrelevance", False)
+    _raise_unless_valid(judge(entry, transcript, rules), entry, transcript)
+
+
+def assert_state(actual: Any, expected: Any) -> None:
+    """A simulated system is in the expected state.
+
+    Both are a mapping of attributes, a simulator, or a mapping of names to either. Only what ``expected`` has is
+    compared, with ``==``; attributes whose names start with ``_`` are not. Raises `Failure` with reason
+    ``multi_turn:instance_state_mismatch``, telling what differs.
+    """
+    difference = state_difference(_state(actual), _state(expected))
+    if not difference:
+        return
+    reason = "multi_turn:instance_state_mismatch"
+    lines = [f"{FailureTag.WRONG_ANSWER}: {reason}"]
+    for path, values in difference.items():
+        if isinstance(values, Mapping):
+            lines.append(f"  {path}")
+            lines.append(f"    expected  {value_text(values.get('expected'), 200)}")
+            lines.append(f"    is        {value_text(values.get('called'), 200)}")
+        else:
+            lines.append(f"  … {values}")
+    raise Failure(FailureTag.WRONG_ANSWER, reason, "\n".join(lines), {"difference": difference})
+
+
+def assert_answer(output: Any, answers: Any, *, rules: str | Iterable[str] = "official") -> None:
+    """The final message contains an accepted answer as words of its own.
+
+    ``output``: text, a `Reply` or an OpenAI-style message; ``answers``: one text or several. Case and
+    ``, . / - _ * ^ ( )`` do not matter. Raises `Failure`.
+    """
+    accepted = [answers] if isinstance(answers, str) or not isinstance(answers, Sequence) else list(answers)
+    if not accepted:
+        raise UsageError("assert_answer needs at least one accepted answer")
+    message = as_reply(output).text
+    if not message:
+        reason, tag = "agentic:no_last_message", FailureTag.MALFORMED_OUTPUT
+    elif contains_answer(message, accepted, rule_set(rules)):
+        return
+    else:
+        reason, tag = "agentic:answer_not_found", FailureTag.WRONG_ANSWER
+    text = "\n".join(
+        [
+            f"{tag}: {reason}",
+            f"  expected  {allowed_text(accepted, 200)}",
+            f"  message   {value_text(message, 300) if message else '(none)'}",
+            f"  rule      {RULE_WORDS[reason]}",
+        ]
+    )
+    raise Failure(tag, reason, text, {"expected": plain(accepted), "called": plain(message)})
+
+
+def _raise_unless_valid(verdict: Verdict, entry: Entry, transcript: Transcript) -> None:
+    if verdict.valid:
+        return
+    if verdict.tag is FailureTag.HARNESS_ERROR:
+        raise UsageError(f"this cannot be judged: {verdict.detail.get('error', verdict.reason)}")
+    tag = verdict.tag or FailureTag.WRONG_ANSWER
+    raise Failure(tag, verdict.reason or "", failure_text(entry, transcript, verdict), verdict.detail) from None
+
+
+def _entry(**values: Any) -> Entry:
+    from pytest_bfcl.dataset.entry import Entry
+
+    return Entry.model_validate({"id": "assertion", **values})
+
+
+def _transcript(reply: Reply, mode: Mode | None, category: str, underscore_names: bool) -> Transcript:
+    chosen: Mode = mode or ("fc" if reply.tool_calls else "prompt")
+    turns = [Turn(steps=[Step(reply)])]
+    return Transcript("assertion", category, mode=chosen, underscore_names=underscore_names, turns=turns)
+
+
+def _category(
+    category: str | None, rule: str | None, language: str | None, answers: int, functions: int
+) -> tuple[str, str]:
+    """Category and language whose rules apply: as asked for, else by the number of answers and functions."""
+    from pytest_bfcl.dataset.categories import CATEGORIES
+
+    if category is not None:
+        row = CATEGORIES.get(category)
+        if row is None or row.checker != "ast":
+            known = ", ".join(name for name, each in CATEGORIES.items() if each.checker == "ast")
+            raise UsageError(f"no category {category!r} with calls to compare; known: {known}")
+        rule, language = rule or row.rule, language or row.language
+    language = language or "python"
+    if language not in ("python", "java", "javascript"):
+        raise UsageError(f"language is python, java or javascript, not {language!r}")
+    rule = rule or ("parallel" if answers > 1 else "multiple" if functions > 1 else "simple")
+    names = {"simple": "simple_python", "multiple": "multiple", "parallel": "parallel"}
+    if rule not in names:
+        raise UsageError(f"rule is simple, multiple or parallel, not {rule!r}")
+    return names[rule], language
+
+
+def _state(value: Any) -> Mapping[str, Any]:
+    """Attributes by name; nested simulators as theirs."""
+    if hasattr(value, "public_state"):
+        state: Mapping[str, Any] = value.public_state()
+        return state
+    if not isinstance(value, Mapping):
+        raise UsageError(f"a state is a mapping or a simulator, not {type(value).__name__}")
+    return {
+        str(name): _state(item) if hasattr(item, "public_state") else item
+        for name, item in value.items()
+        if not str(name).startswith("_")
+    }

@@ -1,0 +1,53 @@
+"""How an entry's single reply is read: its language, its notation, its calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pytest_bfcl.checkers.corrected import OFFICIAL, RuleSet
+from pytest_bfcl.decoding import decode_reply
+from pytest_bfcl.transcript import Reply
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset.entry import Entry
+    from pytest_bfcl.transcript import Transcript
+
+
+def checker_of(entry: Entry) -> str:
+    """Name of the checker that judges the entry; empty for categories nobody knows."""
+    try:
+        return entry.row.checker
+    except KeyError:
+        return ""
+
+
+def language_of(entry: Entry) -> str:
+    """The language of the type rules: the entry's own, or its category's."""
+    return entry.language if entry.language != "python" else entry.row.language
+
+
+def return_format_of(entry: Entry) -> str:
+    """The notation replies are read in: the entry's, or its language's."""
+    return entry.return_format if entry.return_format != "python" or entry.config else language_of(entry)
+
+
+def reply_of(transcript: Transcript) -> Reply:
+    """The only reply; the text of a recorded inference error counts as what the model said (official rules)."""
+    if transcript.inference_error is not None:
+        return Reply(text=transcript.inference_error or "inference error")
+    return transcript.first_reply
+
+
+def single_turn_calls(entry: Entry, transcript: Transcript, rules: RuleSet = OFFICIAL) -> list[dict[str, Any]]:
+    """The calls of a single-turn conversation; raises `pytest_bfcl.decoding.DecodeError` when there are none to read."""
+    if transcript.decoded and transcript.steps and transcript.steps[0].calls is not None:
+        return transcript.steps[0].calls
+    return decode_reply(
+        reply_of(transcript),
+        transcript.mode,
+        return_format=return_format_of(entry),
+        tool_call_tag=entry.tool_call_tag,
+        rules=rules,
+        functions=entry.function,
+        language=language_of(entry),
+    )
