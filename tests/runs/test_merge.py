@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_bfcl.failures import AdapterError, UsageError
+from pytest_bfcl.runs import DamagedLine, EntryKey, ReplyKey, RunDirectory, error_record, merge_runs
+from pytest_bfcl.runs.merge import find_runs
+from pytest_bfcl.transcript import Reply
+from tests.runs.samples import SPEC, conversation, fingerprint, single
+
+ERROR = AdapterError("timeout", "slow").verdict
+
+
+def shard(path: Path, records: list[dict[str, Any]], state: str = "finished", **changes: Any) -> Path:
+    with RunDirectory.create(path, fingerprint(**changes)) as run:
+        for record in records:
+            run.append(record)
+        run.state(state)
+    return path
+
+
+def error(entry_id: str) -> dict[str, Any]:
+    return error_record(entry_id, "simple_python", SPEC, "fc", ERROR)
+
+
+def outcomes(run: RunDirectory) -> dict[str, str]:
+    return {record["id"]: record["outcome"] for record in run.records()}
+
+
+def test_shards_become_one_run(tmp_path: Path) -> None:
+    a = shard(tmp_path / "a", [single("simple_python_1")], selection={"shard": "1/2"}, started_at="2026-01-02")
+    b = shard(tmp_path / "b", [single("simple_python_2")], selection={"shard": "2/2"}, started_at="2026-01-01")
+    merged = merge_runs([a, b], tmp_path / "out")
+    assert outcomes(merged) == {"simple_python_1": "passed", "simple_python_2": "passed"}
+    assert merged.fingerprint.selection == {"shard": ["1/2", "2/2"]}
+    assert merged.fingerprint.started_at == "2026-01-01"
+    assert merged.fingerprint.state == "finished"
+
+
+def test_where_runs_overlap_verdicts_beat_errors_and_the_last_verdict_wins(tmp_path: Path) -> None:
+    a = shard(
+        tmp_path / "a",
+        [single("simple_python_1"), error("simple_python_2"), error("simple_python_3"), single("simple_python_4")],
+    )
+    b = shard(
+        tmp_path / "b",
+        [error("simple_python_1"), single("simple_python_2"), error("simple_python_3"),
+         single("simple_python_4", valid=False)],
+        state="stopped:budget",
+    )  # fmt: skip
+    merged = merge_runs([a, b], tmp_path / "out")
+    assert outcomes(merged) == {
+        "simple_python_1": "passed",
+        "simple_python_2": "passed",
+        "simple_python_3": "error",
+        "simple_python_4": "failed",
+    }
+    assert merged.fingerprint.state == "stopped:budget"
+    assert len(merged.results_path.read_bytes().splitlines()) == 4
+
+
+def test_journals_transcripts_and_snapshots_come_along(tmp_path: Path) -> None:
+    _, transcript = conversation()
+    keys = [ReplyKey(SPEC, "fc", f"e{n}", 1, 0, 0, "0" * 64) for n in range(2)]
+    for number, key in enumerate(keys):
+        with RunDirectory.create(tmp_path / str(number), fingerprint()) as run:
+            with run.journal() as journal:
+                journal.record(key, Reply(str(number)))
+            transcript.repeat = number + 1
+            run.save_transcript(transcript)
+            run.snapshots(SPEC).save("kv", f"scenario{number}", "x", number)
+    merged = merge_runs([tmp_path / "0", tmp_path / "1"], tmp_path / "out")
+    assert [merged.journal().find(key) for key in keys] == [Reply("0"), Reply("1")]
+    assert merged.transcripts.load(EntryKey(SPEC, "fc", transcript.entry_id, 2)) is not None
+    assert merged.snapshots(SPEC).load("kv", "scenario0") == 0
+    # And it can be continued.
+    with RunDirectory.start(tmp_path / "out", fingerprint()) as run:
+        assert run.continued
+
+
+def test_runs_of_different_things_are_not_merged(tmp_path: Path) -> None:
+    a = shard(tmp_path / "a", [])
+    b = shard(tmp_path / "b", [], dataset_sha256="0" * 64)
+    with pytest.raises(UsageError, match=r"measured different things\n  data SHA-256"):
+        merge_runs([a, b], tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(UsageError, match="one of the runs"):
+        merge_runs([a], a)
+    with pytest.raises(UsageError, match="nothing to merge"):
+        merge_runs([], tmp_path / "out")
+
+
+def test_damaged_lines_are_reported(tmp_path: Path) -> None:
+    a = shard(tmp_path / "a", [single("simple_python_1")])
+    with open(a / "results.jsonl", "ab") as file:
+        file.write(b"torn")
+    damaged: list[DamagedLine] = []
+    merged = merge_runs([a], tmp_path / "out", damaged.append)
+    assert outcomes(merged) == {"simple_python_1": "passed"}
+    assert [d.line for d in damaged] == [2]
+
+
+def test_a_folder_of_runs_names_them_all(tmp_path: Path) -> None:
+    a, b = shard(tmp_path / "runs" / "a", []), shard(tmp_path / "runs" / "b", [])
+    assert list(find_runs([tmp_path / "runs"])) == [a, b]
+    assert list(find_runs([b])) == [b]
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UsageError, match="holds none"):
+        list(find_runs([tmp_path / "empty"]))
+    with pytest.raises(UsageError, match="no run at"):
+        list(find_runs([tmp_path / "absent"]))
