@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from pytest_bfcl.scoring.cost import (
+    Usage,
+    cost_usd,
+    deviation,
+    mean,
+    percentile95,
+    rounded,
+    rounded_percentile,
+    samples,
+)
+from pytest_bfcl.scoring.official_csv import number
+from tests.scoring.golden import Golden
+
+
+@pytest.mark.golden
+def test_the_recorded_cases(golden: Golden) -> None:
+    cases = [json.loads(line) for line in (golden.folder / "cost_latency_cases.jsonl").read_text().splitlines()]
+    assert len(cases) == 82
+    for case in cases:
+        usage = Usage()
+        for line in case["lines"]:
+            usage.add(
+                {
+                    "latency_s": line.get("latency"),
+                    "input_tokens": line.get("input_token_count"),
+                    "output_tokens": line.get("output_token_count"),
+                }
+            )
+        prices = case["input_usd_per_million_tokens"], case["output_usd_per_million_tokens"]
+        cells = {
+            "cost": number(rounded(cost_usd(usage, *prices))),
+            "latency_mean": number(rounded(mean(usage.latencies))),
+            "latency_std": number(rounded(deviation(usage.latencies))),
+            "latency_p95": number(rounded_percentile(percentile95(usage.latencies))),
+        }
+        assert cells == {name: case[name] for name in cells}, case["note"]
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        (1.5, [1.5]),
+        (0, []),
+        (-1, [-1]),
+        (True, [1]),
+        (None, []),
+        ("3", []),
+        ([1, 2], []),
+        ([], []),
+        ([[1, 0, 2], [], [None, "x", 3.5]], [1, 2, 3.5]),
+        ([[1], 2], []),
+    ],
+)
+def test_what_counts_as_a_sample(value: Any, found: list[float]) -> None:
+    assert list(samples(value)) == found
+
+
+def test_the_specifications_numbers() -> None:
+    values = [1, 2, 3, 4]
+    assert (mean(values), rounded(deviation(values)), rounded_percentile(percentile95(values))) == (2.5, 1.29, 3.85)
+    assert cost_usd(Usage([], [10**6], [10**6]), 1.75, 14) == 15.75
+    assert rounded(cost_usd(Usage([4 * 3600.0]), None, None)) == 0.96
+    assert cost_usd(Usage([3600.0]), None, None, server_price=50.0) == 0.5
+
+
+def test_the_two_ways_of_rounding_differ() -> None:
+    assert (rounded_percentile(10.025), rounded(10.025)) == (10.02, 10.03)
+    assert (rounded_percentile(2.675), rounded(2.675)) == (2.68, 2.67)
+    assert (rounded_percentile(10.235), rounded(10.235)) == (10.24, 10.23)
+
+
+def test_without_the_numbers_there_is_no_cost() -> None:
+    assert cost_usd(Usage([1.0], [5], []), 1.0, 1.0) is None  # latency does not stand in
+    assert cost_usd(Usage([], [5], [5]), None, 1.0) is None
+    assert mean([]) is None
+    assert deviation([1]) is None
+    assert percentile95([]) is None
