@@ -106,6 +106,12 @@ def run(
     progress: Callable[[dict[str, Any]], None] | None = None,
 ) -> RunResult:
     """Run a model over entries and judge it; see `arun`, which is the same for callers inside an event loop."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        pass
+    else:
+        raise UsageError("an event loop is running here (a notebook, an async function): use `await arun(...)`")
     return asyncio.run(
         arun(entries, model, out=out, settings=settings, categories=categories, search=search, progress=progress)
     )
@@ -138,6 +144,8 @@ async def arun(
     settings = settings or Settings()
     data, chosen = _chosen(entries, categories)
     with ExitStack() as stack:
+        if isinstance(model, str) and out is not None:
+            model = _continued_spec(model, Path(out), settings)
         evaluation = _Evaluation(data, chosen, model, settings, search, progress)
         if out is not None:
             evaluation.record_in(Path(out), categories, stack)
@@ -190,7 +198,7 @@ class _Evaluation:
         ahead = LookAhead(self._converse, concurrency=self.settings.concurrency, stop_reason=self._stop_reason)
         ahead.plan(jobs)
         records: list[dict[str, Any]] = []
-        stopped: str | None = None
+        stopped: str | None = "interrupted"
         try:
             for entry, repeat in reported:
                 try:
@@ -198,7 +206,11 @@ class _Evaluation:
                 except RunStopped as error:
                     stopped = error.reason
                     break
+            else:
+                stopped = None
         finally:
+            if self.directory is not None:
+                self.directory.state(f"stopped:{stopped}" if stopped else "finished")
             await ahead.aclose()
             await self.switch.model.aclose()
         return self._result(records, stopped)
@@ -284,13 +296,11 @@ class _Evaluation:
         from pytest_bfcl.dataset import known_issues
         from pytest_bfcl.scoring import summarise
 
-        state = f"stopped:{stopped}" if stopped else "finished"
         if self.directory is not None:
-            self.directory.state(state)
             self.fingerprint = self.directory.fingerprint
             records = list(self.directory.records())
         else:
-            self.fingerprint = self.fingerprint.ended(state)
+            self.fingerprint = self.fingerprint.ended(f"stopped:{stopped}" if stopped else "finished")
         sizes: dict[str, int] = {}
         for entry in self.entries:
             sizes[entry.category] = sizes.get(entry.category, 0) + 1
@@ -338,6 +348,19 @@ def _mode_switch(
 
     free = spec.mode is None and settings.mode == "auto"
     return ModeSwitch(made, prompting if free else None, on_switch=on_switch)
+
+
+def _continued_spec(model: str, out: Path, settings: Settings) -> str:
+    """The spec to go on with: a run that was switched to prompting stays there."""
+    from pytest_bfcl.models import parse_spec
+    from pytest_bfcl.runs import RunDirectory, is_run
+
+    spec = parse_spec(model)
+    if spec.mode is not None or settings.mode != "auto" or not is_run(out):
+        return model
+    before = {each.model for each in RunDirectory.open(out).fingerprint.models}
+    prompting = spec.with_mode("prompt").text
+    return prompting if prompting in before else model
 
 
 def _search_provider(entries: Iterable[Entry], settings: Settings, data: DataSet) -> Any:

@@ -153,10 +153,10 @@ class _Conversation:
             step.calls = list(texts)
             for text in texts:
                 step.results.append(await world.execute(text))
-            self._show_results(step)
             if len(turn.steps) > self.settings.step_limit:
                 self.transcript.forced_quit = True
                 return False
+            self._show_results(step)
 
     # -- messages ------------------------------------------------------------------------------------------------
 
@@ -245,6 +245,8 @@ class _Conversation:
 
     async def _live(self, request: Request) -> Reply:
         reply = await self._generate(request)
+        if not isinstance(reply, Reply):
+            raise AdapterError("fixture", f"{self.model.spec} answered with {type(reply).__name__}, not with a Reply")
         if self.on_reply is not None:
             self.on_reply(reply)
         return reply

@@ -6,10 +6,13 @@ State belongs to one conversation and dies with it; only write stages leave a sn
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import contextlib
+import threading
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.failures import BenchmarkError, HarnessError
+from pytest_bfcl.simulators import ERROR_PREFIX
 
 if TYPE_CHECKING:
     from pytest_bfcl.conversation.journal import Snapshots
@@ -19,6 +22,10 @@ if TYPE_CHECKING:
 
 WEB = "WebSearchAPI"
 MEMORY = "MemoryAPI_"
+
+MOST_CALLS = 10_000
+MOST_SHOWN = 50_000_000
+"""Calls and characters of results in one conversation: far beyond any honest one, well within memory."""
 
 
 class World:
@@ -35,14 +42,22 @@ class World:
         self.simulators = simulators
         self._executor = executor
         self._snapshots = snapshots
+        self._calls = 0
+        self._shown = 0
         # A page or a search may take seconds: such calls must not hold up the other conversations.
         self._blocking = any(name == WEB or getattr(s, "blocking", False) for name, s in simulators.items())
 
     async def execute(self, call_text: str) -> str:
         """The result text of one call as the model sees it (multi_turn spec §3.2); never raises for what it says."""
+        self._calls += 1
+        if self._calls > MOST_CALLS or self._shown > MOST_SHOWN:
+            return f"{ERROR_PREFIX}too much was asked for in this conversation; nothing was run"
         if self._blocking:
-            return await asyncio.to_thread(self._executor.execute, call_text)
-        return self._executor.execute(call_text)
+            result = await in_thread(self._executor.execute, call_text)
+        else:
+            result = self._executor.execute(call_text)
+        self._shown += len(result)
+        return result
 
     @property
     def memory(self) -> Simulator | None:
@@ -56,6 +71,36 @@ class World:
             return
         scenario = self.entry.scenario or ""
         self._snapshots.save(self.entry.row.backend, scenario, self.entry.id, memory.snapshot())  # type: ignore[attr-defined]
+
+
+async def in_thread(function: Callable[[str], str], text: str) -> str:
+    """``function(text)`` in a thread of its own.
+
+    A daemon thread, not the loop's executor: closing a loop waits for its executor, and a page may take 20 s.
+    """
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[str] = loop.create_future()
+
+    def settle(result: str | None, error: Exception | None) -> None:
+        if done.done():  # cancelled meanwhile
+            return
+        if error is not None:
+            done.set_exception(error)
+        else:
+            done.set_result(result or "")
+
+    def work() -> None:
+        result, error = None, None
+        try:
+            result = function(text)
+        except Exception as caught:
+            error = caught
+        # The loop may be closed by now; then nobody waits for the result.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(settle, result, error)
+
+    threading.Thread(target=work, name="bfcl call", daemon=True).start()
+    return await done
 
 
 def open_world(
