@@ -1,0 +1,416 @@
+"""TradingBot: stocks, orders, a watch list and an account on one simulated morning (simulators spec §6)."""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from pytest_bfcl.simulators.long_context import constants
+from pytest_bfcl.simulators.toolkit import Simulator, tool
+from pytest_bfcl.simulators.trading_tables import SECTORS, SYMBOLS, default_account, default_orders, default_stocks
+
+SEED = 1053520
+NOW = datetime(2024, 9, 1, 10, 30)
+DAY_SECONDS = 86_400
+"""A transaction is stamped with a random second of the day that starts now."""
+
+
+class TradingBot(Simulator):
+    """A stock broker.
+
+    Order keys made of digits become numbers; configurations also hold other keys (a text under ``order_type``), which
+    are listed and shown but are no orders.
+    """
+
+    name = "TradingBot"
+    summary = "Stock broker: quotes, orders, a watch list, and an account that is funded and drawn from."
+
+    def load(
+        self,
+        config: dict[str, Any],
+        *,
+        long_context: bool = False,
+        texts: Mapping[str, Any] | None = None,
+        **context: Any,
+    ) -> None:
+        """Set the state; the long-context variant only changes results."""
+        self._random = random.Random(config.get("random_seed", SEED))
+        self._texts = constants(texts) if long_context else {}
+        orders = config["orders"] if "orders" in config else default_orders()
+        self.orders: dict[Any, Any] = {
+            int(key) if isinstance(key, str) and key.isdigit() else key: order for key, order in orders.items()
+        }
+        self.account_info: dict[str, Any] = config.get("account_info", default_account())
+        self.authenticated: bool = config.get("authenticated", False)
+        self.market_status: str = config.get("market_status", "Closed")
+        # As in the reference the default is the id of an existing order, which the first new order replaces.
+        self.order_counter: int = config.get("order_counter", 12446)
+        self.stocks: dict[str, dict[str, Any]] = config["stocks"] if "stocks" in config else default_stocks()
+        self.watch_list: list[str] = config.get("watch_list", ["NVDA"])
+        self.transaction_history: list[dict[str, Any]] = config.get("transaction_history", [])
+        self.long_context = long_context
+
+    def _locked(self) -> dict[str, Any]:
+        return {"error": "This needs a login; log in first."}
+
+    def _stamp(self) -> str:
+        return str(NOW + timedelta(seconds=self._random.randint(0, DAY_SECONDS)))
+
+    @tool(writes=False)
+    def get_current_time(self) -> dict[str, Any]:
+        """Tell the time of day.
+
+        Returns:
+            current_time (string): The time, for instance `10:30 AM`.
+        """
+        return {"current_time": NOW.strftime("%I:%M %p")}
+
+    @tool(writes=False)
+    def get_symbol_by_name(self, name: str) -> dict[str, Any]:
+        """Look up the stock symbol of a company.
+
+        Args:
+            name: Name of the company.
+
+        Returns:
+            symbol (string): The symbol, or `Stock not found`.
+        """
+        return {"symbol": SYMBOLS.get(name, "Stock not found")}
+
+    @tool(writes=False)
+    def get_stock_info(self, symbol: str) -> dict[str, Any]:
+        """Show the quote of a stock.
+
+        Args:
+            symbol: Symbol of the stock.
+
+        Returns:
+            price (float): Price of a share.
+            percent_change (float): Change of the price, in percent.
+            volume (float): Volume traded.
+            MA(5) (float): Mean price of the last five days.
+            MA(20) (float): Mean price of the last twenty days.
+        """
+        if symbol not in self.stocks:
+            return {"error": f"There is no stock with the symbol {symbol!r}."}
+        stock = self.stocks[symbol]
+        if not self.long_context:
+            return stock
+        averages = {"MA(5)": self._texts["MA_5_EXTENSION"], "MA(20)": self._texts["MA_20_EXTENSION"]}
+        return {**stock, **averages}
+
+    @tool(writes=False)
+    def get_order_details(self, order_id: int) -> dict[str, Any]:
+        """Show an order.
+
+        Args:
+            order_id: Id of the order.
+
+        Returns:
+            id (integer): Id of the order.
+            order_type (string): `Buy` or `Sell`.
+            symbol (string): Symbol of the stock.
+            price (float): Price of a share.
+            amount (integer): Number of shares.
+            status (string): State of the order, for instance `Open`, `Pending`, `Completed` or `Cancelled`.
+        """
+        if order_id not in self.orders:
+            return self._no_order(order_id)
+        order: dict[str, Any] = self.orders[order_id]
+        if not self.long_context:
+            return order
+        shown = order.copy()
+        symbol = shown["symbol"]
+        patterns = self._texts["ORDER_DETAIL_EXTENSION"]
+        shown["metadata"] = {topic: text.replace("{symbol}", symbol) for topic, text in patterns.items()}
+        return shown
+
+    def _no_order(self, order_id: int) -> dict[str, Any]:
+        return {"error": f"There is no order {order_id}; orders are {', '.join(map(str, self.orders))}."}
+
+    @tool(writes=True)
+    def cancel_order(self, order_id: int) -> dict[str, Any]:
+        """Cancel an order that is not completed yet. No login needed.
+
+        Args:
+            order_id: Id of the order.
+
+        Returns:
+            order_id (integer): Id of the order, as given.
+            status (string): `Cancelled`.
+        """
+        if order_id not in self.orders:
+            return self._no_order(order_id)
+        order = self.orders[order_id]
+        if order["status"] == "Completed":
+            return {"error": f"Order {order_id} is completed and cannot be cancelled."}
+        order["status"] = "Cancelled"
+        return {"order_id": order_id, "status": "Cancelled"}
+
+    @tool(writes=True)
+    def place_order(self, order_type: str, symbol: str, price: float, amount: int) -> dict[str, Any]:
+        """Place an order for shares of a stock. Needs a login; a purchase must be covered by the balance.
+
+        Args:
+            order_type: `Buy` or `Sell`.
+            symbol: Symbol of the stock.
+            price: Price of a share.
+            amount: Number of shares.
+
+        Returns:
+            order_id (integer): Id of the new order.
+            order_type (string): `Buy` or `Sell`, as given.
+            status (string): `Pending`.
+            price (float): Price of a share.
+            amount (integer): Number of shares.
+        """
+        if not self.authenticated:
+            return self._locked()
+        if symbol not in self.stocks:
+            return {"error": f"There is no stock with the symbol {symbol!r}."}
+        if price <= 0 or amount <= 0:
+            return {"error": "Price and amount must be positive."}
+        price = float(price)
+        if order_type.lower() == "buy" and price * int(amount) > self.account_info["balance"]:
+            return {"error": "The balance does not cover this order."}
+        order_id = self.order_counter
+        self.orders[order_id] = {
+            "id": order_id,
+            "order_type": order_type,
+            "symbol": symbol,
+            "price": price,
+            "amount": amount,
+            "status": "Open",
+        }
+        self.order_counter += 1
+        return {
+            "order_id": order_id,
+            "order_type": order_type,
+            "status": "Pending",
+            "price": price,
+            "amount": amount,
+        }
+
+    def _book(self, kind: str, amount: float, change: float) -> None:
+        self.account_info["balance"] += change
+        self.transaction_history.append({"type": kind, "amount": amount, "timestamp": self._stamp()})
+
+    @tool(writes=True)
+    def withdraw_funds(self, amount: float) -> dict[str, Any]:
+        """Take money out of the account. Needs a login and an open market.
+
+        Args:
+            amount: How much.
+
+        Returns:
+            status (string): What happened.
+            new_balance (float): Balance of the account afterwards.
+        """
+        if not self.authenticated:
+            return self._locked()
+        if self.market_status != "Open":
+            return {"error": "Withdrawals need an open market."}
+        if amount <= 0:
+            return {"error": "The amount must be positive."}
+        if amount > self.account_info["balance"]:
+            return {"error": "The balance does not cover this withdrawal."}
+        self._book("withdrawal", amount, -amount)
+        return {"status": "The money is withdrawn", "new_balance": self.account_info["balance"]}
+
+    @tool(writes=True)
+    def fund_account(self, amount: float) -> dict[str, Any]:
+        """Put money into the account. Needs a login.
+
+        Args:
+            amount: How much.
+
+        Returns:
+            status (string): What happened.
+            new_balance (float): Balance of the account afterwards.
+        """
+        if not self.authenticated:
+            return self._locked()
+        if amount <= 0:
+            return {"error": "The amount must be positive."}
+        self._book("deposit", amount, amount)
+        return {"status": "The money is in the account", "new_balance": self.account_info["balance"]}
+
+    @tool(writes=False)
+    def get_account_info(self) -> dict[str, Any]:
+        """Show the account. Needs a login.
+
+        Returns:
+            account_id (integer): Id of the account.
+            balance (float): Balance of the account.
+            binding_card (integer): Number of the card the account is bound to.
+        """
+        return self.account_info if self.authenticated else self._locked()
+
+    @tool(writes=True)
+    def trading_login(self, username: str, password: str) -> dict[str, Any]:
+        """Log in to the broker. Orders, the account, the watch list and the histories need it.
+
+        Args:
+            username: Name of the user.
+            password: Password of the user.
+
+        Returns:
+            status (string): Whether the user is logged in now or had been before.
+        """
+        if self.authenticated:
+            return {"status": "Logged in before"}
+        self.authenticated = True
+        return {"status": "Logged in"}
+
+    @tool(writes=False)
+    def trading_get_login_status(self) -> dict[str, Any]:
+        """Tell whether the user is logged in to the broker.
+
+        Returns:
+            status (boolean): True while logged in.
+        """
+        return {"status": bool(self.authenticated)}
+
+    @tool(writes=True)
+    def trading_logout(self) -> dict[str, Any]:
+        """Log out of the broker.
+
+        Returns:
+            status (string): Whether the user is logged out now or had been before.
+        """
+        if not self.authenticated:
+            return {"status": "Logged out before"}
+        self.authenticated = False
+        return {"status": "Logged out"}
+
+    @tool(writes=True)
+    def remove_stock_from_watchlist(self, symbol: str) -> dict[str, Any]:
+        """Take a stock off the watch list. Needs a login.
+
+        Args:
+            symbol: Symbol of the stock.
+
+        Returns:
+            status (string): What happened.
+        """
+        if not self.authenticated:
+            return self._locked()
+        if symbol not in self.watch_list:
+            return {"error": f"{symbol!r} is not on the watch list."}
+        self.watch_list.remove(symbol)
+        return {"status": f"{symbol} is off the watch list."}
+
+    @tool(writes=True)
+    def add_to_watchlist(self, stock: str) -> dict[str, Any]:
+        """Put a stock on the watch list; unknown symbols are not added. No login needed.
+
+        Args:
+            stock: Symbol of the stock.
+
+        Returns:
+            watchlist (array): Symbols on the watch list afterwards.
+        """
+        if stock not in self.watch_list and stock in self.stocks:
+            self.watch_list.append(stock)
+        return {"watchlist": self.watch_list}
+
+    @tool(writes=False)
+    def get_watchlist(self) -> dict[str, Any] | list[Any]:
+        """List the stocks on the watch list. Needs a login.
+
+        Returns:
+            watchlist (array): Symbols on the watch list.
+        """
+        if not self.authenticated:
+            return ["Log in first to see the watch list."]
+        if self.long_context:
+            return [*self.watch_list, *self._texts["WATCH_LIST_EXTENSION"]]
+        return {"watchlist": self.watch_list}
+
+    @tool(writes=False)
+    def get_order_history(self) -> dict[str, Any] | list[dict[str, Any]]:
+        """List the ids of all orders. Needs a login.
+
+        Returns:
+            history (array): Ids of the orders.
+        """
+        return {"history": list(self.orders)} if self.authenticated else [self._locked()]
+
+    @tool(writes=False)
+    def get_transaction_history(
+        self, start_date: str | None = None, end_date: str | None = None
+    ) -> dict[str, Any] | list[dict[str, Any]]:
+        """List deposits and withdrawals. Needs a login.
+
+        Args:
+            start_date: Only transactions from this day on, as `YYYY-MM-DD`.
+            end_date: Only transactions before this day, as `YYYY-MM-DD`.
+
+        Returns:
+            transaction_history (array): Objects with `type`, `amount` and `timestamp`, oldest first.
+        """
+        if not self.authenticated:
+            return [self._locked()]
+        start = datetime.strptime(start_date, "%Y-%m-%d") if start_date else datetime.min
+        end = datetime.strptime(end_date, "%Y-%m-%d") if end_date else datetime.max
+        found = self.transaction_history
+        if start_date or end_date:
+            found = [each for each in found if start <= _time(each["timestamp"]) <= end]
+        if self.long_context:
+            found = [*found, *copy.deepcopy(self._texts["TRANSACTION_HISTORY_EXTENSION"])]
+        return {"transaction_history": found}
+
+    @tool(writes=False)
+    def get_available_stocks(self, sector: str) -> dict[str, Any]:
+        """List the stocks of a sector.
+
+        Args:
+            sector: `Technology` or `Automobile`.
+
+        Returns:
+            stock_list (array): Symbols of the stocks; empty for other sectors.
+        """
+        stocks = list(SECTORS.get(sector, ()))
+        if self.long_context and stocks:
+            stocks += self._texts[f"{sector.upper()}_EXTENSION"]
+        return {"stock_list": stocks}
+
+    @tool(writes=False)
+    def filter_stocks_by_price(self, stocks: list[str], min_price: float, max_price: float) -> dict[str, Any]:
+        """Choose the stocks whose price lies between two bounds, both included.
+
+        Args:
+            stocks: Symbols to choose from.
+            min_price: Lowest price.
+            max_price: Highest price.
+
+        Returns:
+            filtered_stocks (array): Symbols of the stocks chosen.
+        """
+        nothing = {"price": 0}
+        chosen = [one for one in stocks if min_price <= self.stocks.get(one, nothing)["price"] <= max_price]
+        return {"filtered_stocks": chosen}
+
+    @tool(writes=False)
+    def notify_price_change(self, stocks: list[str], threshold: float) -> dict[str, Any]:
+        """Tell which stocks changed their price by at least a threshold, up or down.
+
+        Args:
+            stocks: Symbols to look at.
+            threshold: Least change, in percent.
+
+        Returns:
+            notification (string): The stocks that changed, or that none did.
+        """
+        known = [symbol for symbol in stocks if symbol in self.stocks]
+        changed = [symbol for symbol in known if abs(self.stocks[symbol]["percent_change"]) >= threshold]
+        if not changed:
+            return {"notification": "None of these stocks changed that much."}
+        return {"notification": f"These stocks changed: {', '.join(changed)}."}
+
+
+def _time(stamp: str) -> datetime:
+    return datetime.strptime(stamp, "%Y-%m-%d %H:%M:%S")
