@@ -152,11 +152,52 @@ def test_progress_and_categories():
     assert len(told) == 2
 
 
+def test_an_endpoint_without_tools_switches_the_run_and_its_continuation(tmp_path, monkeypatch):
+    from aiohttp import web
+    from models.loopback import completion, serving
+
+    monkeypatch.setenv("OPENAI_API_KEY", "test")
+    asked = []
+
+    async def answer(request):
+        body = await request.json()
+        asked.append("tools" in body)
+        if "tools" in body:
+            return web.json_response({"error": {"message": "this model does not support tools"}}, status=400)
+        number = number_of(body["messages"])
+        if number == 3 and len(asked) < 10:
+            return web.json_response({"error": {"message": "bad luck"}}, status=400)
+        return web.json_response(completion({"content": f"[add.numbers(a={number}, b=1)]"}))
+
+    async def main():
+        async with serving(answer) as url:
+            settings = replace(SETTINGS, base_url=url, retries=0)
+            first = await arun(entries(), "openai:small", out=tmp_path / "run", settings=settings)
+            asked.extend([False] * 10)
+            second = await arun(entries(), "openai:small", out=tmp_path / "run", settings=settings)
+            return first, second
+
+    first, second = asyncio.run(main())
+    assert asked.count(True) == 1
+    assert first.counts == {"simple_python": (5, 5)}
+    assert second.counts == {"simple_python": (6, 6)}
+    assert {r["model"] for r in second.records} == {"openai:small@prompt"}
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["models"][0]["mode"] == "prompt"
+
+
 def test_inside_a_running_loop():
     async def main():
         return await arun(entries(2), good, settings=SETTINGS)
 
     assert asyncio.run(main()).counts == {"simple_python": (2, 2)}
+
+
+def test_run_inside_a_loop_says_what_to_do():
+    async def main():
+        run(entries(2), good, settings=SETTINGS)
+
+    with pytest.raises(UsageError, match="await arun"):
+        asyncio.run(main())
 
 
 def test_unusable_models_and_categories_are_usage_errors():
