@@ -20,6 +20,7 @@ _LOOKED_AT = 4000
 """Characters of a reply that are looked at."""
 
 _FENCED = re.compile(r"\A\s*```[A-Za-z]+\s")
+_OBJECTS = re.compile(r"\A\s*\[?\s*[{(]\s*['\"]")
 _CALL = re.compile(r"\[?\s*[A-Za-z_][\w.]*\(")
 _JAVA_SUFFIX = {"long": "L", "float": "f"}
 
@@ -50,6 +51,8 @@ def _undecodable(detail: Mapping[str, Any], entry: Entry, transcript: Transcript
         return "Drop the language word behind the ``` fence; a bare fence is taken off, a fence with a word is not."
     if "\\_" in text:
         return "Names must not be escaped: write _ instead of \\_."
+    if entry.return_format in ("python", "java", "javascript") and _OBJECTS.match(text):
+        return "Calls are written name(argument=value) here, not as objects or pairs."
     if entry.language == "python" and _CALL.search(text):
         if _CALL.match(text.strip()):
             return "Write only [name(argument=value)]: literals as values, nothing behind the list."

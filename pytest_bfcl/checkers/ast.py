@@ -10,7 +10,7 @@ from pytest_bfcl.checkers.corrected import OFFICIAL, RuleSet
 from pytest_bfcl.checkers.literals import check_literal
 from pytest_bfcl.checkers.matching import augment
 from pytest_bfcl.checkers.problem import MULTIPLE, PARALLEL, RULE_WORDS, SIMPLE, Problem, plain
-from pytest_bfcl.checkers.types import parameter_type
+from pytest_bfcl.checkers.types import PYTHON_CLASSES, parameter_type
 from pytest_bfcl.checkers.values import MARKER, check_python
 from pytest_bfcl.failures import HarnessError, Verdict
 from pytest_bfcl.transcript import wire_name
@@ -19,6 +19,8 @@ Call = Mapping[str, Mapping[Any, Any]]
 """One decoded call: ``{name: {parameter: value}}``."""
 
 _EMPTY: Mapping[str, Any] = {}
+_SCALARS = frozenset((str, int, float, bool))
+_ANSWER_SHAPE = "a possible answer must be {function: {parameter: [acceptable values]}}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,11 @@ def check_call(call: Call, document: Mapping[str, Any], answer: Mapping[str, Any
         if problem is not None:
             return problem.about(function=expected, param=parameter)
     for parameter, values in accepted.items():
-        if parameter not in arguments and MARKER not in values:
+        if parameter in arguments:
+            continue
+        if type(values) is not list:
+            raise HarnessError("data", _ANSWER_SHAPE)
+        if MARKER not in values:
             detail = {"expected": values, "called": dict(arguments)}
             return Problem(f"{SIMPLE}:missing_optional", {"function": expected, "param": parameter, **detail})
     return None
@@ -102,10 +108,25 @@ def check_value(
     value: Any, schema: Any, answers: Sequence[Any], how: CallRules, *, required: bool = False
 ) -> Problem | None:
     """One argument against its acceptable values, in the entry's language."""
+    if type(answers) is not list:
+        raise HarnessError("data", _ANSWER_SHAPE)
+    if how.language == "python" and _plainly_right(value, schema, answers):
+        return None
     kind = parameter_type(schema, how.language)
     if how.language == "python":
         return check_python(value, kind, answers, how.rules, required=required)
     return check_literal(value, kind, answers, how.language, how.rules, required=required)
+
+
+def _plainly_right(value: Any, schema: Any, answers: list[Any]) -> bool:
+    """Whether a scalar is of the documented class and equal to an answer of its class: right under every rule set.
+
+    The common case, kept short; anything else takes the long way.
+    """
+    cls = type(value)
+    if cls not in _SCALARS or value not in answers or type(schema) is not dict:
+        return False
+    return value != MARKER and PYTHON_CLASSES.get(schema.get("type", "")) is cls is type(answers[answers.index(value)])
 
 
 def same_name(called: Any, expected: str, how: CallRules) -> bool:
@@ -198,13 +219,14 @@ def _answer_name(answer: Mapping[str, Any]) -> str:
     return next(iter(answer), "")
 
 
-def _accepted(answer: Mapping[str, Any]) -> Mapping[str, Sequence[Any]]:
+def _accepted(answer: Mapping[str, Any]) -> dict[str, Any]:
     """Parameter → acceptable values of one answer; raises `HarnessError` when it has another shape."""
-    accepted = next(iter(answer.values()), None)
-    if not isinstance(accepted, Mapping) or not all(isinstance(values, list) for values in accepted.values()):
-        raise HarnessError("data", "a possible answer must be {function: {parameter: [acceptable values]}}")
-    return accepted
+    for accepted in answer.values():
+        if type(accepted) is dict:
+            return accepted
+        break
+    raise HarnessError("data", _ANSWER_SHAPE)
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else _EMPTY
+    return value if type(value) is dict else _EMPTY

@@ -39,7 +39,7 @@ def reply_of(transcript: Transcript) -> Reply:
 
 
 def single_turn_calls(entry: Entry, transcript: Transcript, rules: RuleSet = OFFICIAL) -> list[dict[str, Any]]:
-    """The calls of a single-turn conversation; raises `pytest_bfcl.decoding.DecodeError` when there are none to read."""
+    """The calls of a single-turn conversation; raises `DecodeError` when there are none to read."""
     if transcript.decoded and transcript.steps and transcript.steps[0].calls is not None:
         return transcript.steps[0].calls
     return decode_reply(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from pytest_bfcl.checkers.entries import language_of, single_turn_calls
 from pytest_bfcl.checkers.problem import Problem
 from pytest_bfcl.checkers.types import parameter_type
 from pytest_bfcl.checkers.values import MARKER
-from pytest_bfcl.checkers.wording import allowed_text, clean, value_text
+from pytest_bfcl.checkers.wording import allowed_text, clean, cut, value_text
 from pytest_bfcl.decoding import DecodeError
 
 if TYPE_CHECKING:
@@ -34,6 +35,9 @@ _CLASS_WORDS = {
     type(None): "null",
 }
 
+_WORDS = {"True": "true", "False": "false", "None": "null"}
+_PYTHON_WORDS = re.compile(r"(?<![\w\"])(?:True|False|None)(?![\w\"])")
+
 
 def calls_of(entry: Entry, transcript: Transcript) -> list[dict[str, Any]]:
     """The calls of a single-turn conversation, by official rules, else by corrected ones; empty if neither."""
@@ -54,20 +58,19 @@ def call_table(entry: Entry, transcript: Transcript, call: Mapping[str, Any], wa
     how = _how(entry, transcript)
     shown = expected_name.replace(".", "_") if transcript.underscore_names else expected_name
     if not same_name(name, expected_name, how):
-        rows = [("", shown, clean(str(name)), "<-- another function")]
-        rows += [(p, allowed_text(v, FULL), _called(arguments, p), "") for p, v in accepted.items()]
-        extra = [p for p in arguments if p not in accepted]
-        rows += [(clean(str(p)), "", value_text(arguments[p], FULL), "") for p in extra]
+        rows = [("function", shown, clean(str(name)), "<-- another function")]
+        rows += [(p, _allowed(v, how), _called(arguments, p, how), "") for p, v in accepted.items()]
+        rows += [(_label(p), "", _called(arguments, p, how), "") for p in arguments if p not in accepted]
     else:
-        rows = [("", shown, clean(str(name)), "")]
+        rows = [("function", shown, clean(str(name)), "")]
         marks = _marks(document, arguments, accepted, how)
         required = _required(document)
         for parameter, values in accepted.items():
-            allowed = allowed_text(values, FULL, optional=parameter not in required)
-            rows.append((parameter, allowed, _called(arguments, parameter), marks.get(parameter, "")))
+            allowed = _allowed(values, how, optional=parameter not in required)
+            rows.append((parameter, allowed, _called(arguments, parameter, how), marks.get(parameter, "")))
         for parameter in arguments:
             if parameter not in accepted:
-                rows.append((_label(parameter), "", value_text(arguments[parameter], FULL), marks.get(parameter, "")))
+                rows.append((_label(parameter), "", _called(arguments, parameter, how), marks.get(parameter, "")))
     return _aligned([("", "expected", "called", ""), *rows])
 
 
@@ -162,8 +165,20 @@ def _said(problem: Problem, schema: Any, how: CallRules) -> str:
     return words.get(problem.reason, problem.reason) + read
 
 
-def _called(arguments: Mapping[Any, Any], parameter: str) -> str:
-    return value_text(arguments[parameter], FULL) if parameter in arguments else "-"
+def _called(arguments: Mapping[Any, Any], parameter: Any, how: CallRules) -> str:
+    if parameter not in arguments:
+        return "-"
+    value = arguments[parameter]
+    if how.language != "python" and isinstance(value, str):  # source text: quotes of ours would mislead
+        return cut(clean(value[: 2 * FULL]), FULL)
+    return value_text(value, FULL)
+
+
+def _allowed(answers: Any, how: CallRules, *, optional: bool = True) -> str:
+    shown = allowed_text(answers, FULL, optional=optional)
+    if how.language != "python":
+        shown = _PYTHON_WORDS.sub(lambda found: _WORDS[found.group()], shown)
+    return shown
 
 
 def _label(parameter: Any) -> str:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 PYTHON_CLASSES: dict[str, type] = {
     "string": str,
@@ -50,8 +49,7 @@ JSON_SCHEMA_WORDS: dict[str, type] = {"number": float, "object": dict}
 """JSON-schema words that people write in their own documents; the reference raises on them."""
 
 
-@dataclass(frozen=True, slots=True)
-class ParameterType:
+class ParameterType(NamedTuple):
     """A parameter's documented type.
 
     ``word`` as documented; ``expected`` the class a value must have, ``None`` for words outside the table (then the
@@ -87,7 +85,7 @@ def class_of(word: Any, language: str) -> type | None:
 
 def parameter_type(schema: Any, language: str = "python") -> ParameterType:
     """The type of one property schema; anything that is not an object counts as having no documented type."""
-    if not isinstance(schema, Mapping):
+    if type(schema) is not dict and not isinstance(schema, Mapping):
         schema = {}
     word = schema.get("type")
     expected = class_of(word, language)
