@@ -64,35 +64,43 @@ class BrokenLine(pytest.Collector):
 
 
 class EntryFile(pytest.Module):
-    """The entries of one category in one file. ``only`` restricts it to the ids named on the command line."""
+    """The entries of one category, or of all wanted categories that share a file named on the command line.
+
+    ``only`` restricts it to the names asked for. Marks sit here when they hold for every item, else on the items.
+    """
 
     obj = None
     bfcl: BfclSession
     dataset: DataSet
-    category: str
+    categories: list[str]
     virtual: bool
     only: set[str] | None
 
     @classmethod
     def make(
-        cls, parent: pytest.Collector, bfcl: BfclSession, dataset: DataSet, category: str, *, virtual: bool,
+        cls, parent: pytest.Collector, bfcl: BfclSession, dataset: DataSet, categories: list[str], *, virtual: bool,
         only: set[str] | None = None,
     ) -> EntryFile:  # fmt: skip
-        """The node of a category, with its marks."""
-        path = dataset.path_of(category)
-        ids = {"nodeid": f"bfcl/{category}.jsonl", "name": f"{category}.jsonl"} if virtual else {}
-        node: EntryFile = cls.from_parent(parent, path=path, **ids)  # type: ignore[arg-type]
-        node.bfcl, node.dataset, node.category, node.virtual, node.only = bfcl, dataset, category, virtual, only
+        """The node of one category, or of a file's categories."""
+        first = categories[0]
+        ids = {"nodeid": f"bfcl/{first}.jsonl", "name": f"{first}.jsonl"} if virtual else {}
+        node: EntryFile = cls.from_parent(parent, path=dataset.path_of(first), **ids)  # type: ignore[arg-type]
+        node.bfcl, node.dataset, node.categories, node.virtual, node.only = bfcl, dataset, categories, virtual, only
+        if len(categories) == 1:
+            node.mark(node, first)
+        if len({bfcl.mode_of(spec) for spec in bfcl.specs}) == 1:
+            node.add_marker(bfcl.mode_of(bfcl.specs[0]))
+        return node
+
+    def mark(self, node: pytest.Item | pytest.Collector, category: str) -> None:
+        """Category, groups, language, and why it is skipped if it is."""
         names = [category, *groups_of(category)]
         if (language := CATEGORIES[category].language) in LANGUAGES:
             names.append(language)
-        if len({bfcl.mode_of(spec) for spec in bfcl.specs}) == 1:
-            names.append(bfcl.mode_of(bfcl.specs[0]))
         for name in dict.fromkeys(names):
             node.add_marker(name)
-        if reason := bfcl.skip_reason(dataset, category):
+        if reason := self.bfcl.skip_reason(self.dataset, category):
             node.add_marker(pytest.mark.skip(reason=reason))
-        return node
 
     @property
     def ihook(self) -> Any:
@@ -103,18 +111,18 @@ class EntryFile(pytest.Module):
 
     def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
         """One item per entry, model and repeat; a broken line becomes a collector that fails."""
-        for number, problem in enumerate(self.dataset.problems(self.category)):
-            broken = BrokenLine.from_parent(self, name=f"line {problem.line or number}")
-            broken.message = str(problem)
-            self.bfcl.broken_lines += 1
-            yield broken
+        for problem in (problem for name in self.categories for problem in self.dataset.problems(name)):
+            if str(problem) not in self.bfcl.broken_lines:  # several categories may share a file
+                self.bfcl.broken_lines.add(str(problem))
+                broken = BrokenLine.from_parent(self, name=f"line {problem.line}")
+                broken.message = str(problem)
+                yield broken
         first: EntryItem | None = None
-        for ref in self.dataset.index(self.category):
-            if self.only is not None and ref.id not in self.only:
-                continue
+        for ref in (ref for name in self.categories for ref in self.dataset.index(name)):
             for spec, repeat, label in self.bfcl.variants:
-                first = EntryItem.make(self, ref, spec, repeat, label, first)
-                yield first
+                if self.only is None or ref.id in self.only or f"{ref.id}[{label}]" in self.only:
+                    first = EntryItem.make(self, ref, spec, repeat, label, first)
+                    yield first
 
 
 class EntryItem(pytest.Function):
@@ -135,9 +143,16 @@ class EntryItem(pytest.Function):
         if label and hasattr(parent, "id"):  # pytest 9.1: ids are structured, and --lf compares the structure
             item._id = parent.id.child(ref.id).with_params(label)
         item.ref, item.spec, item.repeat = ref, spec, repeat
+        if len(parent.categories) > 1:
+            parent.mark(item, ref.category)
         if len({parent.bfcl.mode_of(each) for each in parent.bfcl.specs}) > 1:
             item.add_marker(parent.bfcl.mode_of(spec))
         return item
+
+    @property
+    def is_write_stage(self) -> bool:
+        """Whether this conversation only fills a memory."""
+        return CATEGORIES[self.ref.category].checker == "none"
 
     @property
     def file(self) -> EntryFile:
@@ -171,14 +186,14 @@ class Collection:
         self.bfcl = bfcl
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> list[EntryFile] | None:
-        """A ``.jsonl`` named on the command line: one node per category in it."""
+    def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> EntryFile | None:
+        """A ``.jsonl`` named on the command line."""
         if file_path.suffix != ".jsonl" or not parent.session.isinitpath(file_path):
             return None
         dataset = self.bfcl.dataset_at(file_path)
         here = [name for name in dataset.categories() if dataset.path_of(name) == file_path]
-        wanted = self.bfcl.categories_of(dataset, default=here)
-        return [EntryFile.make(parent, self.bfcl, dataset, name, virtual=False) for name in wanted if name in here]
+        wanted = [name for name in self.bfcl.categories_of(dataset, default=here) if name in here]
+        return EntryFile.make(parent, self.bfcl, dataset, wanted, virtual=False) if wanted else None
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(
@@ -191,7 +206,7 @@ class Collection:
             if files:
                 parent = self._data_root(collector, report.result)
                 nodes = [
-                    EntryFile.make(parent, self.bfcl, self.bfcl.dataset, category, virtual=True, only=only)
+                    EntryFile.make(parent, self.bfcl, self.bfcl.dataset, [category], virtual=True, only=only)
                     for category, only in files
                 ]
                 report.result = [*report.result, *nodes]
@@ -223,8 +238,8 @@ class Collection:
         entries = [item for item in items if isinstance(item, EntryItem)]
         if not entries:
             return result
-        stages = [item for item in entries if item.ref.category.endswith("_prereq")]
-        kept = [item for item in entries if not item.ref.category.endswith("_prereq")]
+        stages = [item for item in entries if item.is_write_stage]
+        kept = [item for item in entries if not item.is_write_stage]
         plan = self.bfcl.plan
         if plan.sample is not None:
             chosen = selection.stratified_sample((item.ref.id for item in kept), plan.sample, plan.settings["seed"])
@@ -246,16 +261,16 @@ class Collection:
 
     def _with_write_stages(self, kept: list[EntryItem], named: list[EntryItem]) -> list[EntryItem]:
         """Every memory question brings the write stages of its scenario, before the first question of its file."""
-        needed: dict[tuple[EntryFile, str], tuple[EntryItem, set[str]]] = {}
+        needed: dict[tuple[EntryFile, str, str], tuple[EntryItem, set[str]]] = {}
         for item in kept:
             if CATEGORIES[item.ref.category].backend:
-                _, ids = needed.setdefault((item.file, _label(item)), (item, set()))
+                _, ids = needed.setdefault((item.file, item.ref.category, _label(item)), (item, set()))
                 with suppress(BenchmarkError):  # a broken entry says so when it is run
                     ids.update(item.file.dataset.load(item.ref).depends_on)
         present = {(item.ref.id, _label(item)) for item in named}
         stages: dict[EntryFile, list[EntryItem]] = {}
-        for (file, label), (question, ids) in needed.items():
-            refs = file.dataset.index(f"{file.category}_prereq")
+        for (file, category, label), (question, ids) in needed.items():
+            refs = file.dataset.index(f"{category}_prereq")
             wanted = [ref for ref in refs if ref.id in ids and (ref.id, label) not in present]
             stages.setdefault(file, []).extend(self._stage(question, ref) for ref in wanted)
         ordered = list(named)
@@ -270,7 +285,7 @@ class Collection:
         node = self.bfcl.stage_files.get((file, ref.category))
         if node is None:
             assert file.parent is not None
-            node = EntryFile.make(file.parent, self.bfcl, file.dataset, ref.category, virtual=file.virtual)
+            node = EntryFile.make(file.parent, self.bfcl, file.dataset, [ref.category], virtual=file.virtual)
             self.bfcl.stage_files[file, ref.category] = node
         label = _label(question).removesuffix("]") or None
         return EntryItem.make(node, ref, question.spec, question.repeat, label, None)
@@ -286,7 +301,7 @@ class Collection:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """A broken line must not keep the other entries from running."""
-        if self.bfcl.broken_lines and session.testsfailed <= self.bfcl.broken_lines:
+        if self.bfcl.broken_lines and session.testsfailed <= len(self.bfcl.broken_lines):
             session.config.option.continue_on_collection_errors = True
         if not self.bfcl.plan.dry_run:
             self.bfcl.items = [item for item in session.items if isinstance(item, EntryItem)]

@@ -68,6 +68,7 @@ class Conversations:
         if self.factories is None:
             self.factories = {}
             self.bfcl.config.hook.pytest_bfcl_register_models(register=self.factories.__setitem__)
+        mode = mode or self.bfcl.decided.get(spec.base)
         factory = self.factories.get(spec.provider)
         if factory is None:
             return create_model(spec, self.bfcl.settings, dataset=self.bfcl.dataset, mode=mode)
@@ -80,6 +81,11 @@ class Conversations:
             self.created[spec.text] = self.create(spec)
         return self.created[spec.text]
 
+    def create_models(self, items: list[EntryItem]) -> None:
+        """Create the adapters these items will ask for; raises `UsageError` before anything has run."""
+        for spec in {item.spec for item in items if is_own(model_definition(item))}:
+            self.model_for(spec)
+
     def switch_for(self, item: EntryItem, model: Any, *, own: bool, shared: bool) -> ModeSwitch:
         """The model an item is asked with, behind the switch that mode ``auto`` needs; a user's object is wrapped."""
         from pytest_bfcl.conversation import ModeSwitch
@@ -89,7 +95,8 @@ class Conversations:
         if key in self.switches and shared:
             return self.switches[key]
         adapter = model if own else as_model(model, item.spec.base, mode=self.bfcl.mode_of(item.spec))
-        undecided = own and item.spec.mode is None and self.bfcl.settings.mode == "auto"
+        free = item.spec.mode is None and self.bfcl.settings.mode == "auto"
+        undecided = own and free and item.spec.base not in self.bfcl.decided
         prompting = (lambda: self.create(item.spec, "prompt")) if undecided else None
         switch = ModeSwitch(adapter, prompting, on_switch=lambda error: self._say_switch(item.spec, error))
         if shared:
@@ -189,7 +196,7 @@ class Conversations:
             dealt = selection.stripes([each.nodeid for each in every], self.bfcl.worker["slots"])
             positions = [position for unit in dealt[self.bfcl.worker["slot"]] for position in unit]
             mine = set(items)
-            return [every[position] for position in positions if every[position] in mine]  # type: ignore[misc]
+            return [every[position] for position in positions if every[position] in mine]
         return items
 
     def _job(self, item: EntryItem, switch: ModeSwitch) -> Job:

@@ -39,6 +39,7 @@ class Distribution:
             "plan": self.bfcl.plan.to_dict(),
             "run": str(self.bfcl.run_path),
             "finished": [list(key) for key in self.bfcl.finished],
+            "decided": self.bfcl.decided,
             "slot": slot,
             "slots": count,
         }

@@ -126,11 +126,11 @@ def _add_ini(parser: pytest.Parser, option: Option) -> None:
     if option.flag or option.many:
         parser.addini(option.key, option.help, type="bool" if option.flag else "args", default=None)
         return
-    union: Any = reduce(or_, (str, int, float))
+    kind: Any = reduce(or_, (str, int, float))
     try:  # pytest 9.2 lets native TOML files say 8 where an ini file says "8"
-        parser.addini(option.key, option.help, type=union, default=None)
+        parser.addini(option.key, option.help, type=kind, default=None)
     except (ValueError, AssertionError):
-        parser.addini(option.key, option.help, type="string", default=None)
+        parser.addini(option.key, option.help, default=None)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -14,8 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_bfcl.dataset.categories import CATEGORIES, category_of
-from pytest_bfcl.failures import AdapterError, BenchmarkError, Failure, FailureTag, HarnessError, Verdict
+from pytest_bfcl.failures import (
+    AdapterError,
+    BenchmarkError,
+    Failure,
+    FailureTag,
+    HarnessError,
+    UsageError,
+    Verdict,
+)
 from pytest_bfcl.plugin.selection import entry_id_of
 
 if TYPE_CHECKING:
@@ -97,6 +104,9 @@ class Outcomes:
             raise pytest.skip.Exception(f"not run: {stop.reason}") from None
         except BenchmarkError as error:
             trouble = error
+        except UsageError as error:  # on a worker; elsewhere the models were created before
+            self.bfcl.stop(str(error))
+            raise EntryTrouble(str(error), pytrace=False) from None
         except Exception as error:
             if self.model_failed:  # shown once, with its traceback; asking on would repeat it for every entry
                 verdict = AdapterError("fixture", f"the model fixture failed: {type(error).__name__}: {error}").verdict
@@ -137,15 +147,13 @@ class Outcomes:
         record = item.stash[RECORD]
         if record["outcome"] == "passed":
             return
-        from pytest_bfcl import checkers
+        from pytest_bfcl.checkers import failure_text
 
         tag, reason, detail = FailureTag(record["tag"]), str(record["reason"]), record["detail"]
         verdict = Verdict(False, tag, reason, detail)
         entry: Any = item.funcargs["bfcl_entry"]
         transcript: Any = item.funcargs["transcript"]
-        describe = getattr(checkers, "failure_text", None)
-        text = describe(entry, transcript, verdict) if describe else f"{tag}: {reason}\n{detail}"
-        raise Failure(tag, reason, text, detail)
+        raise Failure(tag, reason, failure_text(entry, transcript, verdict), detail)
 
     @staticmethod
     def failure_repr(item: EntryItem, excinfo: pytest.ExceptionInfo[BaseException]) -> FailureText | None:
@@ -234,8 +242,8 @@ class Outcomes:
 
     def _crash_record(self, report: pytest.TestReport) -> Record | None:
         """The record of an entry during which a worker died; ``None`` for every other report."""
-        entry_id = entry_id_of(report.nodeid)
-        if str(report.when) != "???" or category_of(entry_id) not in CATEGORIES:
+        category = self.bfcl.category_at(report.nodeid)
+        if str(report.when) != "???" or category is None:
             return None
         from pytest_bfcl.runs import error_record
 
@@ -245,7 +253,7 @@ class Outcomes:
         mode = self.bfcl.mode_of(spec)
         verdict = HarnessError("worker_crash", str(report.longrepr), advice="continue the run to ask again").verdict
         return error_record(
-            entry_id, category_of(entry_id), spec.with_mode(mode).text, mode, verdict,
+            entry_id_of(report.nodeid), category, spec.with_mode(mode).text, mode, verdict,
             repeat=repeat, rules=self.bfcl.settings.rules,
         )  # fmt: skip
 

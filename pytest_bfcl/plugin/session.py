@@ -9,11 +9,11 @@ from __future__ import annotations
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from pytest_bfcl.dataset.categories import CATEGORIES, resolve_categories
+from pytest_bfcl.dataset.categories import CATEGORIES, category_of, resolve_categories
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plugin import selection
 from pytest_bfcl.plugin.options import Plan, make_plan
@@ -47,7 +47,7 @@ class BfclSession:
         self.settings = Settings.from_dict(self.plan.settings)
         self.specs = list({spec.text: spec for spec in map(parse_spec, self.plan.models)}.values())
         self.arguments = self._take_arguments()
-        self.broken_lines = 0
+        self.broken_lines: set[str] = set()
         self.stage_files: dict[tuple[EntryFile, str], EntryFile] = {}
         self.items: list[EntryItem] = []
         self.expectations = Expectations(self)
@@ -128,7 +128,7 @@ class BfclSession:
             if name is None:
                 files[category] = ids
             elif files.setdefault(category, set()) is not None:
-                files[category].add(name.partition("[")[0])  # type: ignore[union-attr]
+                files[category].add(name)  # type: ignore[union-attr]
         return list(files.items())
 
     def _take_arguments(self) -> list[selection.VirtualArgument] | None:
@@ -152,6 +152,7 @@ class BfclSession:
 
     def check_arguments(self) -> None:
         """Refuse virtual arguments that name nothing; read the file of ids."""
+        _ = self.finished
         labels = {label for _, _, label in self.variants}
         for category, name in self.arguments or ():
             if category not in CATEGORIES or not self.dataset.index(category):
@@ -167,6 +168,17 @@ class BfclSession:
 
             ids = [ref.id for ref in read_ids(self.plan.ids_file, self.dataset)]
             object.__setattr__(self.plan, "ids", ids)
+
+    def category_at(self, nodeid: str) -> str | None:
+        """The category of an item known by its node id only (the controller does not collect); ``None`` for others."""
+        path, _, name = nodeid.partition("::")
+        if not path.endswith(".jsonl"):
+            return None
+        virtual = selection.virtual_argument(nodeid)
+        if virtual is not None and virtual.category in CATEGORIES:
+            return virtual.category
+        category = category_of(name.partition("[")[0])
+        return category if category in CATEGORIES else "simple_python"
 
     def skip_reason(self, dataset: DataSet, category: str) -> str | None:
         """Why a category cannot run here, or ``None``."""
@@ -188,11 +200,20 @@ class BfclSession:
             for repeat in range(1, self.settings.repeat + 1)
         ]
 
+    @cached_property
+    def decided(self) -> dict[str, Mode]:
+        """Model without mode → the mode an earlier part of this run settled on (``auto`` is decided once)."""
+        if self.worker:
+            return dict(self.worker["decided"])
+        if self.earlier is None:
+            return {}
+        return {_base(model.model): cast("Mode", model.mode) for model in self.earlier.models}
+
     def mode_of(self, spec: ModelSpec) -> Mode:
         """The mode a model is asked in, as far as it is known before the first request."""
         if spec.mode is not None:
             return spec.mode
-        return self.settings.mode if self.settings.mode != "auto" else "fc"
+        return self.settings.mode if self.settings.mode != "auto" else self.decided.get(spec.base, "fc")
 
     # -- run directory -------------------------------------------------------------------------------------------
 
@@ -207,14 +228,25 @@ class BfclSession:
         return base / self.plan.out if self.plan.out else default_path(self.plan.models, base / "reports")
 
     @cached_property
+    def earlier(self) -> Fingerprint | None:
+        """What the run that is continued has measured; ``None`` for a new run."""
+        from pytest_bfcl.runs import RunDirectory, is_run
+
+        return RunDirectory.open(self.run_path).fingerprint if is_run(self.run_path) else None
+
+    @cached_property
     def finished(self) -> set[tuple[str, str, int]]:
         """(entry id, model without mode, repeat) of entries an earlier part of this run has finished."""
-        from pytest_bfcl.runs import RunDirectory, is_run
+        from pytest_bfcl.runs import RunDirectory
 
         if self.worker:
             return {(str(a), str(b), int(c)) for a, b, c in self.worker["finished"]}
-        if not is_run(self.run_path):
+        if self.earlier is None:
             return set()
+        differences = self.earlier.differences(self.fingerprint())
+        if differences:
+            listed = "\n  ".join(differences)
+            raise UsageError(f"cannot continue {self.run_path}: it measured something else\n  {listed}")
         keys = RunDirectory.open(self.run_path).done()
         return {(key.entry_id, _base(key.model), key.repeat) for key in keys}
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_bfcl.dataset.categories import CATEGORIES, category_of
+from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.failures import Failure, UsageError
 from pytest_bfcl.plugin.selection import entry_id_of
 
@@ -102,6 +102,7 @@ class Verdicts:
         if self.bfcl.items and not self.bfcl.distributed:
             self.bfcl.outcomes.planned = [item.nodeid for item in self.bfcl.items]
             try:
+                self.bfcl.conversations.create_models(self.bfcl.items)
                 self.bfcl.start_run()
             except UsageError as error:
                 raise pytest.UsageError(str(error)) from None
@@ -114,6 +115,7 @@ class Verdicts:
         if run is None:
             return
         stopped = self._stopped(session)
+        self._settle_modes(run)
         run.state(f"stopped:{stopped}" if stopped else "finished")
         self.summary = self._summarise(run)
         code = self._exit_code(session, run, stopped)
@@ -124,6 +126,23 @@ class Verdicts:
         run.close()
         if code is not None:
             session.exitstatus = code
+
+    def _settle_modes(self, run: RunDirectory) -> None:
+        """Write down the mode that ``auto`` came to, as the results tell it."""
+        from dataclasses import replace
+
+        from pytest_bfcl.models import parse_spec
+        from pytest_bfcl.runs import ModelFingerprint
+
+        seen = {parse_spec(str(record["model"])).base: record for record in run.records() if record["model"]}
+        models = []
+        for model in run.fingerprint.models:
+            record = seen.get(parse_spec(model.model).base)
+            if record is not None and record["mode"] != model.mode and self.bfcl.settings.mode == "auto":
+                model = ModelFingerprint.of(record["model"], record["mode"], self.bfcl.settings)
+            models.append(model)
+        if tuple(models) != tuple(run.fingerprint.models):
+            run.update(replace(run.fingerprint, models=tuple(models)))
 
     def _stopped(self, session: pytest.Session) -> str | None:
         """Why the run ended early, or ``None``."""
@@ -151,12 +170,12 @@ class Verdicts:
 
     def _sizes(self) -> dict[str, int]:
         """Entries planned per category, in this part of the run and in earlier ones."""
-        ids = {entry_id_of(nodeid) for nodeid in self.bfcl.outcomes.planned}
-        ids |= {entry_id for entry_id, _, _ in self.bfcl.finished}
+        found = {(entry_id_of(node), self.bfcl.category_at(node)) for node in self.bfcl.outcomes.planned}
+        assert self.bfcl.run is not None
+        found |= {(str(record["id"]), str(record["category"])) for record in self.bfcl.run.records()}
         sizes: dict[str, int] = {}
-        for entry_id in ids:
-            category = category_of(entry_id)
-            if category in CATEGORIES and CATEGORIES[category].checker != "none":
+        for _, category in found:
+            if category is not None and CATEGORIES[category].checker != "none":
                 sizes[category] = sizes.get(category, 0) + 1
         return sizes
 

@@ -1,0 +1,179 @@
+"""Which entries become items, under which ids, in which order."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from .conftest import Project, call, question, write_lines
+
+
+def ids(result: pytest.RunResult) -> list[str]:
+    return [line for line in result.outlines if "::" in line and " " not in line]
+
+
+def test_virtual_ids_whatever_the_directory(project: Project) -> None:
+    expected = ids(project.run("--collect-only", "-q", out=None))
+    assert expected[0] == "bfcl/simple_python.jsonl::simple_python_0"
+    assert len(expected) == 11
+    below = project.path / "some" / "folder"
+    below.mkdir(parents=True)
+    os.chdir(below)
+    data = str(project.path / "bench")
+    script = f"scripted:{project.path}/script.json"
+    assert ids(project.run("--collect-only", "-q", data=data, model=script, out=None)) == expected
+    assert not (project.path / "run").exists()
+    assert not (below / "reports").exists()
+
+
+def test_default_data_replaces_testpaths_and_the_working_directory(project: Project) -> None:
+    project.pytester.makepyfile("def test_one(): pass")
+    project.run().assert_outcomes(passed=11)
+
+
+@pytest.mark.parametrize(
+    ("args", "count"),
+    [
+        (("-m", "simple_python"), 4),
+        (("-m", "live"), 3),
+        (("-m", "non_live and not irrelevance", "--strict-markers"), 6),
+        (("-m", "fc"), 11),
+        (("-m", "prompt"), 0),
+        (("-k", "simple_python_1 or irrelevance"), 3),
+        (("--bfcl-categories", "live,multiple"), 5),
+        (("--bfcl-sample", "5"), 5),
+        (("--bfcl-shard", "1/3"), 4),
+        (("--bfcl-shard", "3/3"), 3),
+        (("bfcl/simple_python.jsonl::simple_python_2",), 1),
+        (("../bfcl/multiple.jsonl", "bfcl/live_simple.jsonl::live_simple_1-1-0"), 3),
+        (("bench/multiple.jsonl",), 2),
+        (("bench/multiple.jsonl::multiple_1",), 1),
+        (("--deselect", "bfcl/simple_python.jsonl"), 7),
+    ],
+)
+def test_selecting(project: Project, args: tuple[str, ...], count: int) -> None:
+    assert len(ids(project.run("--collect-only", "-q", *args, out=None))) == count
+
+
+def test_named_files_keep_their_own_path(project: Project) -> None:
+    own = write_lines(project.path / "mine" / "cases.jsonl", [question("weather"), question("multiple_7")])
+    result = project.run(str(own), "-v", data=None)
+    result.stdout.fnmatch_lines(["mine/cases.jsonl::weather PASSED*", "mine/cases.jsonl::multiple_7 PASSED*"])
+    assert {record["category"] for record in project.records()} == {"simple_python", "multiple"}
+
+
+def test_a_file_as_data_has_virtual_ids(project: Project) -> None:
+    write_lines(project.path / "cases.jsonl", [question("simple_python_5")])
+    result = project.run("--collect-only", "-q", data="cases.jsonl", out=None)
+    assert ids(result) == ["bfcl/simple_python.jsonl::simple_python_5"]
+
+
+@pytest.mark.parametrize(
+    "argument",
+    ["bfcl/simple_python.jsonl::simple_python_99", "bfcl/absent.jsonl", "bfcl/multiple.jsonl::multiple_0[other:x]"],
+)
+def test_unknown_arguments_are_usage_errors(project: Project, argument: str) -> None:
+    result = project.run(argument, out=None)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*not found: {argument.partition('[')[0]}*"])
+
+
+@pytest.mark.parametrize("content", ["multiple_1\n\n# no\nsimple_python_3\n", '{"multiple": ["multiple_1", "multiple_0"]}'])
+def test_files_of_ids(project: Project, content: str) -> None:
+    (project.path / "ids.txt").write_text(content)
+    assert len(ids(project.run("--collect-only", "-q", "--bfcl-ids", "ids.txt", out=None))) == 2
+
+
+def test_unknown_ids_in_the_file(project: Project) -> None:
+    (project.path / "ids.txt").write_text("multiple_1\nmultiple_44\n")
+    result = project.run("--bfcl-ids", "ids.txt", out=None)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*multiple_44*"])
+
+
+def test_several_models_and_repeats(project: Project) -> None:
+    result = project.run("--model", "oracle:@prompt", "--bfcl-repeat", "2", "-m", "multiple", "-v")
+    result.assert_outcomes(passed=8)
+    result.stdout.fnmatch_lines([
+        "bfcl/multiple.jsonl::multiple_0?oracle:@prompt? PASSED*",
+        "bfcl/multiple.jsonl::multiple_0?oracle:@prompt-r2? PASSED*",
+        "bfcl/multiple.jsonl::multiple_0?scripted:script.json? PASSED*",
+    ])  # fmt: skip
+    keys = {(record["model"], record["mode"], record["id"], record["repeat"]) for record in project.records()}
+    assert len(keys) == 8
+    assert len(ids(project.run("--co", "-q", "--model", "oracle:@prompt", "-m", "prompt", out=None))) == 11
+    pasted = "bfcl/multiple.jsonl::multiple_0[oracle:@prompt-r2]"
+    again = project.run("--co", "-q", "--model", "oracle:@prompt", "--bfcl-repeat", "2", pasted, out=None)
+    assert ids(again) == [pasted]
+
+
+def test_a_broken_line_is_one_error_and_the_others_run(project: Project) -> None:
+    lines = [question("simple_python_0"), '{"id": "simple_python_1", "question": [', question("simple_python_2")]
+    write_lines(project.path / "bench" / "simple_python.jsonl", lines)
+    result = project.run("-m", "simple_python")
+    result.assert_outcomes(passed=2, errors=1)
+    result.stdout.fnmatch_lines(["*simple_python.jsonl:2: not JSON*"])
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_an_entry_that_cannot_be_used_is_an_error_of_ours(project: Project) -> None:
+    write_lines(project.path / "bench" / "simple_python.jsonl", [{"id": "simple_python_0", "question": 7}])
+    result = project.run("-m", "simple_python")
+    result.assert_outcomes(errors=1)
+    (record,) = project.records()
+    assert (record["outcome"], record["tag"]) == ("error", "HARNESS_ERROR")
+
+
+@pytest.mark.parametrize("extra", [(), ("-n2",)])
+def test_last_failed_also_beside_an_ordinary_failure(project: Project, extra: tuple[str, ...]) -> None:
+    project.pytester.makepyfile(test_x="def test_bad(): assert 0\ndef test_good(): pass")
+    project.fail("simple_python_1", "multiple_0")
+    args = ("test_x.py", "bfcl/simple_python.jsonl", "bfcl/multiple.jsonl", *extra)
+    project.run(*args, out="one").assert_outcomes(passed=5, failed=3)
+    result = project.run(*args, "--lf", out="two")
+    result.assert_outcomes(failed=3)
+    first = project.run(*args, "--ff", "-v", out="three", data="bench")
+    first.assert_outcomes(passed=5, failed=3)
+
+
+def test_last_failed_with_several_models(project: Project) -> None:
+    project.fail("multiple_0")
+    args = ("--model", "oracle:", "-m", "multiple")
+    project.run(*args, out="one").assert_outcomes(passed=3, failed=1)
+    project.run(*args, "--lf", out="two").assert_outcomes(failed=1)
+
+
+def test_conftest_fixtures_and_hooks_apply(project: Project) -> None:
+    below = project.path / "sub"
+    below.mkdir()
+    (below / "conftest.py").write_text(
+        "import pytest\n"
+        "def pytest_itemcollected(item):\n    item.add_marker(pytest.mark.usefixtures('noted'))\n"
+        "@pytest.fixture(autouse=True)\ndef noted(request):\n    print('noted', request.node.name)\n"
+        "@pytest.fixture(scope='session')\ndef model():\n"
+        "    return lambda messages, tools: [{'name': 'get_weather', 'arguments': '{\"city\": \"Oslo\"}'}]\n"
+    )
+    os.chdir(below)
+    data = str(project.path / "bench")
+    result = project.run("-m", "multiple", "-s", data=data, model=f"scripted:{project.path}/script.json")
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["*noted multiple_0*"])
+
+
+def test_named_together_with_ordinary_tests_in_the_same_directory(project: Project) -> None:
+    (project.path / "sub").mkdir()
+    (project.path / "sub" / "conftest.py").write_text(
+        "import pytest\n@pytest.fixture\ndef extra(): return 1\n"
+        "@pytest.fixture(scope='session')\ndef model():\n    return lambda request: 'nothing'\n"
+    )
+    (project.path / "sub" / "test_y.py").write_text("def test_y(extra): assert extra == 1\n")
+    os.chdir(project.path / "sub")
+    result = project.run("test_y.py", "bfcl/multiple.jsonl", data=str(project.path / "bench"))
+    result.assert_outcomes(passed=1, failed=2)
+
+
+def test_the_script_is_reached(project: Project) -> None:
+    project.script["simple_python_0"] = call("Rome")
+    result = project.run("-m", "simple_python", "--maxfail=1")
+    result.assert_outcomes(failed=1)

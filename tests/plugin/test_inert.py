@@ -1,0 +1,98 @@
+"""Without a model the plugin does nothing and costs nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from .conftest import Project
+
+HEAVY = ("pydantic", "httpx", "litellm", "numpy", "scipy", "rich", "jinja2", "asyncio", "pytest_bfcl.dataset")
+
+
+def test_an_ordinary_session_sees_nothing(project: Project) -> None:
+    project.pytester.makepyfile("def test_one(): pass")
+    result = project.run("-v", "--strict-markers", model=None, data=None, out=None)
+    result.assert_outcomes(passed=1)
+    assert not [line for line in result.outlines if line.startswith("bfcl")]
+    assert not (project.path / "reports").exists()
+
+
+def test_nothing_heavy_is_imported() -> None:
+    code = (
+        "import sys, pytest_bfcl.plugin\n"
+        f"print([name for name in {HEAVY!r} if name in sys.modules and name not in set(BEFORE)])"
+    )
+    before = "import sys, pytest; BEFORE = list(sys.modules)\n"
+    out = subprocess.run([sys.executable, "-c", before + code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"
+
+
+def test_a_data_file_without_a_model_says_what_is_missing(project: Project) -> None:
+    result = project.run("bench/simple_python.jsonl", model=None, data=None, out=None)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--model is missing: bench/simple_python.jsonl*"])
+
+
+def test_a_pasted_id_without_a_model_says_what_is_missing(project: Project) -> None:
+    result = project.run("bfcl/simple_python.jsonl::simple_python_0", model=None, data=None, out=None)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--model is missing*"])
+
+
+def test_other_peoples_jsonl_are_left_alone(project: Project) -> None:
+    project.pytester.makepyfile("def test_one(): pass")
+    result = project.run(".", "-v", data=None, out=None)
+    result.assert_outcomes(passed=1)
+
+
+def test_another_plugin_may_own_the_short_option(project: Project) -> None:
+    project.pytester.makepyfile(
+        foreign="""
+        def pytest_addoption(parser):
+            parser.addoption("--model", default="theirs")
+        def pytest_report_header(config):
+            return f"their model is {config.getoption('model')}"
+        """
+    )
+    project.pytester.syspathinsert()
+    result = project.run("-p", "foreign", "--bfcl-model", "scripted:script.json", "--model", "mine", model=None)
+    result.stdout.fnmatch_lines(["their model is mine"])
+    result.assert_outcomes(passed=11)
+
+
+def test_the_model_may_come_from_the_ini_file(project: Project) -> None:
+    project.pytester.makeini(
+        """
+        [pytest]
+        asyncio_default_fixture_loop_scope = session
+        bfcl_model = scripted:script.json
+        bfcl_data = bench
+        bfcl_concurrency = 3
+        bfcl_categories = multiple live
+        """
+    )
+    result = project.run(model=None, data=None)
+    result.assert_outcomes(passed=5)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--bfcl-concurrency", "many", "--bfcl-concurrency: 'many' does not fit"),
+        ("--bfcl-concurrency", "0", "at least 1"),
+        ("--bfcl-shard", "3/2", "I/N"),
+        ("--bfcl-ids", "absent.txt", "absent.txt"),
+        ("--bfcl-categories", "nonsense", "unknown category or group 'nonsense'"),
+        ("--bfcl-fail-under", "nonsense=4", "unknown group 'nonsense'"),
+        ("--bfcl-data", "absent", "no data at absent"),
+        ("--model", "nobody:x", "unknown provider 'nobody'"),
+    ],
+)
+def test_mistakes_in_options_are_usage_errors(project: Project, option: str, value: str, said: str) -> None:
+    result = project.run(option, value, data=None if option == "--bfcl-data" else "bench")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert said in result.stderr.str() + result.stdout.str()
+    assert "Traceback" not in result.stderr.str()
