@@ -172,6 +172,10 @@ class DataSet:
         docs: list[FunctionDoc] = json.loads(self._class_documents[class_name])
         return docs
 
+    def depends_on(self, ref: EntryRef) -> list[str]:
+        """Ids of the write stages that must run before an entry, without building it; empty for all but memory."""
+        return self._dependencies(ref, self._scenario(ref)) if CATEGORIES[ref.category].backend else []
+
     def prerequisites(self, category: str, scenario: str) -> list[EntryRef]:
         """The write-stage conversations of a memory category's scenario, in the order they must run."""
         name = f"{category.removesuffix('_prereq')}_prereq"

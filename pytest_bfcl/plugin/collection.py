@@ -266,7 +266,7 @@ class Collection:
             if CATEGORIES[item.ref.category].backend:
                 _, ids = needed.setdefault((item.file, item.ref.category, _label(item)), (item, set()))
                 with suppress(BenchmarkError):  # a broken entry says so when it is run
-                    ids.update(item.file.dataset.load(item.ref).depends_on)
+                    ids.update(item.file.dataset.depends_on(item.ref))
         present = {(item.ref.id, _label(item)) for item in named}
         stages: dict[EntryFile, list[EntryItem]] = {}
         for (file, category, label), (question, ids) in needed.items():

@@ -205,7 +205,7 @@ class Conversations:
 
         depends: tuple[Hashable, ...] = ()
         if CATEGORIES[item.ref.category].backend:
-            ids = set(item.file.dataset.load(item.ref).depends_on)
+            ids = set(item.file.dataset.depends_on(item.ref))
             label = item.name.partition("[")[2]
             depends = tuple(
                 other.nodeid for other in self.bfcl.items
