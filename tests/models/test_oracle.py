@@ -1,0 +1,187 @@
+"""The oracle passes what can be passed, in every format and language."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pytest_bfcl.checkers import judge
+from pytest_bfcl.dataset import open_dataset
+from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.dataset.entry import Entry
+from pytest_bfcl.models.oracle import answer, final_answer, turn_calls
+from pytest_bfcl.transcript import Step, Transcript, Turn
+
+SINGLE_TURN = [name for name, row in CATEGORIES.items() if row.group in ("non_live", "live")]
+
+# data spec §8: what no answer of this kind can pass, because the answers or the reference's converters are broken.
+UNPASSABLE = {
+    ("simple_java", "fc"): {35, 36, 64, 65, 78, 83, 85, 86, 89, 90, 91},
+    ("simple_java", "prompt"): {1, 35, 36, 65, 67, 68, 78, 83, 85, 86, 89, 90, 91},
+}
+UNPASSABLE_LIVE = {"live_simple_106-63-0", "live_simple_112-68-0", "live_multiple_862-181-3", "live_multiple_964-207-0"}
+
+
+def verdict(entry, mode):
+    transcript = Transcript(
+        entry.id,
+        entry.category,
+        "oracle",
+        mode,
+        underscore_names=mode == "fc",
+        turns=[Turn(steps=[Step(answer(entry, mode))])],
+    )
+    return judge(entry, transcript)
+
+
+def failed(data, category, mode):
+    entries = [data.load(ref) for ref in data.index(category)]
+    return {entry.id: verdict(entry, mode).reason for entry in entries if not verdict(entry, mode).valid}
+
+
+@pytest.mark.parametrize("mode", ["fc", "prompt"])
+def test_bundled_single_turn_data_can_be_passed(mode):
+    data = open_dataset("bundled")
+    wrong = {}
+    for category in set(SINGLE_TURN) & set(data.categories()):
+        wrong |= failed(data, category, mode)
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("mode", ["fc", "prompt"])
+@pytest.mark.parametrize("category", SINGLE_TURN)
+def test_official_single_turn_data(official, category, mode):
+    numbers = UNPASSABLE.get((category, mode), set())
+    expected = {f"{category}_{n}" for n in numbers} | {i for i in UNPASSABLE_LIVE if i.rpartition("_")[0] == category}
+    assert set(failed(official, category, mode)) == expected
+
+
+def entry(category="simple_python", **fields):
+    functions = [{
+        "name": "shop.find",
+        "description": "",
+        "parameters": {
+            "type": "dict",
+            "properties": {
+                "what": {"type": "string"}, "count": {"type": "integer"}, "tags": {"type": "array",
+                "items": {"type": "string"}}, "box": {"type": "dict"}, "note": {"type": "string"},
+            },
+            "required": ["what"],
+        },
+    }]  # fmt: skip
+    expected = [{"shop.find": {
+        "what": ["a 'red' hat", "hat"], "count": [3], "tags": [["x", "y"]],
+        "box": [{"w": [1, 2], "lid": ["", True]}], "note": ["", "later"],
+    }}]  # fmt: skip
+    fields = {
+        "question": [[{"role": "user", "content": "?"}]],
+        "function": functions,
+        "possible_answer": expected,
+    } | fields
+    return Entry(id=f"{category}_0", category=category, **fields)
+
+
+def test_first_values_and_omissions():
+    call = answer(entry(), "fc").tool_calls[0]
+    assert call.name == "shop_find"
+    expected = {"what": "a 'red' hat", "count": 3, "tags": ["x", "y"], "box": {"w": 1}}
+    assert json.loads(call.arguments) == expected
+
+
+@pytest.mark.parametrize(
+    ("how", "text"),
+    [
+        ({}, """[shop.find(what="a 'red' hat", count=3, tags=['x', 'y'], box={'w': 1})]"""),
+        (
+            {"return_format": "json", "tool_call_tag": True},
+            """<TOOLCALL>[{"function": "shop.find", "parameters": {"what": "a 'red' hat", "count": 3, """
+            """"tags": ["x", "y"], "box": {"w": 1}}}]</TOOLCALL>""",
+        ),
+        (
+            {"return_format": "concise_xml"},
+            """<functions><function name="shop.find"><param name="what" type="string">a 'red' hat</param>"""
+            """<param name="count" type="integer">3</param><param name="tags" type="array">['x', 'y']</param>"""
+            """<param name="box" type="object">{'w': 1}</param></function></functions>""",
+        ),
+        (
+            {"return_format": "verbose_xml"},
+            """<functions><function name="shop.find"><params><param name="what" value="a 'red' hat" type="string"/>"""
+            """<param name="count" value="3" type="integer"/><param name="tags" value="['x', 'y']" type="array"/>"""
+            """<param name="box" value="{'w': 1}" type="object"/></params></function></functions>""",
+        ),
+    ],
+)
+def test_formats(how, text):
+    assert answer(entry(**how), "prompt").text == text
+    assert verdict(entry(**how), "prompt").valid
+
+
+@pytest.mark.parametrize(
+    ("language", "schema", "value", "native", "text"),
+    [
+        ("java", {"type": "long"}, 5, "5L", "5L"),
+        ("java", {"type": "float"}, 1.5, "1.5f", "1.5f"),
+        ("java", {"type": "double"}, 1.5, "1.5", "1.5"),
+        ("java", {"type": "boolean"}, True, "true", "true"),
+        ("java", {"type": "String"}, "Main", "Main", '"Main"'),
+        ("java", {"type": "String"}, 'say "x"', 'say "x"', "'say \"x\"'"),
+        ("java", {"type": "char"}, "q", "q", "'q'"),
+        ("java", {"type": "any"}, "ctx.area", "ctx.area", "ctx.area"),
+        ("java", {"type": "integer"}, "Modes.FAST", "Modes.FAST", "Modes.FAST"),
+        ("java", {"type": "Array", "items": {"type": "integer"}}, [1, 2], "new int[]{1, 2}", "new int[]{1, 2}"),
+        ("java", {"type": "ArrayList", "items": {"type": "String"}}, ["x"],
+         'new ArrayList<String>(Arrays.asList("x"))', 'new ArrayList<String>(Arrays.asList("x"))'),
+        ("java", {"type": "HashMap"}, {"k": ["v"]}, 'new HashMap<String, Object>() {{ put("k", "v"); }}',
+         'new HashMap<String, Object>() {{ put("k", "v"); }}'),
+        ("javascript", {"type": "String"}, "x", "x", '"x"'),
+        ("javascript", {"type": "Boolean"}, False, "false", "false"),
+        ("javascript", {"type": "array", "items": {"type": "String"}}, ["x", "y"], '["x", "y"]', '["x", "y"]'),
+        ("javascript", {"type": "dict"}, {"k": [1]}, '{"k": 1}', '{"k": 1}'),
+        ("javascript", {"type": "dict"}, "opts", "opts", "opts"),
+    ],
+)  # fmt: skip
+def test_java_and_javascript_source_text(language, schema, value, native, text):
+    functions = [{"name": "gadget.set", "parameters": {"type": "dict", "properties": {"v": schema}, "required": ["v"]}}]
+    item = Entry(
+        id=f"simple_{language}_0", category=f"simple_{language}", language=language, question=[[]], function=functions,
+        possible_answer=[{"gadget.set": {"v": [value]}}], return_format=language,
+    )  # fmt: skip
+    assert json.loads(answer(item, "fc").tool_calls[0].arguments) == {"v": native}
+    assert answer(item, "prompt").text == f"[gadget.set(v={text})]"
+
+
+def conversation(**fields):
+    function = {"name": "cd", "parameters": {"type": "dict", "properties": {"folder": {}, "force": {}}, "required": []}}
+    late = {"name": "tail", "parameters": {"type": "dict", "properties": {"file": {}, "lines": {}}, "required": []}}
+    return Entry(
+        id="multi_turn_miss_func_0", category="multi_turn_miss_func", question=[[], []], function=[function],
+        missed_function={1: [late]}, involved_classes=["GorillaFileSystem"],
+        possible_answer=[["cd('docs', force=True)", "tail('a.txt', 3)"], []], **fields,
+    )  # fmt: skip
+
+
+def test_conversations():
+    item = conversation()
+    assert turn_calls(item, 0) == [("cd", {"folder": "docs", "force": True}), ("tail", {"file": "a.txt", "lines": 3})]
+    reply = answer(item, "fc", 0, 0)
+    assert [c.name for c in reply.tool_calls] == ["cd", "tail"]
+    assert answer(item, "prompt", 0, 0).text == "[cd(folder='docs', force=True), tail(file='a.txt', lines=3)]"
+    assert answer(item, "fc", 0, 1).tool_calls == ()
+    assert answer(item, "fc", 1, 0).text
+    assert answer(item, "fc", 9, 0).text
+
+
+def test_final_answers_can_be_found():
+    item = Entry(
+        id="memory_kv_0-student-0", category="memory_kv", question=[[]], possible_answer=["$49.99", "49.99 dollars"]
+    )
+    assert "49.99 dollars" in final_answer(item)
+    assert answer(item, "prompt").text == final_answer(item)
+
+
+@pytest.mark.parametrize("mode", ["fc", "prompt"])
+def test_relevance_and_irrelevance(mode):
+    assert verdict(entry("irrelevance", possible_answer=None), mode).valid
+    assert verdict(entry("live_relevance", possible_answer=None), mode).valid
+    assert answer(entry("live_relevance", possible_answer=None, function=[]), mode).text

@@ -1,0 +1,149 @@
+"""Specs and the registry of providers."""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.models import create_model, list_providers, parse_spec
+from pytest_bfcl.models import registry as registry_module
+from pytest_bfcl.settings import Settings
+from pytest_bfcl.transcript import Reply
+from tests.models.loopback import CLOCK, request, run
+
+
+@pytest.mark.parametrize(
+    ("text", "provider", "name", "mode", "canonical"),
+    [
+        ("openai:gpt-4o", "openai", "gpt-4o", None, "openai:gpt-4o"),
+        ("openai:gpt-4o@fc", "openai", "gpt-4o", "fc", "openai:gpt-4o@fc"),
+        ("openai:gpt-4o@prompt", "openai", "gpt-4o", "prompt", "openai:gpt-4o@prompt"),
+        ("ollama:llama3:8b@FC", "ollama", "llama3:8b", "fc", "ollama:llama3:8b@fc"),
+        ("vllm:meta-llama/Llama-3.1-8B", "vllm", "meta-llama/Llama-3.1-8B", None, "vllm:meta-llama/Llama-3.1-8B"),
+        ("vertex_ai:claude@20240620@prompt", "vertex_ai", "claude@20240620", "prompt",
+         "vertex_ai:claude@20240620@prompt"),
+        ("vertex_ai:claude@20240620", "vertex_ai", "claude@20240620", None, "vertex_ai:claude@20240620"),
+        ("litellm:bedrock/eu.x:0", "litellm", "bedrock/eu.x:0", None, "litellm:bedrock/eu.x:0"),
+        ("oracle:", "oracle", "", None, "oracle:"),
+        ("oracle", "oracle", "", None, "oracle:"),
+        ("oracle:@prompt", "oracle", "", "prompt", "oracle:@prompt"),
+        ("replay:/a/b c.jsonl@fc", "replay", "/a/b c.jsonl", "fc", "replay:/a/b c.jsonl@fc"),
+        (" Together-AI:x ", "together_ai", "x", None, "together_ai:x"),
+    ],
+)  # fmt: skip
+def test_specs(text, provider, name, mode, canonical):
+    spec = parse_spec(text)
+    assert (spec.provider, spec.name, spec.mode, spec.text) == (provider, name, mode, canonical)
+    assert parse_spec(spec.text) == spec
+
+
+@pytest.mark.parametrize("text", ["", ":x", "meta/llama", "@fc"])
+def test_unreadable_specs(text):
+    with pytest.raises(UsageError, match="provider:name"):
+        parse_spec(text)
+
+
+@pytest.mark.parametrize(
+    ("spec", "settings", "mode"),
+    [
+        ("oracle:", Settings(), "fc"),
+        ("oracle:", Settings(mode="prompt"), "prompt"),
+        ("oracle:@fc", Settings(mode="prompt"), "fc"),
+        ("openai:m", Settings(), "fc"),
+        ("lexical:@prompt", Settings(mode="fc"), "prompt"),
+    ],
+)
+def test_the_suffix_beats_the_settings(spec, settings, mode):
+    model = create_model(spec, settings)
+    assert model.mode == mode
+    assert model.spec.endswith(f"@{mode}")
+    assert model.underscore_names == (mode == "fc")
+
+
+def test_unknown_providers_name_what_exists():
+    with pytest.raises(UsageError) as caught:
+        create_model("nobody:x", Settings())
+    for name in ("openai", "anthropic", "oracle", "litellm:PROVIDER/NAME"):
+        assert name in str(caught.value)
+    with pytest.raises(UsageError, match="openai:gpt-4o"):
+        create_model("gpt-4", Settings())
+
+
+@pytest.mark.parametrize(
+    ("spec", "url"),
+    [
+        ("vllm:m", "http://localhost:8000/v1"),
+        ("sglang:m", "http://localhost:30000/v1"),
+        ("ollama:m:8b", "http://localhost:11434/v1"),
+        ("openai:m", "https://api.openai.com/v1"),
+    ],
+)
+def test_base_urls(spec, url, monkeypatch):
+    for name in ("OPENAI_BASE_URL", "VLLM_BASE_URL", "SGLANG_BASE_URL", "OLLAMA_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    assert create_model(spec, Settings()).base_url == url
+    assert create_model(spec, Settings(base_url="http://elsewhere:1/v1/")).base_url == "http://elsewhere:1/v1"
+    monkeypatch.setenv(f"{spec.partition(':')[0].upper()}_BASE_URL", "http://from-env:2/v1")
+    assert create_model(spec, Settings()).base_url == "http://from-env:2/v1"
+
+
+def test_a_local_server_never_gets_the_openai_key(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-private-0123456789")
+    monkeypatch.delenv("VLLM_API_KEY", raising=False)
+    model = create_model("vllm:m", Settings())
+    assert model.key_variable == "VLLM_API_KEY"
+    assert "private" not in repr(vars(model))
+
+
+def test_plain_provider_names_go_to_litellm():
+    for provider in ("anthropic", "gemini", "mistral", "bedrock", "groq", "xai", "deepseek", "fireworks_ai"):
+        assert create_model(f"{provider}:m", Settings()).route == f"{provider}/m"
+
+
+def test_listed_names_are_unique_and_complete():
+    names = [info.name for info in list_providers()]
+    assert len(names) == len(set(names))
+    assert {"openai", "vllm", "litellm", "replay", "oracle", "lexical", "scripted", "anthropic"} <= set(names)
+
+
+def make_parrot(spec, settings, mode):
+    """What another package's entry point would name."""
+
+    async def parrot(messages):
+        return f"{spec.name}: {messages[-1]['content']}"
+
+    return parrot
+
+
+def test_other_packages_add_providers(monkeypatch):
+    point = EntryPoint("parrot", f"{__name__}:make_parrot", registry_module.ENTRY_POINTS)
+    monkeypatch.setattr(registry_module, "entry_points", lambda group: [point])
+    model = create_model("parrot:polly@prompt", Settings())
+    assert model.spec == "parrot:polly@prompt"
+    assert run(model.generate(request(CLOCK, text="hello"))) == Reply(text="polly: hello")
+    assert any(info.name == "parrot" for info in list_providers())
+
+
+def test_a_broken_entry_point_says_whose_it_is(monkeypatch):
+    point = EntryPoint("parrot", "no.such.module:x", registry_module.ENTRY_POINTS)
+    monkeypatch.setattr(registry_module, "entry_points", lambda group: [point])
+    with pytest.raises(UsageError, match="parrot"):
+        create_model("parrot:x", Settings())
+
+
+def test_creating_models_imports_nothing_heavy():
+    import subprocess
+    import sys
+
+    code = (
+        "import sys\n"
+        "from pytest_bfcl.models import create_model\n"
+        "from pytest_bfcl.settings import Settings\n"
+        "for s in ('openai:m', 'anthropic:m', 'oracle:', 'lexical:'): create_model(s, Settings())\n"
+        "heavy = [m for m in ('litellm', 'httpx', 'aiohttp', 'tenacity', 'pytest', 'numpy') if m in sys.modules]\n"
+        "sys.exit(','.join(heavy) or 0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,155 @@
+"""Stored replies as a model."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+
+from pytest_bfcl.dataset.entry import Entry
+from pytest_bfcl.failures import AdapterError, UsageError
+from pytest_bfcl.models import create_model
+from pytest_bfcl.models.base import Request
+from pytest_bfcl.settings import Settings
+from tests.models.loopback import CLOCK, run
+
+
+def entry(entry_id="simple_python_0", category="simple_python", turns=1):
+    return Entry(
+        id=entry_id, category=category, question=[[{"role": "user", "content": "?"}]] * turns, function=[CLOCK]
+    )
+
+
+def replay(tmp_path, *lines, name="out.jsonl", suffix=""):
+    path = tmp_path / name
+    data = "\n".join(json.dumps(line) for line in lines).encode()
+    path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    return create_model(f"replay:{path}{suffix}", Settings())
+
+
+@pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz"])
+def test_a_minimal_line(tmp_path, name):
+    model = replay(tmp_path, {"id": "simple_python_0", "category": "simple_python", "output": "[f()]"}, name=name)
+    assert (model.spec, model.mode, model.underscore_names, len(model)) == ("replay:out@prompt", "prompt", False, 1)
+    transcript = model.transcript_for(entry())
+    assert transcript.first_reply.text == "[f()]"
+    assert (transcript.model, transcript.mode) == (model.spec, "prompt")
+    assert transcript.turns[0].messages == [{"role": "user", "content": "?"}]
+    assert run(model.generate(Request(entry(), []))).text == "[f()]"
+
+
+def test_name_and_mode_come_from_the_lines(tmp_path):
+    line = {"id": "simple_python_0", "category": "simple_python", "model": "openai:m@fc", "mode": "fc",
+            "underscore_names": True, "output": [{"name": "f", "arguments": "{}"}], "latency_s": 1.5}  # fmt: skip
+    model = replay(tmp_path, line)
+    assert (model.spec, model.mode, model.underscore_names) == ("openai:m@fc", "fc", True)
+    transcript = model.transcript_for(entry())
+    assert transcript.first_reply.tool_calls[0].name == "f"
+    assert transcript.first_reply.latency_s == 1.5
+    assert transcript.underscore_names
+
+
+def test_mixed_modes_need_a_suffix(tmp_path):
+    lines = [
+        {"id": "simple_python_0", "category": "simple_python", "mode": "fc", "output": "a"},
+        {"id": "simple_python_0", "category": "simple_python", "mode": "prompt", "output": "b"},
+    ]
+    with pytest.raises(UsageError, match="both modes"):
+        replay(tmp_path, *lines)
+    for mode, text in (("fc", "a"), ("prompt", "b")):
+        assert replay(tmp_path, *lines, suffix=f"@{mode}").transcript_for(entry()).first_reply.text == text
+
+
+def test_several_models_need_a_choice(tmp_path):
+    lines = [
+        {"id": "simple_python_0", "category": "simple_python", "model": f"openai:{m}", "mode": "fc", "output": m}
+        for m in ("m1", "m2")
+    ]
+    with pytest.raises(UsageError, match="several models"):
+        replay(tmp_path, *lines)
+    model = replay(tmp_path, *lines, suffix="#openai:m2")
+    assert model.spec == "openai:m2@fc"
+    assert model.transcript_for(entry()).first_reply.text == "m2"
+    with pytest.raises(UsageError, match="no model"):
+        replay(tmp_path, *lines, suffix="#openai:m3")
+
+
+def test_the_last_of_a_repeated_id_counts_with_a_warning(tmp_path):
+    lines = [{"id": "simple_python_0", "category": "simple_python", "output": text} for text in ("a", "b")]
+    with pytest.warns(UserWarning, match="1 repeated"):
+        model = replay(tmp_path, *lines)
+    assert model.transcript_for(entry()).first_reply.text == "b"
+
+
+def test_repeats_are_kept_apart(tmp_path):
+    lines = [
+        {"id": "simple_python_0", "category": "simple_python", "repeat": r, "output": text}
+        for r, text in ((1, "a"), (2, "b"))
+    ]
+    model = replay(tmp_path, *lines)
+    assert model.transcript_for(entry(), 2).first_reply.text == "b"
+    with pytest.raises(AdapterError, match="repeat 3"):
+        model.transcript_for(entry(), 3)
+
+
+def test_a_whole_trajectory(tmp_path):
+    line = {
+        "id": "multi_turn_base_0",
+        "category": "multi_turn_base",
+        "trajectory": [[["ls()"], "prose that does not decode"], [["pwd()", "ls(a=True)"]]],
+    }
+    model = replay(tmp_path, line)
+    transcript = model.transcript_for(entry("multi_turn_base_0", "multi_turn_base", 2))
+    assert transcript.decoded
+    assert [[step.calls for step in turn.steps] for turn in transcript.turns] == [
+        [["ls()"], None],
+        [["pwd()", "ls(a=True)"]],
+    ]
+
+
+def test_what_was_not_recorded(tmp_path):
+    model = replay(tmp_path, {"id": "simple_python_0", "category": "simple_python", "output": ""})
+    with pytest.raises(AdapterError) as caught:
+        model.transcript_for(entry("simple_python_9"))
+    assert caught.value.kind == "not_recorded"
+    assert "simple_python_9" in str(caught.value)
+    with pytest.raises(AdapterError, match="turn 0, step 1"):
+        run(model.generate(Request(entry(), [], step=1)))
+    stage = Entry(id="memory_kv_prereq_0-student-0", category="memory_kv_prereq", question=[[]])
+    assert model.transcript_for(stage).turns == []
+
+
+def test_recorded_errors_stay_errors(tmp_path):
+    line = {"id": "simple_python_0", "category": "simple_python", "outcome": "error", "reason": "adapter:timeout",
+            "output": None, "detail": {"error": "too slow"}}  # fmt: skip
+    with pytest.raises(AdapterError, match="too slow") as caught:
+        replay(tmp_path, line).transcript_for(entry())
+    assert caught.value.kind == "timeout"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(b"", "no replay line"), (b'{"category": "x", "output": ""}\n', "no id"),
+     (b'{"id": "a_1", "mode": "morse", "output": ""}\n', "unknown mode")],
+)  # fmt: skip
+def test_unusable_files(tmp_path, content, message):
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(UsageError, match=message):
+        create_model(f"replay:{path}", Settings())
+
+
+def test_paths():
+    with pytest.raises(UsageError, match="does not exist"):
+        create_model("replay:/no/such/file.jsonl", Settings())
+    with pytest.raises(UsageError, match="replay:PATH"):
+        create_model("replay:", Settings())
+
+
+def test_damaged_lines_are_told(tmp_path):
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"id": "simple_python_0", "category": "simple_python", "output": "ok"}\n{"id": "simple_py')
+    with pytest.warns(UserWarning, match="1 damaged"):
+        model = create_model(f"replay:{path}", Settings())
+    assert len(model) == 1

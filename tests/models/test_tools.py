@@ -1,0 +1,131 @@
+"""Function documents on the wire (data spec §9)."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.models.tools import FLOAT_SENTENCE, CompiledTools, compile_tools, wire_names
+
+DOC = {
+    "name": "shop.item.find",
+    "description": "Finds things.",
+    "parameters": {
+        "type": "dict",
+        "properties": {
+            "count": {"type": "integer", "description": "How many."},
+            "weight": {"type": "float", "description": "Kilograms."},
+            "exact": {"type": "double", "description": "Exactly."},
+            "who": {"type": "any"},
+            "flag": {"type": "Boolean"},
+            "odd": {"type": ""},
+            "untyped": {"description": "nothing"},
+            "pair": {"type": "tuple", "items": {"type": "float"}},
+            "grid": {"type": "array", "items": {"type": "array", "items": {"type": "float"}}},
+            "rows": {"type": "ArrayList", "items": {"type": "dict", "properties": {"w": {"type": "float"}}}},
+            "bag": {
+                "type": "HashMap",
+                "properties": {"inner": {"type": "long", "enum": [1, 2]}},
+                "required": ["inner"],
+            },
+            "bare": {"type": "array"},
+        },
+        "required": ["count"],
+        "optional": ["weight"],
+    },
+    "response": {"type": "dict", "properties": {}},
+}
+
+
+def test_types_names_and_copies():
+    before = copy.deepcopy(DOC)
+    (tool,) = compile_tools([DOC])
+    assert before == DOC
+    function = tool["function"]
+    assert (tool["type"], function["name"], function["description"]) == ("function", "shop_item_find", "Finds things.")
+    schema = function["parameters"]
+    assert schema["type"] == "object"
+    assert schema["required"] == ["count"]
+    types = {name: prop["type"] for name, prop in schema["properties"].items()}
+    assert types == {
+        "count": "integer", "weight": "number", "exact": "number", "who": "string", "flag": "string", "odd": "string",
+        "untyped": "string", "pair": "array", "grid": "array", "rows": "array", "bag": "object", "bare": "array",
+    }  # fmt: skip
+    tool["function"]["parameters"]["properties"]["bag"]["properties"]["inner"]["enum"].append(3)
+    assert before == DOC
+
+
+def test_floats_are_explained_outside_items_only():
+    properties = compile_tools([DOC])[0]["function"]["parameters"]["properties"]
+    assert properties["weight"]["format"] == "float"
+    assert properties["weight"]["description"] == f"Kilograms.{FLOAT_SENTENCE}"
+    assert "format" not in properties["exact"]
+    assert properties["pair"]["items"] == {"type": "number"}
+    assert properties["grid"]["items"] == {"type": "array", "items": {"type": "number"}}
+    inner = properties["rows"]["items"]["properties"]["w"]
+    assert (inner["type"], inner["format"]) == ("number", "float")
+    assert properties["bag"]["properties"]["inner"] == {"type": "integer", "enum": [1, 2]}
+
+
+def test_styles():
+    assert compile_tools([DOC])[0]["function"]["response"] == DOC["response"]
+    responses = compile_tools([DOC], "responses")[0]
+    assert (responses["type"], responses["name"]) == ("function", "shop_item_find")
+    anthropic = compile_tools([DOC], "anthropic")[0]
+    assert set(anthropic) == {"name", "description", "input_schema"}
+    assert '"type": "dict"' in anthropic["description"]
+    amazon = compile_tools([DOC], "amazon")[0]["toolSpec"]
+    assert amazon["inputSchema"]["json"]["type"] == "object"
+    with pytest.raises(UsageError, match="openai"):
+        compile_tools([DOC], "morse")
+
+
+def test_wire_names_are_legal_and_unique():
+    long = "a" * 70
+    names = wire_names([{"name": n} for n in ("a.b", "a_b", "plain", "sp ace!", long, long + "x", "a.b", "...")])
+    assert list(names.values()) == ["a.b", "a_b", "plain", "sp ace!", long, long + "x", "..."]
+    assert names["a_b"] == "a.b"
+    assert all(
+        (0 < len(wire) <= 64 and wire.replace("_", "").replace("-", "").isalnum()) or wire == "___" for wire in names
+    )
+    tools = compile_tools([{"name": n, "parameters": {}} for n in ("a.b", "a_b")])
+    assert len({tool["function"]["name"] for tool in tools}) == 2
+    assert wire_names([{"name": "a_b"}]) == {"a_b": "a_b"}
+
+
+def test_compiled_once_per_list():
+    tools = CompiledTools(size=2)
+    docs = [DOC]
+    first = tools.of(docs)
+    assert tools.of(list(docs)) is first
+    docs.append({"name": "late", "parameters": {}})
+    assert len(tools.of(docs)) == 2
+    tools.of([dict(DOC)])
+    assert tools.of([DOC]) == first
+
+
+@pytest.mark.parametrize("parameters", [None, {}, {"properties": None}, {"properties": {"a": None}}, {"required": "a"}])
+def test_odd_documents_still_compile(parameters):
+    (tool,) = compile_tools([{"name": "f", "parameters": parameters}])
+    assert tool["function"]["parameters"]["type"] == "object"
+
+
+def test_every_official_document_compiles(official):
+    words = {"integer", "number", "string", "boolean", "array", "object"}
+
+    def types(schema):
+        if isinstance(schema, dict):
+            if isinstance(schema.get("type"), str):
+                yield schema["type"]
+            for value in schema.get("properties", {}).values():
+                yield from types(value)
+            yield from types(schema.get("items"))
+
+    for category in ("simple_java", "simple_javascript", "live_multiple", "multiple"):
+        for ref in official.index(category)[::5]:
+            entry = official.load(ref)
+            tools = compile_tools(entry.function)
+            assert len({tool["function"]["name"] for tool in tools}) == len(entry.function)
+            assert {word for tool in tools for word in types(tool["function"]["parameters"])} <= words
