@@ -92,21 +92,63 @@ def test_coverage_table_is_up_to_date():
     assert COVERAGE.read_text(encoding="utf-8") == coverage()
 
 
-REASONS = """
-ast_decoder:decoder_failed ast_decoder:decoder_wrong_output_format simple_function_checker:wrong_count
-multiple_function_checker:wrong_count parallel_function_checker_no_order:wrong_count
-parallel_function_checker_no_order:cannot_find_match simple_function_checker:wrong_func_name
-simple_function_checker:missing_required simple_function_checker:unexpected_param
-simple_function_checker:missing_optional type_error:simple type_error:nested type_error:java type_error:js
-value_error:string value_error:list/tuple value_error:dict_key value_error:dict_value value_error:list_dict_count
-value_error:others dict_checker:unclear irrelevance_error:decoder_success relevance_error:decoder_failed
-""".split()
+REASONS = [
+    "ast_decoder:decoder_failed",
+    "ast_decoder:decoder_wrong_output_format",
+    "simple_function_checker:wrong_count",
+    "multiple_function_checker:wrong_count",
+    "parallel_function_checker_no_order:wrong_count",
+    "parallel_function_checker_no_order:cannot_find_match",
+    "simple_function_checker:wrong_func_name",
+    "simple_function_checker:missing_required",
+    "simple_function_checker:unexpected_param",
+    "simple_function_checker:missing_optional",
+    "type_error:simple",
+    "type_error:nested",
+    "type_error:java",
+    "type_error:js",
+    "value_error:string",
+    "value_error:list/tuple",
+    "value_error:dict_key",
+    "value_error:dict_value",
+    "value_error:list_dict_count",
+    "value_error:others",
+    "dict_checker:unclear",
+    "irrelevance_error:decoder_success",
+    "relevance_error:decoder_failed",
+]
 
-TYPES = """
-string any integer float boolean array tuple dict java:byte java:short java:integer java:long java:float java:double java:boolean
-java:char java:String java:any java:Array java:ArrayList java:HashMap javascript:String javascript:integer
-javascript:float javascript:Bigint javascript:Boolean javascript:any javascript:array javascript:dict
-""".split()
+TYPES = [
+    "string",
+    "any",
+    "integer",
+    "float",
+    "boolean",
+    "array",
+    "tuple",
+    "dict",
+    "java:byte",
+    "java:short",
+    "java:integer",
+    "java:long",
+    "java:float",
+    "java:double",
+    "java:boolean",
+    "java:char",
+    "java:String",
+    "java:any",
+    "java:Array",
+    "java:ArrayList",
+    "java:HashMap",
+    "javascript:String",
+    "javascript:integer",
+    "javascript:float",
+    "javascript:Bigint",
+    "javascript:Boolean",
+    "javascript:any",
+    "javascript:array",
+    "javascript:dict",
+]
 
 
 def test_every_observable_error_type_is_provoked():
