@@ -6,6 +6,7 @@ category that was not run is missing, not zero.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
@@ -268,7 +269,7 @@ class _ModelSummary:
         return {
             "entries": len(counts),
             "k": max(total for _, total in counts),
-            "pass_at_1": sum(passed / total for passed, total in counts) / len(counts),
+            "pass_at_1": math.fsum(passed / total for passed, total in counts) / len(counts),
             "pass_pow_k": sum(passed == total for passed, total in counts) / len(counts),
             "pass_at_k": sum(passed > 0 for passed, _ in counts) / len(counts),
             "flip_rate": sum(0 < passed < total for passed, total in counts) / len(counts),

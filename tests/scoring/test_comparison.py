@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from pytest_bfcl.scoring import Comparison, by_model, compare, mcnemar, pair_models
+from tests.scoring.samples import SPEC, all_categories, line, lines
+
+
+def pair(before: list[dict[str, Any]], after: list[dict[str, Any]], **options: Any) -> Comparison:
+    return compare(by_model(before)[SPEC], by_model(after)[SPEC], **options)
+
+
+BEFORE = [
+    line("parallel_1", "parallel"),
+    line("parallel_2", "parallel", "failed"),
+    line("parallel_3", "parallel", "failed", tag="MALFORMED_OUTPUT", reason="ast_decoder:decoder_failed"),
+    line("parallel_4", "parallel"),
+    line("simple_java_1", "simple_java"),
+    line("parallel_5", "parallel", "error"),
+    line("parallel_6", "parallel"),
+]
+AFTER = [
+    line("parallel_1", "parallel"),
+    line("parallel_2", "parallel"),
+    line("parallel_3", "parallel", "failed"),
+    line("parallel_4", "parallel", "failed", reason="simple_function_checker:missing_required"),
+    line("simple_java_1", "simple_java", "failed"),
+    line("parallel_5", "parallel"),
+    line("parallel_7", "parallel"),
+]
+
+
+def test_entries_are_paired_by_id() -> None:
+    found = pair(BEFORE, AFTER)
+    assert [change.id for change in found.improved] == ["parallel_2"]
+    assert [change.id for change in found.regressed] == ["parallel_4", "simple_java_1"]
+    assert found.regressed[0].after == "simple_function_checker:missing_required"
+    assert found.improved[0].after is None
+    assert found.unchanged == 2
+    assert (found.only_before, found.only_after) == (1, 2)
+
+
+def test_tags_migrate() -> None:
+    assert dict(pair(BEFORE, AFTER).tags) == {
+        ("passed", "passed"): 1,
+        ("WRONG_ANSWER", "passed"): 1,
+        ("MALFORMED_OUTPUT", "WRONG_ANSWER"): 1,
+        ("passed", "WRONG_ANSWER"): 2,
+    }
+
+
+def test_rows_hold_accuracies_differences_and_tests() -> None:
+    found = pair(BEFORE, AFTER)
+    row = found.rows["parallel"]
+    assert (row.entries, row.before, row.after, row.difference) == (4, 0.5, 0.5, 0.0)
+    assert row.p_value == mcnemar(1, 1) == 1.0
+    java = found.rows["simple_java"]
+    assert (java.before, java.after) == (1.0, 0.0)
+    assert [row.name for row in found.worst] == ["simple_java"]
+    assert found.rows["non_live"].difference == pytest.approx(-0.5)
+    assert "overall" not in found.rows
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_overall_uses_the_weights_and_needs_every_category() -> None:
+    before, after = list(lines(all_categories(2, 4))), list(lines(all_categories(3, 4)))
+    found = pair(before, after, official=True)
+    assert found.rows["overall"].difference == pytest.approx(0.25)
+    assert found.rows["overall"].improved == 22 - 1
+    assert found.gated[0] == "overall"
+    assert "overall" not in pair(before, after).rows
+    partial = [record for record in after if record["category"] != "memory_kv"]
+    assert "overall" not in pair(before, partial, official=True).rows
+
+
+def test_a_clear_loss_is_significant_and_a_small_one_is_not() -> None:
+    before = list(lines({"parallel": (180, 200)}))
+    clear = pair(before, list(lines({"parallel": (140, 200)})))
+    assert clear.rows["parallel"].significant
+    assert clear.regression
+    assert clear.rows["parallel"].p_value < 1e-6
+    small = pair(before, list(lines({"parallel": (178, 200)})))
+    assert not small.regression
+    assert small.rows["parallel"].interval95[0] < -0.01 < small.rows["parallel"].interval95[1]
+
+
+def test_pairing_narrows_the_interval() -> None:
+    """Two runs that fail on the same entries differ less than their separate intervals suggest."""
+    found = pair(list(lines({"parallel": (100, 200)})), list(lines({"parallel": (104, 200)})))
+    low, high = found.rows["parallel"].interval95
+    assert high - low < 0.06
+
+
+def test_repeats_are_paired_with_themselves_and_write_stages_left_out() -> None:
+    before = [line("parallel_1", "parallel", repeat=n) for n in (1, 2)]
+    after = [line("parallel_1", "parallel", "failed", repeat=n) for n in (1, 2)]
+    stage = line("memory_kv_prereq_0-customer-0", "memory_kv_prereq")
+    found = pair([*before, stage], [*after, stage])
+    assert found.rows["parallel"].entries == 2
+    assert found.unchanged == 0
+
+
+def test_other_rules_can_be_compared() -> None:
+    records = [line("parallel_1", "parallel", "failed", corrected_outcome="passed")]
+    assert by_model(records)[SPEC]["parallel_1", 1].outcome == "failed"
+    assert by_model(records, "corrected")[SPEC]["parallel_1", 1].outcome == "passed"
+    headline = [line("parallel_1", "parallel", "passed", official_outcome="failed", official_reason="r")]
+    assert by_model(headline)[SPEC]["parallel_1", 1].reason == "r"
+
+
+def test_which_models_are_set_against_each_other() -> None:
+    assert pair_models(["checkpoint-1"], ["checkpoint-2"]) == [("checkpoint-1", "checkpoint-2")]
+    assert pair_models(["a", "b"], ["c", "b", "a"]) == [("b", "b"), ("a", "a")]
+    assert pair_models([], ["a"]) == []

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.scoring import Gate, by_model, compare, evaluate_gates, parse_gate, summarise
+from tests.scoring.samples import OFFICIAL, SPEC, all_categories, line, lines
+
+
+def summary(counts: dict[str, tuple[int, int]], **options: Any) -> dict[str, Any]:
+    return summarise(lines(counts), fingerprint=OFFICIAL, **options)
+
+
+@pytest.mark.parametrize(
+    ("text", "gate"),
+    [
+        ("overall=60", Gate("overall", 60)),
+        (" multi_turn = 45.5% ", Gate("multi_turn", 45.5)),
+        ("simple_python=0", Gate("simple_python", 0)),
+        ("irrelevance=100", Gate("irrelevance", 100)),
+        ("all=1e1", Gate("all", 10)),
+    ],
+)
+def test_gates_are_read(text: str, gate: Gate) -> None:
+    assert parse_gate(text) == gate
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("overall", "write GROUP=PCT"),
+        ("simple=50", "unknown group 'simple'; known: overall, "),
+        ("overall=abc", "not a percentage"),
+        ("overall=101", "between 0 and 100"),
+        ("overall=nan", "between 0 and 100"),
+        ("overall=", "not a percentage"),
+    ],
+)
+def test_wrong_gates_say_what_is_wrong(text: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        parse_gate(text)
+
+
+@pytest.mark.parametrize(("limit", "verdict"), [(74.9, "passed"), (75, "passed"), (75.01, "failed")])
+@pytest.mark.parametrize("group", ["overall", "multi_turn", "parallel", "irrelevance", "all_scoring"])
+def test_a_threshold_is_met_or_missed(group: str, limit: float, verdict: str) -> None:
+    result = evaluate_gates(summary(all_categories(3, 4)), [Gate(group, limit)])
+    assert result.verdict == verdict
+    check = result.checks[-1]
+    assert (check.model, check.value, check.limit) == (SPEC, pytest.approx(75), limit)
+    assert f"{group} is 75.00 %" in check.why
+
+
+def test_a_value_that_only_the_last_bit_separates_meets_the_limit() -> None:
+    assert evaluate_gates(summary({"parallel": (57, 100)}), [Gate("parallel", 57)]).verdict == "passed"
+
+
+def test_without_gates_there_is_no_verdict() -> None:
+    result = evaluate_gates(summary(all_categories()))
+    assert result.to_dict() == {"verdict": "none", "checks": []}
+    assert not result.failed
+
+
+def test_missing_categories_fail_unless_allowed() -> None:
+    found = summary({"multi_turn_base": (3, 4)})
+    refused = evaluate_gates(found, [Gate("multi_turn", 50)])
+    assert refused.failed
+    assert "not run: multi_turn_miss_func" in refused.checks[-1].why
+    assert "--bfcl-allow-missing" in refused.checks[-1].why
+    allowed = evaluate_gates(found, [Gate("multi_turn", 50)], allow_missing=True)
+    assert not allowed.failed
+    assert "without multi_turn_miss_func" in allowed.checks[-1].why
+    assert evaluate_gates(found, [Gate("multi_turn", 80)], allow_missing=True).failed
+    assert evaluate_gates(found, [Gate("memory", 50)]).failed
+    assert evaluate_gates(found, [Gate("simple_java", 50)]).failed
+    assert not evaluate_gates(found, [Gate("simple_java", 50)], allow_missing=True).failed
+
+
+def test_an_overall_that_is_not_claimed_fails_and_says_why() -> None:
+    own = summarise(lines(all_categories()), fingerprint={"dataset": {"name": "bundled"}})
+    result = evaluate_gates(own, [Gate("overall", 10)], allow_missing=True)
+    assert result.failed
+    assert "not BFCL scores" in result.checks[-1].why
+
+
+def test_too_many_errors_fail_every_gate() -> None:
+    records = [*lines({"parallel": (95, 95)}), *(line(f"parallel_{n}", "parallel", "error") for n in range(95, 100))]
+    found = summarise(records, fingerprint=OFFICIAL)
+    result = evaluate_gates(found, [Gate("parallel", 50)])
+    assert result.failed
+    assert [check.ok for check in result.checks] == [False, True]
+    assert "5 of 100 entries ended in an error (5.0 %, allowed 2 %)" in result.checks[0].why
+    assert not evaluate_gates(found, [Gate("parallel", 50)], max_errors_pct=5).failed
+
+
+def test_nothing_run_fails_a_gate() -> None:
+    assert evaluate_gates(summarise([]), [Gate("overall", 1)]).failed
+
+
+def comparison(before: int, after: int, total: int = 200) -> Any:
+    first = by_model(lines({"parallel": (before, total)}))[SPEC]
+    second = by_model(lines({"parallel": (after, total)}))[SPEC]
+    return compare(first, second, names=("old", "new"))
+
+
+def test_a_baseline_gate_wants_a_loss_beyond_margin_and_chance() -> None:
+    found = summary({"parallel": (100, 200)})
+
+    def verdict(after: int, margin: float = 0) -> str:
+        return evaluate_gates(found, comparisons=[comparison(150, after)], margin_pct=margin).verdict
+
+    assert verdict(150) == verdict(160) == "passed"
+    assert verdict(149) == "passed"  # one entry is chance
+    assert verdict(100) == "failed"
+    assert verdict(130, margin=15) == "passed"
+    failed = evaluate_gates(found, comparisons=[comparison(150, 100)])
+    assert any("points against the baseline" in check.why and not check.ok for check in failed.checks)
+    assert {check.model for check in failed.checks if check.name.startswith("baseline")} == {"new"}
+
+
+def test_a_baseline_without_common_entries_fails() -> None:
+    empty = compare({}, by_model(lines({"parallel": (1, 2)}))[SPEC])
+    result = evaluate_gates(summary({"parallel": (1, 2)}), comparisons=[empty])
+    assert result.failed
+    assert "no entry was judged in both" in result.checks[-1].why

@@ -1,0 +1,263 @@
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.scoring import summarise, wilson
+from tests.scoring.golden import Golden
+from tests.scoring.samples import OFFICIAL, SPEC, all_categories, entry_id, line, lines
+
+CATEGORY_FIELDS = {
+    "total", "passed", "failed", "errors", "skipped", "accuracy", "interval95", "corrected_accuracy",
+    "accuracy_without_known_issues",
+}  # fmt: skip
+MODEL_FIELDS = {
+    "categories", "groups", "overall", "overall_v3", "failure_counts", "reasons", "hallucination", "breakdown",
+    "cost_usd", "latency", "tokens",
+}  # fmt: skip
+
+
+def model(records: Any, **options: Any) -> dict[str, Any]:
+    options.setdefault("fingerprint", OFFICIAL)
+    options.setdefault("full_sizes", {})
+    found: dict[str, Any] = summarise(records, **options)["models"][SPEC]
+    return found
+
+
+def test_the_fields_of_the_contract_are_there() -> None:
+    summary = summarise(lines(all_categories()), fingerprint=OFFICIAL)
+    assert set(summary) >= {"fingerprint", "models", "gate"}
+    assert summary["gate"] == {"verdict": "none", "checks": []}
+    numbers = summary["models"][SPEC]
+    assert set(numbers) >= MODEL_FIELDS
+    assert set(numbers["categories"]["simple_python"]) >= CATEGORY_FIELDS
+    assert set(numbers["groups"]["multi_turn"]) >= CATEGORY_FIELDS
+    assert set(numbers["overall"]) >= {"value", "complete", "missing", "interval95"}
+    assert set(numbers["latency"]) == {"mean", "std", "p95"}
+    json.dumps(summary, allow_nan=False)
+
+
+def test_errors_and_skipped_entries_never_enter_accuracy() -> None:
+    outcomes = ["passed"] * 3 + ["failed"] + ["error"] * 5 + ["skipped"] * 2
+    numbers = model(line(f"parallel_{n}", "parallel", outcome) for n, outcome in enumerate(outcomes))
+    found = numbers["categories"]["parallel"]
+    assert (found["total"], found["passed"], found["failed"], found["errors"], found["skipped"]) == (11, 3, 1, 5, 2)
+    assert found["accuracy"] == 0.75
+    assert found["interval95"] == list(wilson(3, 4))
+    assert numbers["failure_counts"] == {"ADAPTER_ERROR": 5, "WRONG_ANSWER": 1}
+    assert numbers["reasons"] == {"adapter:timeout": 5, "value_error:string": 1}
+
+
+def test_a_category_of_errors_only_has_no_accuracy() -> None:
+    found = model([line("parallel_1", "parallel", "error")])["categories"]["parallel"]
+    assert found["accuracy"] is None
+    assert found["interval95"] is None
+
+
+def test_missing_categories_are_named_and_not_zero() -> None:
+    numbers = model(lines({"simple_python": (8, 10), "live_simple": (5, 10)}))
+    assert numbers["overall"]["value"] is None
+    assert not numbers["overall"]["complete"]
+    assert "multi_turn_base" in numbers["overall"]["missing"]
+    assert "live_relevance" not in numbers["overall"]["missing"]
+    non_live = numbers["groups"]["non_live"]
+    assert non_live["accuracy"] == 0.8
+    assert non_live["missing"] == ["simple_java", "simple_javascript", "multiple", "parallel", "parallel_multiple"]
+    assert "multi_turn" not in numbers["groups"]
+
+
+def test_overall_is_claimed_for_official_data_only() -> None:
+    complete = model(lines(all_categories(3, 4)))["overall"]
+    assert complete["value"] == pytest.approx(0.75)
+    assert complete["complete"]
+    low, high = complete["interval95"]
+    assert low < 0.75 < high
+    own = model(lines(all_categories()), fingerprint={"dataset": {"name": "bundled"}})
+    assert own["overall"]["value"] is None
+    assert "not BFCL" in own["overall"]["why"]
+    assert own["overall_v3"]["value"] is None
+    assert own["groups"]["all"]["accuracy"] == pytest.approx(0.75)
+
+
+def test_unfinished_runs_and_runs_with_many_errors_claim_nothing() -> None:
+    planned = dict.fromkeys(all_categories(), 5)
+    assert "not finished" in model(lines(all_categories(3, 4)), sizes=planned)["overall"]["why"]
+    stopped = OFFICIAL | {"state": "stopped:budget"}
+    assert "stopped:budget" in model(lines(all_categories()), fingerprint=stopped)["overall"]["why"]
+    errors = [line(f"parallel_{n}", "parallel", "error") for n in range(10, 15)]
+    numbers = model([*lines(all_categories()), *errors])
+    assert "more than 2 %" in numbers["overall"]["why"]
+    assert model([*lines(all_categories()), *errors], max_errors_pct=10)["overall"]["value"] is not None
+
+
+def test_a_sample_says_so_and_tells_both_intervals() -> None:
+    overall = model(lines(all_categories()), full_sizes=dict.fromkeys(all_categories(), 6))["overall"]
+    assert overall["sampled"]
+    low, high = overall["interval95"]
+    inner_low, inner_high = overall["interval95_full_set"]
+    assert low < inner_low < overall["value"] < inner_high < high
+    assert "sampled" not in model(lines(all_categories()), full_sizes=dict.fromkeys(all_categories(), 4))["overall"]
+
+
+def test_live_is_weighted_by_the_sizes_of_the_data() -> None:
+    counts = {"live_simple": (4, 4), "live_multiple": (0, 4), "live_parallel": (0, 4), "live_parallel_multiple": (0, 4)}
+    assert summarise(lines(counts), fingerprint=OFFICIAL)["models"][SPEC]["groups"]["live"]["accuracy"] == 258 / 1351
+
+
+def test_known_issues_are_a_third_line_by_mode() -> None:
+    issues = [SimpleNamespace(id="parallel_3", modes=("fc",)), SimpleNamespace(id="parallel_2", modes=("prompt",))]
+    found = model(lines({"parallel": (3, 4)}), known_issues=issues)
+    assert found["categories"]["parallel"]["accuracy"] == 0.75
+    assert found["categories"]["parallel"]["accuracy_without_known_issues"] == 1.0
+    assert found["categories"]["parallel"]["known_issues"] == 1
+
+
+def test_corrected_verdicts_have_their_own_line_and_rule_counts() -> None:
+    records = [
+        line("parallel_1", "parallel", "failed", corrected_outcome="passed", corrected_rules=["C7"]),
+        line("parallel_2", "parallel", "failed", corrected_outcome="passed", corrected_rules=["C10", "C2"]),
+        line("parallel_3", "parallel", "passed", corrected_outcome="failed", corrected_rules=["C2"]),
+        line("irrelevance_1", "irrelevance", "passed", corrected_outcome="error", corrected_rules=["C8"]),
+    ]
+    numbers = model(records)
+    assert numbers["categories"]["parallel"]["accuracy"] == pytest.approx(1 / 3)
+    assert numbers["categories"]["parallel"]["corrected_accuracy"] == pytest.approx(2 / 3)
+    assert numbers["categories"]["irrelevance"]["corrected_accuracy"] is None
+    assert list(numbers["corrected_rules"].items()) == [("C2", 2), ("C7", 1), ("C8", 1), ("C10", 1)]
+
+
+def test_the_headline_follows_the_runs_rules_and_the_official_one_stays() -> None:
+    record = line("parallel_1", "parallel", "passed", official_outcome="failed", rules="corrected")
+    found = model([record])["categories"]["parallel"]
+    assert (found["accuracy"], found["official_accuracy"], found["corrected_accuracy"]) == (1.0, 0.0, 1.0)
+
+
+def test_hallucination_is_the_share_of_quiet_turns_with_calls() -> None:
+    quiet = {"quiet_turns": 2, "quiet_turns_with_calls": 1}
+    records = [
+        line("irrelevance_1", "irrelevance", "failed"),
+        line("irrelevance_2", "irrelevance"),
+        line("live_irrelevance_0-0-0", "live_irrelevance", "error"),
+        line("multi_turn_miss_func_1", "multi_turn_miss_func", "failed", extra=quiet),
+        line("multi_turn_base_1", "multi_turn_base", "failed", extra=quiet),
+    ]
+    found = model(records)["hallucination"]
+    assert (found["turns"], found["with_call"], found["share"]) == (4, 2, 0.5)
+    assert found["categories"] == {"irrelevance": 0.5, "multi_turn_miss_func": 0.5}
+    assert model([line("parallel_1", "parallel")])["hallucination"]["share"] is None
+
+
+def test_breakdowns() -> None:
+    both = {"classes": ["TravelAPI", "MessageAPI"]}
+    records = [
+        line("simple_java_1", "simple_java"),
+        line("multi_turn_base_1", "multi_turn_base", "failed", extra=both),
+        line("multi_turn_base_2", "multi_turn_base", extra={"classes": ["TravelAPI"]}),
+        line("memory_kv_31-student-2", "memory_kv"),
+        line("web_search_base_1", "web_search_base", extra={"hops": 3}),
+        line("web_search_base_2", "web_search_base", "error", extra={"hops": 3}),
+    ]
+    found = model(records)["breakdown"]
+    assert {kind: {name: cell["accuracy"] for name, cell in cells.items()} for kind, cells in found.items()} == {
+        "language": {"java": 1.0},
+        "api_class": {"MessageAPI": 0.0, "TravelAPI": 0.5},
+        "memory_scenario": {"student": 1.0},
+        "web_hops": {"3": 1.0},
+    }
+
+
+def test_write_stages_cost_money_but_are_no_category() -> None:
+    spent = {"cost_usd": 0.25, "input_tokens": [[10, 5]], "output_tokens": [[1, 0]], "latency_s": [[7.0, 9.0]]}
+    numbers = model(
+        [line("memory_kv_prereq_0-customer-0", "memory_kv_prereq", **spent), line("parallel_1", "parallel")]
+    )
+    assert list(numbers["categories"]) == ["parallel"]
+    assert numbers["cost_usd"] == 0.25
+    assert numbers["unpriced"] == 1
+    assert numbers["tokens"] == {"input": 15, "output": 1}
+    assert numbers["latency"]["mean"] is None
+    assert numbers["write_stages"] == {"passed": 1}
+
+
+def test_without_a_price_there_is_no_cost() -> None:
+    assert model([line("parallel_1", "parallel", cost_usd=None)])["cost_usd"] is None
+
+
+def test_latency_is_per_request() -> None:
+    records = [
+        line("multi_turn_base_1", "multi_turn_base", latency_s=[[1, 2], [3, 0]]),
+        line("parallel_1", "parallel", latency_s=4),
+    ]
+    assert model(records)["latency"] == {"mean": 2.5, "std": 1.291, "p95": 3.85}
+
+
+def test_repeats_tell_how_steady_a_model_is() -> None:
+    outcomes = {"a": ["passed"] * 3, "b": ["passed", "failed", "passed"], "c": ["failed"] * 3}
+    records = [
+        line(f"parallel_{name}", "parallel", outcome, repeat=number + 1)
+        for name, found in outcomes.items()
+        for number, outcome in enumerate(found)
+    ]
+    numbers = model(records, fingerprint=OFFICIAL | {"conditions": {"repeat": 3}}, sizes={"parallel": 3})
+    repeats = numbers["repeats"]
+    assert (repeats["entries"], repeats["k"]) == (3, 3)
+    assert repeats["pass_at_1"] == pytest.approx(5 / 9)
+    assert repeats["pass_pow_k"] == repeats["flip_rate"] == pytest.approx(1 / 3)
+    assert repeats["pass_at_k"] == pytest.approx(2 / 3)
+    # Three answers to one question are not three questions.
+    low, high = numbers["categories"]["parallel"]["interval95"]
+    assert high - low > wilson(5, 9)[1] - wilson(5, 9)[0]
+
+
+def test_models_and_modes_are_kept_apart_in_the_order_of_the_fingerprint() -> None:
+    records = [
+        line("parallel_1", "parallel", model="b"),
+        line("parallel_1", "parallel", "failed", model="a", mode="prompt"),
+        line("parallel_1", "parallel", model="a"),
+        line("parallel_1", "parallel", model="c"),
+    ]
+    fingerprint = {"models": [{"model": "c"}, {"model": "b"}]}
+    found = summarise(records, fingerprint=fingerprint)["models"]
+    assert list(found) == ["c", "b", "a (fc)", "a (prompt)"]
+
+
+def test_the_order_of_records_does_not_matter() -> None:
+    records = list(lines(all_categories(3, 5)))
+    shuffled = records[:]
+    random.Random(4).shuffle(shuffled)
+    assert json.dumps(summarise(records, fingerprint=OFFICIAL)) == json.dumps(summarise(shuffled, fingerprint=OFFICIAL))
+
+
+def test_unknown_categories_and_nothing_at_all_do_not_break_it() -> None:
+    assert summarise([])["models"] == {}
+    assert model([line("x_1", "x")])["categories"]["x"]["accuracy"] == 1.0
+
+
+def test_a_summary_needs_no_scipy() -> None:
+    code = (
+        "import sys\nfrom pytest_bfcl.scoring import summarise\nfrom tests.scoring.samples import lines\n"
+        "summarise(lines({'parallel': (9, 12), 'irrelevance': (5, 9), 'memory_kv': (30, 60)}))\n"
+        "assert not {'scipy', 'numpy'} & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.golden
+@pytest.mark.parametrize(("name", "percent"), [("strong", 69.23), ("middle", 54.42), ("weak", 34.85)])
+def test_overall_of_recorded_runs_is_the_references(golden: Golden, name: str, percent: float) -> None:
+    summary = summarise(golden.records(name), fingerprint={"dataset": {"name": "official"}})
+    overall = summary["models"][name]["overall"]
+    assert round(overall["value"] * 100, 2) == percent
+    assert overall["complete"]
+    assert "sampled" not in overall
+
+
+def test_every_scored_category_has_an_id_the_samples_can_make() -> None:
+    assert all(entry_id(name, 3) for name, row in CATEGORIES.items() if row.scored)
