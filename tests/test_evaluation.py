@@ -391,7 +391,12 @@ def test_score_imports_neither_pytest_nor_litellm(tmp_path):
     assert json.loads(done.stdout)["valid"] is True
 
 
-GOLDEN = ["real_outputs/gpt-4o-2024-08-06-FC.jsonl.gz", "real_outputs/mistral-tiny-2312.jsonl.gz", "ast_fuzz.jsonl.gz"]
+GOLDEN = [
+    "real_outputs/gpt-4o-2024-08-06-FC.jsonl.gz",
+    "real_outputs/mistral-tiny-2312.jsonl.gz",
+    "ast_fuzz.jsonl.gz",
+    "multi_turn_mutations.jsonl",
+]
 
 
 @pytest.mark.golden
@@ -407,3 +412,19 @@ def test_golden_verdicts_and_reasons(golden_dir, official, name):
         if not agrees:
             wrong.append((given["id"], verdict))
     assert wrong == []
+
+
+UNPASSABLE = {
+    "live_simple_106-63-0", "live_simple_112-68-0", "live_multiple_862-181-3", "live_multiple_964-207-0",
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["fc", "prompt"])
+def test_the_oracle_passes_the_official_entries_that_can_be_passed(official, mode):
+    result = run(official, f"oracle@{mode}", categories=["single_turn", "multi_turn"], settings=Settings())
+    failed = {r["id"] for r in result.records if r["outcome"] != "passed" and r["category"] != "simple_java"}
+    assert failed == UNPASSABLE
+    passed, total = result.counts["simple_java"]
+    assert (passed, total) == ({"fc": 89, "prompt": 87}[mode], 100)
+    assert sum(total for _, total in result.counts.values()) == 3641 + 800
