@@ -149,7 +149,7 @@ class TicketAPI(Simulator):
             return self._unknown(ticket_id)
         unknown = [key for key in updates.keys() if key not in EDITABLE]  # noqa: SIM118 - anything but a mapping raises
         if unknown:
-            return {"error": f"These fields cannot be changed: {', '.join(map(str, unknown))}."}
+            return {"error": f"These fields cannot be changed: {', '.join(unknown)}."}
         ticket.update({key: value for key, value in updates.items() if value is not None})
         return {"status": f"Ticket {ticket_id} is now changed."}
 

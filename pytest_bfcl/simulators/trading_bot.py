@@ -174,7 +174,7 @@ class TradingBot(Simulator):
         if price <= 0 or amount <= 0:
             return {"error": "Price and amount must be positive."}
         price = float(price)
-        if order_type.lower() == "buy" and price * int(amount) > self.account_info["balance"]:
+        if order_type.lower() == "buy" and price * int(amount) > self.account_info.get("balance", 0):
             return {"error": "The balance does not cover this order."}
         order_id = self.order_counter
         self.orders[order_id] = {
@@ -356,9 +356,7 @@ class TradingBot(Simulator):
             return [self._locked()]
         start = datetime.strptime(start_date, "%Y-%m-%d") if start_date else datetime.min
         end = datetime.strptime(end_date, "%Y-%m-%d") if end_date else datetime.max
-        found = self.transaction_history
-        if start_date or end_date:
-            found = [each for each in found if start <= _time(each["timestamp"]) <= end]
+        found = [each for each in self.transaction_history if start <= _time(each["timestamp"]) <= end]
         if self.long_context:
             found = [*found, *copy.deepcopy(self._texts["TRANSACTION_HISTORY_EXTENSION"])]
         return {"transaction_history": found}

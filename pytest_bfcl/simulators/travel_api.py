@@ -351,9 +351,10 @@ class TravelAPI(Simulator):
         Returns:
             exchanged_value (float): The amount in the other currency.
         """
-        if base_currency == "USD" and target_currency in USD_RATES:
+        known = list(USD_RATES)  # compared one by one: the argument may be unhashable
+        if base_currency == "USD" and target_currency in known:
             return {"exchanged_value": float(value * USD_RATES[target_currency])}
-        if target_currency == "USD" and base_currency in USD_RATES:
+        if target_currency == "USD" and base_currency in known:
             return {"exchanged_value": round(value / USD_RATES[base_currency], 2)}
         raise ValueError(f"No exchange rate is known from {base_currency!r} to {target_currency!r}.")
 
@@ -496,7 +497,7 @@ def _cost(travel_from: str, travel_to: str, travel_date: str, travel_class: str)
     """Cost of a flight in US dollars; `ValueError` for an unknown route, then for an unknown class."""
     if (travel_from, travel_to) not in FARES:
         raise ValueError(f"There is no flight from {travel_from!r} to {travel_to!r}.")
-    if travel_class not in CLASS_FACTORS:
+    if travel_class not in list(CLASS_FACTORS):
         raise ValueError(f"There is no travel class {travel_class!r}.")
     digits = sum(int(character) for character in travel_date if character.isdigit())
     return FARES[travel_from, travel_to] * CLASS_FACTORS[travel_class] * (2 if digits % 2 == 0 else 1)

@@ -13,7 +13,7 @@ from pytest_bfcl.simulators.vehicle_tables import DISTANCES, TIRE_SHOP, UNKNOWN_
 SEED = 141053
 DOORS = ("driver", "passenger", "rear_left", "rear_right")
 TANK_GALLONS = 50
-MILES_PER_GALLON = 20
+MILES_PER_GALLON = 20.0
 FULL_FORCE = 1000
 """Newtons on the brake pedal when it is fully pressed; the engine starts at no other force."""
 PARKING_FORCE = 500.0
@@ -329,7 +329,7 @@ class VehicleControlAPI(Simulator):
             currentSpeed (float): The speed, as given.
             distanceToNextVehicle (float): The distance, as given.
         """
-        wanted, distance = float(speed), float(distanceToNextVehicle)
+        distance, wanted = float(distanceToNextVehicle), float(speed)
         if self.engine_state == "stopped":
             return {"error": "The engine must be running first."}
         self.distanceToNextVehicle = distance
@@ -424,7 +424,7 @@ class VehicleControlAPI(Simulator):
         Returns:
             zipcode (string): The zip code, `00000` for an unknown city.
         """
-        return {"zipcode": ZIP_CODES.get(city, UNKNOWN_ZIP_CODE)}
+        return {"zipcode": ZIP_CODES.get(city, UNKNOWN_ZIP_CODE) if isinstance(city, str) else UNKNOWN_ZIP_CODE}
 
     @tool(writes=True)
     def set_navigation(self, destination: str) -> dict[str, Any]:
