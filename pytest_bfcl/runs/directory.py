@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 RUN_FILE = "run.json"
 RESULTS_FILE = "results.jsonl"
 SUMMARY_FILE = "summary.json"
+LOCK_FILE = ".lock"
 
 
 def default_path(models: Iterable[str], root: Path = Path("reports")) -> Path:
@@ -64,7 +65,7 @@ class RunDirectory:
         """Start a run in a folder without one. Raises `UsageError` when the folder holds a run or other files."""
         if is_run(path):
             raise UsageError(f"{path} already holds a run; name it to continue it, or choose another folder")
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        if path.exists() and (not path.is_dir() or any(child.name != LOCK_FILE for child in path.iterdir())):
             raise UsageError(f"{path} is not empty and not a run directory; choose another --bfcl-out")
         return cls._begin(path, fingerprint)
 
@@ -99,7 +100,7 @@ class RunDirectory:
 
         try:
             path.mkdir(parents=True, exist_ok=True)
-            lock = FileLock(path / ".lock")
+            lock = FileLock(path / LOCK_FILE)
             lock.acquire(timeout=0)
         except Timeout:
             raise UsageError(

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS, groups_of
+from pytest_bfcl.failures import UsageError
 from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import Term
 from pytest_bfcl.scoring.statistics import PairTally, cluster_of, interval, mcnemar, paired_spread
+
+if TYPE_CHECKING:
+    from pytest_bfcl.runs import RunDirectory
 
 VERDICTS = ("passed", "failed")
 
@@ -139,6 +143,46 @@ def by_model(records: Iterable[Mapping[str, Any]], rules: str = "official") -> d
             key = (str(record["id"]), int(record.get("repeat") or 1))
             models.setdefault(str(record.get("model") or ""), {})[key] = Judged.of(record, rules)
     return models
+
+
+def compare_runs(before: RunDirectory, after: RunDirectory, rules: str = "official") -> list[Comparison]:
+    """Every pair of models of two runs, over the entries judged in both.
+
+    Raises `UsageError` when the runs used different data, rules or conditions, or have no model in common. Entries
+    in one run only (another selection, errors) are left out and mentioned in the notes.
+    """
+    differences = before.fingerprint.differences(after.fingerprint, models=False)
+    # Verdicts under both rule sets are in every line, whichever led the run.
+    differences = [text for text in differences if not text.startswith("rules:")]
+    if differences:
+        listed = "\n".join(f"  {text}" for text in differences)
+        raise UsageError(f"{before.path} and {after.path} cannot be compared: they differ in\n{listed}")
+    first, second = by_model(before.records(), rules), by_model(after.records(), rules)
+    pairs = pair_models(first, second)
+    if not pairs:
+        raise UsageError(
+            f"no model in common: {before.path} has {', '.join(first) or 'no results'}; "
+            f"{after.path} has {', '.join(second) or 'no results'}"
+        )
+    official = after.fingerprint.dataset == "official"
+    sizes = {name: row.official_size for name, row in CATEGORIES.items()} if official else {}
+    found = [compare(first[a], second[b], names=(a, b), sizes=sizes, official=official) for a, b in pairs]
+    for comparison in found:
+        comparison.notes += _notes(comparison, before, after)
+    return found
+
+
+def _notes(comparison: Comparison, before: RunDirectory, after: RunDirectory) -> list[str]:
+    notes = []
+    for count, path in ((comparison.only_before, before.path), (comparison.only_after, after.path)):
+        if count:
+            notes.append(f"{count} entries have a verdict only in {path}; the shared ones are compared")
+    for run in (before, after):
+        if not run.fingerprint.comparable:
+            notes.append(f"{run.path} used its own system prompt: not comparable with published scores")
+        if run.fingerprint.state != "finished":
+            notes.append(f"{run.path} is not finished ({run.fingerprint.state})")
+    return notes
 
 
 def pair_models(before: Iterable[str], after: Iterable[str]) -> list[tuple[str, str]]:

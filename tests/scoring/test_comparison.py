@@ -1,11 +1,15 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_bfcl.scoring import Comparison, by_model, compare, mcnemar, pair_models
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.runs import ModelFingerprint, RunDirectory
+from pytest_bfcl.scoring import Comparison, by_model, compare, compare_runs, mcnemar, pair_models
+from tests.runs.samples import fingerprint
 from tests.scoring.samples import SPEC, all_categories, line, lines
 
 
@@ -109,6 +113,38 @@ def test_other_rules_can_be_compared() -> None:
     assert by_model(records, "corrected")[SPEC]["parallel_1", 1].outcome == "passed"
     headline = [line("parallel_1", "parallel", "passed", official_outcome="failed", official_reason="r")]
     assert by_model(headline)[SPEC]["parallel_1", 1].reason == "r"
+
+
+def saved(path: Path, records: list[dict[str, Any]], **changes: Any) -> RunDirectory:
+    with RunDirectory.create(path, fingerprint(**changes)) as run:
+        for record in records:
+            run.append(record)
+        run.state("finished")
+    return RunDirectory.open(path)
+
+
+def test_runs_of_the_same_test_are_compared_and_gaps_are_said(tmp_path: Path) -> None:
+    before = saved(tmp_path / "before", BEFORE)
+    other = ModelFingerprint("openai:new@fc", "fc", prompt_sha256="0" * 64)
+    after = saved(tmp_path / "after", [record | {"model": "openai:new@fc"} for record in AFTER], models=(other,))
+    (found,) = compare_runs(before, after)
+    assert (found.before, found.after) == (SPEC, "openai:new@fc")
+    assert len(found.regressed) == 2
+    assert [note.split(str(tmp_path))[0] for note in found.notes] == [
+        "1 entries have a verdict only in ",
+        "2 entries have a verdict only in ",
+        "",
+    ]
+    assert "not comparable" in found.notes[2]
+
+
+def test_runs_of_different_tests_are_refused(tmp_path: Path) -> None:
+    before = saved(tmp_path / "before", BEFORE)
+    with pytest.raises(UsageError, match="cannot be compared: they differ in\n  data SHA-256"):
+        compare_runs(before, saved(tmp_path / "data", AFTER, dataset_sha256="0" * 64))
+    with pytest.raises(UsageError, match="no model in common"):
+        compare_runs(before, saved(tmp_path / "empty", []))
+    assert compare_runs(before, saved(tmp_path / "rules", AFTER, rules="corrected"), "corrected")
 
 
 def test_which_models_are_set_against_each_other() -> None:
