@@ -36,7 +36,7 @@ TOOLS_REFUSED = re.compile(
     r"(?:supported|available)"
     r"|not support(?:ed)? .{0,30}(?:tools?\b|function[ _-]?call)"
     r"|enable-auto-tool-choice|tool-call-parser|--jinja|support tool use|unsupported[^.]{0,30}['\"`]tools['\"`]"
-    r"|(?:unrecognized|unknown|unexpected|extra)[^.]{0,40}['\"`]?\b(?:tools|tool_choice|functions)\b",
+    r"|(?:unrecognized|unknown|unexpected|extra)[^.]{0,40}['\"`]?\b(?:tools|tool_choice|functions)\b(?!['\"`]?(?:,|\[|\.\d))",
     re.IGNORECASE,
 )
 

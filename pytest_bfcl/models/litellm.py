@@ -63,7 +63,7 @@ class LitellmModel:
         self._litellm: Any = None
         self._without_mcp: dict[str, bool] = {}
         self._dropped: set[str] = set()
-        self._tools = CompiledTools()
+        self._tools = CompiledTools("folded")
 
     @property
     def breaker(self) -> Breaker:

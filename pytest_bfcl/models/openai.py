@@ -106,12 +106,18 @@ class OpenAIModel:
         )  # fmt: skip
         if isinstance(fault, Reply):
             return fault
-        if status == 400 and self._adapt(text, body):
+        if status in (400, 422) and self._adapt(text, body):
             return await self._attempt(request)
         raise fault
 
     def _adapt(self, text: str, body: Mapping[str, Any]) -> bool:
-        """Reasoning models refuse ``temperature`` or want ``max_completion_tokens``: learn it once, say it, go on."""
+        """What an endpoint refuses is learnt once, noted, and asked again its way.
+
+        Reasoning models refuse ``temperature`` or want ``max_completion_tokens``; strict servers refuse the ``response``
+        schema inside a tool.
+        """
+        if self._folds(text, body):
+            return True
         if "max_tokens" in body and "max_completion_tokens" in text and "max_tokens" not in self._renamed:
             self._renamed["max_tokens"] = "max_completion_tokens"
             self.notes.append(f"{self.spec}: max_tokens is sent as max_completion_tokens")
@@ -122,6 +128,14 @@ class OpenAIModel:
             return True
         # A request that was already on its way when another one taught us.
         return any(name in body and name in text for name in self._renamed)
+
+    def _folds(self, text: str, body: Mapping[str, Any]) -> bool:
+        if "response" not in text or not any("response" in tool["function"] for tool in body.get("tools", ())):
+            return False
+        if self._tools.style == "openai":
+            self._tools = CompiledTools("folded")
+            self.notes.append(f"{self.spec}: the endpoint refuses response schemas; the descriptions tell them")
+        return True
 
     async def _post(self, body: dict[str, Any]) -> tuple[int, str, Mapping[str, str]]:
         import httpx

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.transcript import wire_name
 
-Style = Literal["openai", "responses", "anthropic", "amazon"]
+Style = Literal["openai", "folded", "responses", "anthropic", "amazon"]
 
 JSON_TYPES: dict[str, str] = {
     **dict.fromkeys(("integer", "byte", "short", "long", "Bigint"), "integer"),
@@ -29,12 +29,12 @@ _DEPTH_LIMIT = 32
 _NAME_LIMIT = 64
 
 
-def compile_tools(functions: Sequence[Mapping[str, Any]], style: str = "openai") -> list[dict[str, Any]]:
+def compile_tools(functions: Sequence[Mapping[str, Any]], style: Style = "openai") -> list[dict[str, Any]]:
     """The documents as a ``tools`` list; the documents themselves are never changed.
 
-    Styles: ``openai`` (chat completions), ``responses``, ``anthropic``, ``amazon``. Names are legal on the wire (see
-    `wire_names`). A ``response`` schema stays in place in the OpenAI styles and is folded into the description in the
-    others. Raises `UsageError` for an unknown style.
+    Styles: ``openai`` (chat completions), ``folded`` (the same for strict servers), ``responses``, ``anthropic``,
+    ``amazon``. Names are legal on the wire (see `wire_names`). A ``response`` schema stays in place in ``openai`` and
+    ``responses`` and is folded into the description in the others. Raises `UsageError` for an unknown style.
     """
     names = {documented: wire for wire, documented in wire_names(functions).items()}
     return [_wrap(_function(doc, names[str(doc["name"])]), doc, style) for doc in functions]
@@ -43,7 +43,7 @@ def compile_tools(functions: Sequence[Mapping[str, Any]], style: str = "openai")
 class CompiledTools:
     """Compiled lists of the latest function documents, so that a conversation compiles its tools once."""
 
-    def __init__(self, style: str = "openai", size: int = 128) -> None:
+    def __init__(self, style: Style = "openai", size: int = 128) -> None:
         self.style = style
         self.size = size
         self._held: dict[tuple[int, ...], tuple[tuple[Mapping[str, Any], ...], list[dict[str, Any]]]] = {}
@@ -79,7 +79,7 @@ def wire_names(functions: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     return mapping
 
 
-def _wrap(function: dict[str, Any], doc: Mapping[str, Any], style: str) -> dict[str, Any]:
+def _wrap(function: dict[str, Any], doc: Mapping[str, Any], style: Style) -> dict[str, Any]:
     if style == "openai":
         return {"type": "function", "function": function}
     if style == "responses":
@@ -87,12 +87,14 @@ def _wrap(function: dict[str, Any], doc: Mapping[str, Any], style: str) -> dict[
     if function.pop("response", None) is not None:
         said = json.dumps(doc["response"], ensure_ascii=False)
         function["description"] = f"{function['description']} The result has this schema: {said}"
+    if style == "folded":
+        return {"type": "function", "function": function}
     schema = function.pop("parameters")
     if style == "anthropic":
         return {**function, "input_schema": schema}
     if style == "amazon":
         return {"toolSpec": {**function, "inputSchema": {"json": schema}}}
-    raise UsageError(f"unknown tool style {style!r}; known: openai, responses, anthropic, amazon")
+    raise UsageError(f"unknown tool style {style!r}; known: openai, folded, responses, anthropic, amazon")
 
 
 def _function(doc: Mapping[str, Any], name: str) -> dict[str, Any]:

@@ -22,6 +22,8 @@ from pytest_bfcl.models.retrying import RetryPolicy
 from pytest_bfcl.settings import Settings
 from tests.models.loopback import CLOCK, WEATHER, completion, request, run, serving, tool_call
 
+pytestmark = pytest.mark.filterwarnings("ignore:Items? .* on TypedDict:UserWarning")  # litellm's own classes
+
 KEYS = {
     "ANTHROPIC_API_KEY": "ak-unit-test-0123456789",
     "GEMINI_API_KEY": "gk-unit-test-0123456789",

@@ -419,6 +419,24 @@ def test_reasoning_models_are_asked_again_their_way():
     assert len(model.notes) == 2
 
 
+def test_strict_servers_get_response_schemas_in_the_description():
+    bodies = []
+
+    async def strict(req):
+        body = await req.json()
+        bodies.append(body)
+        if "response" in body["tools"][0]["function"]:
+            detail = [{"type": "extra_forbidden", "loc": ["body", "tools", 0, "function", "response"]}]
+            return web.json_response({"detail": detail}, status=422)
+        return web.json_response(completion({"content": "ok"}))
+
+    reply, model = ask(strict, request(WEATHER | {"response": {"type": "dict", "properties": {"sky": {}}}}))
+    assert reply.text == "ok"
+    assert len(bodies) == 2
+    assert '"sky"' in bodies[1]["tools"][0]["function"]["description"]
+    assert len(model.notes) == 1
+
+
 # ------------------------------------------------------------------ keys
 
 

@@ -210,3 +210,14 @@ def test_the_models_faults(status, text, problem):
 def test_ordinary_texts_are_not_taken_for_overflow():
     for text in ("invalid tool schema", "too many requests", "messages must alternate", "unknown field max_tokenz"):
         assert isinstance(http_fault(400, text), AdapterError)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Invalid schema for function 'x': array schema missing items",
+     "loc: ('body', 'tools', 0, 'function') extra_forbidden",
+     "tools.0.custom.input_schema: unexpected value", "too many tools: at most 128"],
+)  # fmt: skip
+def test_a_complaint_about_one_tool_is_not_a_refusal_of_tools(text):
+    fault = http_fault(400, text, tools_sent=True)
+    assert type(fault) is AdapterError
