@@ -173,8 +173,9 @@ class TradingBot(Simulator):
             return {"error": f"There is no stock with the symbol {symbol!r}."}
         if price <= 0 or amount <= 0:
             return {"error": "Price and amount must be positive."}
+        buys = order_type.lower() == "buy"
         price = float(price)
-        if order_type.lower() == "buy" and price * int(amount) > self.account_info.get("balance", 0):
+        if buys and price * int(amount) > self.account_info.get("balance", 0):
             return {"error": "The balance does not cover this order."}
         order_id = self.order_counter
         self.orders[order_id] = {

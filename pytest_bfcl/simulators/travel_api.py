@@ -226,10 +226,9 @@ class TravelAPI(Simulator):
         problem = self._booking_problem(access_token, card_id, travel_date, travel_from, travel_to)
         if problem:
             return {"booking_status": False, "error": problem}
-        try:
-            cost = _cost(travel_from, travel_to, travel_date, travel_class)
-        except (KeyError, ValueError) as error:
-            return {"booking_status": False, "error": str(error)}
+        if travel_class not in CLASS_FACTORS or (travel_from, travel_to) not in FARES:
+            return {"booking_status": False, "error": "There is no such flight or travel class."}
+        cost = _cost(travel_from, travel_to, travel_date, travel_class)
         card = self.credit_card_list[card_id]
         if card["balance"] < cost:
             return {"booking_status": False, "error": "The card's balance does not cover the flight."}
