@@ -1,0 +1,152 @@
+"""The public assertions in somebody else's test: shapes taken, tags raised, what the failure says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_bfcl import Failure, FailureTag, Reply, ToolCall
+from pytest_bfcl.checkers import assert_answer, assert_calls, assert_no_calls, assert_state
+from pytest_bfcl.failures import UsageError
+
+WEATHER = {
+    "type": "function",
+    "function": {
+        "name": "get_weather",
+        "description": "Weather of a town.",
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "city": {"type": "string"},
+                "days": {"type": ["number", "null"]},
+                "options": {"type": "object"},
+                "hours": {"type": "array"},
+            },
+            "required": ["city"],
+        },
+    },
+}
+CLOCK = {"name": "clock", "input_schema": {"type": "object", "properties": {"zone": {"type": "string"}}}}
+ANSWER = {"get_weather": {"city": ["Paris", "Paris, France"], "days": [1, ""]}}
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "get_weather(city='paris')",
+        Reply(text="[get_weather(city='Paris', days=1)]"),
+        Reply(tool_calls=(ToolCall("get_weather", '{"city": "Paris", "days": 1.0}'),)),
+        ToolCall("get_weather", '{"city": "Paris"}'),
+        [{"name": "get_weather", "arguments": {"city": "Paris"}}],
+        [{"get_weather": {"city": "Paris"}}],
+        {"name": "get_weather", "arguments": '{"city": "Paris"}'},
+        {"role": "assistant", "content": None,
+         "tool_calls": [{"id": "1", "type": "function",
+                         "function": {"name": "get_weather", "arguments": '{"city": "Paris"}'}}]},
+        {"choices": [{"message": {"tool_calls": [{"function": {"name": "get_weather",
+                                                              "arguments": '{"city": "Paris"}'}}]}}]},
+    ],
+)  # fmt: skip
+def test_outputs_of_every_shape(output: Any) -> None:
+    assert_calls(output, [WEATHER], ANSWER)
+
+
+@pytest.mark.parametrize(
+    ("output", "tag", "reason"),
+    [
+        ("I cannot do that.", FailureTag.MALFORMED_OUTPUT, "ast_decoder:decoder_failed"),
+        ("get_weather(city='Rome')", FailureTag.WRONG_ANSWER, "value_error:string"),
+        ("get_weather(city=3)", FailureTag.WRONG_ANSWER, "type_error:simple"),
+        ([], FailureTag.WRONG_ANSWER, "simple_function_checker:wrong_count"),
+        ([{"get_weather": "{city"}], FailureTag.MALFORMED_OUTPUT, "ast_decoder:decoder_failed"),
+    ],
+)
+def test_failures_have_one_tag(output: Any, tag: FailureTag, reason: str) -> None:
+    with pytest.raises(Failure) as caught:
+        assert_calls(output, [WEATHER], ANSWER, request="How is the weather in Paris?")
+    assert (caught.value.tag, caught.value.reason) == (tag, reason)
+    assert "How is the weather in Paris?" in str(caught.value)
+    assert str(caught.value).startswith(f"{tag}: {reason}")
+
+
+def test_plain_expected_calls() -> None:
+    call = {"get_weather": {"city": "Paris", "options": {"unit": "C", "deep": {"a": [1]}}, "hours": [1, 2]}}
+    output = "get_weather(city='Paris', options={'unit': 'C', 'deep': {'a': [1]}}, hours=[1, 2])"
+    assert_calls(output, [WEATHER], expected=call)
+    with pytest.raises(Failure, match="unexpected_param"):
+        assert_calls("get_weather(city='Paris', days=1)", [WEATHER], expected={"get_weather": {"city": "Paris"}})
+
+
+def test_rule_follows_from_answers_and_functions() -> None:
+    two = [{"get_weather": {"city": ["Paris"]}}, {"clock": {"zone": ["CET"]}}]
+    assert_calls("clock(zone='CET'), get_weather(city='Paris')", [WEATHER, CLOCK], two)
+    assert_calls("clock(zone='CET')", [WEATHER, CLOCK], two[1])
+    with pytest.raises(Failure) as caught:
+        assert_calls("clock(zone='CET'), get_weather(city='Rome')", [WEATHER, CLOCK], two)
+    assert caught.value.reason == "parallel_function_checker_no_order:cannot_find_match"
+
+
+def test_java_and_rules() -> None:
+    document = {"name": "Oven.heat", "parameters": {"properties": {"steps": {"type": "long"}}, "required": ["steps"]}}
+    assert_calls("Oven.heat(steps=5L)", document, {"Oven.heat": {"steps": [5]}}, language="java")
+    with pytest.raises(Failure, match="needs its suffix: 5L"):
+        assert_calls("Oven.heat(steps=5)", document, {"Oven.heat": {"steps": [5]}}, category="simple_java")
+    native = [{"name": "Oven_heat", "arguments": {"steps": "5L"}}]
+    assert_calls(native, document, {"Oven.heat": {"steps": [5]}}, language="java", underscore_names=True)
+    assert_calls(native, document, {"Oven.heat": {"steps": [5]}}, language="java", rules="corrected")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"functions": [WEATHER]},
+        {"functions": [WEATHER], "possible_answer": ANSWER, "expected": ANSWER},
+        {"functions": "get_weather", "possible_answer": ANSWER},
+        {"functions": [WEATHER], "possible_answer": {"get_weather": {"city": "Paris"}}},
+        {"functions": [WEATHER], "possible_answer": ANSWER, "rule": "triple"},
+        {"functions": [WEATHER], "possible_answer": ANSWER, "category": "irrelevance"},
+        {"functions": [WEATHER], "possible_answer": ANSWER, "rules": {"C99"}},
+        {"functions": [], "possible_answer": ANSWER},
+        {"functions": [WEATHER, CLOCK], "possible_answer": {"no_such": {"x": [1]}}},
+    ],
+)
+def test_misuse_is_a_usage_error(arguments: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        assert_calls("get_weather(city='Paris')", **arguments)
+    with pytest.raises(UsageError):
+        assert_calls(42, [WEATHER], ANSWER)
+
+
+def test_no_calls() -> None:
+    assert_no_calls("There is no tool for that.", [WEATHER])
+    assert_no_calls([], [WEATHER])
+    with pytest.raises(Failure) as caught:
+        assert_no_calls("[get_weather(city='Paris')]", [WEATHER])
+    assert caught.value.reason == "irrelevance_error:decoder_success"
+    broken = '```json\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n```'
+    assert_no_calls(broken, [WEATHER])
+    with pytest.raises(Failure, match="malformed_call"):
+        assert_no_calls(broken, [WEATHER], rules="corrected")
+
+
+def test_state() -> None:
+    assert_state({"open": True, "_seed": 1, "more": 3}, {"open": True})
+    with pytest.raises(Failure) as caught:
+        assert_state({"rooms": {"hall": [1, 2]}}, {"rooms": {"hall": [1, 3]}, "lights": "on"})
+    assert caught.value.tag is FailureTag.WRONG_ANSWER
+    assert set(caught.value.detail["difference"]) == {"rooms.hall[1]", "lights"}
+    with pytest.raises(UsageError):
+        assert_state(3, {})
+
+
+def test_answer() -> None:
+    assert_answer("The town is Paris.", "Paris")
+    assert_answer({"role": "assistant", "content": "42"}, [41, 42])
+    assert_answer("It costs $5", "$5", rules="corrected")
+    with pytest.raises(Failure) as caught:
+        assert_answer("Rome", ["Paris", "Paris, France"])
+    assert caught.value.reason == "agentic:answer_not_found"
+    with pytest.raises(Failure) as caught:
+        assert_answer("", "Paris")
+    assert caught.value.tag is FailureTag.MALFORMED_OUTPUT

@@ -1,0 +1,123 @@
+"""What a person reads: the broken argument is marked, the rule is said, model text cannot touch the terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_bfcl.checkers import failure_text, judge
+from pytest_bfcl.transcript import Reply
+from tests.checkers.building import entry, function, transcript
+
+SOUP = function("serve_soup", bowls="integer", table_="string", extras_="array<float>")
+ANSWER = [{"serve_soup": {"bowls": [2, 3], "table": ["window", ""], "extras": [[1.0, 2.0], ""]}}]
+
+
+def text(output: Any, answers: Any = ANSWER, functions: Any = None, **values: Any) -> str:
+    judged = entry(functions or [SOUP], answers, **values)
+    record = transcript(output, category=judged.category)
+    verdict = judge(judged, record)
+    assert not verdict.valid
+    return failure_text(judged, record, verdict)
+
+
+def marked(shown: str) -> list[str]:
+    return [line for line in shown.splitlines() if "<--" in line]
+
+
+@pytest.mark.parametrize(
+    ("output", "argument", "words"),
+    [
+        ("[serve_soup(bowls=5)]", "bowls", "not an allowed value"),
+        ("[serve_soup(bowls='2')]", "bowls", "text, not integer"),
+        ("[serve_soup(bowls=2, table='door')]", "table", "not an allowed text"),
+        ("[serve_soup(table='window')]", "bowls", "required, missing"),
+        ("[serve_soup(bowls=2, spoon=1)]", "spoon", "no such argument"),
+        ("[serve_stew(bowls=2)]", "function", "another function"),
+        ("[serve_soup(**{'bowls': 2})]", "(unnamed)", "argument without a name"),
+    ],
+)
+def test_the_broken_argument_is_marked(output: str, argument: str, words: str) -> None:
+    lines = marked(text(output))
+    assert any(line.split()[0] == argument and words in line for line in lines), lines
+
+
+def test_request_expected_and_called_are_shown() -> None:
+    shown = text("[serve_soup(bowls=5)]", request="Two or three bowls of soup, please.")
+    assert "Two or three bowls of soup, please." in shown
+    assert "2 or 3" in shown
+    assert '"window" or (left out)' in shown
+    assert "must equal an allowed one" in shown
+
+
+@pytest.mark.parametrize(
+    ("output", "advice"),
+    [
+        ("```python\n[serve_soup(bowls=2)]\n```", "language word"),
+        ("Sure! [serve_soup(bowls=2)]", "nothing else"),
+        ("[serve\\_soup(bowls=2)]", "escaped"),
+        ("[serve_soup(2)]", "Arguments must be named"),
+        ("[serve_soup(bowls='2')]", "without quotes"),
+        ("[serve_soup(bowls=2.0)]", "without a decimal point"),
+        ([{"serve_soup": "{bowls: 2}"}], "one JSON object"),
+        ("[Serve_Soup(bowls=2)]", "case differ"),
+    ],
+)
+def test_advice_for_known_pitfalls(output: Any, advice: str) -> None:
+    shown = text(output)
+    assert "  advice" in shown
+    assert advice in shown
+
+
+def test_int_for_float_in_a_list() -> None:
+    answers = [{"serve_soup": {"bowls": [2], "extras": [[1.0, 2.0]]}}]
+    shown = text("[serve_soup(bowls=2, extras=[1, 2.0])]", answers)
+    assert "element 1 is an integer, not float" in shown
+    assert "write 1.0, not 1" in shown
+
+
+def test_parallel_names_the_answer_without_a_match_and_the_closest_call() -> None:
+    answers = [{"serve_soup": {"bowls": [2]}}, {"serve_soup": {"bowls": [3], "table": ["window"]}}]
+    shown = text("[serve_soup(bowls=9, table='door'), serve_soup(bowls=2)]", answers, category="parallel")
+    assert "call 2 of 2 has no match" in shown
+    assert "closest   call 1 of 2" in shown
+    assert len(marked(shown)) == 2
+
+
+def test_wrong_count_lists_both_sides() -> None:
+    shown = text("[serve_soup(bowls=2), serve_soup(bowls=3)]")
+    assert "expected  1 call:" in shown
+    assert "called    2 calls:" in shown
+    assert "called    no call" in text([])
+
+
+def test_no_call_due() -> None:
+    shown = text("[serve_soup(bowls=2)]", None, category="irrelevance")
+    assert "expected  no call" in shown
+    assert "serve_soup(bowls=2)" in shown
+
+
+def test_model_text_is_escaped_and_bounded() -> None:
+    nasty = "\x1b[2J\u202e\x07 \ud800" + "x" * 100_000
+    for output in (nasty, f"[serve_soup(bowls=2, table={nasty!r})]", Reply(text=nasty, problem="length")):
+        shown = text(output)
+        assert not any(character in shown for character in "\x1b\u202e\x07\ud800\r")
+        assert len(shown) < 6000
+        shown.encode()
+
+
+def test_java_text_is_shown_as_source() -> None:
+    document = function("Pot.fill", liters="long", lid="boolean")
+    shown = text(
+        "[Pot.fill(liters=5, lid=true)]",
+        [{"Pot.fill": {"liters": [5], "lid": [True]}}],
+        [document],
+        category="simple_java",
+        language="java",
+        return_format="java",
+    )
+    assert "not a literal of type long" in shown
+    assert "needs its suffix: 5L" in shown
+    assert "true" in shown
+    assert "True" not in shown

@@ -1,0 +1,131 @@
+"""Verdicts by category, and the promise that nothing a model writes raises or costs much."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from pytest_bfcl.checkers import judge, judge_both, rule_set
+from pytest_bfcl.failures import FailureTag, UsageError
+from pytest_bfcl.transcript import Reply, Transcript
+from tests.checkers.building import entry, function, transcript
+
+SOUP = function("serve", bowls="integer")
+ANSWER = [{"serve": {"bowls": [2]}}]
+
+
+@pytest.mark.parametrize(
+    ("category", "output", "outcome", "reason"),
+    [
+        ("simple_python", "[serve(bowls=2)]", "passed", None),
+        ("sql", "[serve(bowls=2)]", "passed", None),
+        ("live_relevance", "[anything(x=1)]", "passed", None),
+        ("live_relevance", "no", "failed", "relevance_error:decoder_failed"),
+        ("live_irrelevance", "no", "passed", None),
+        ("live_irrelevance", "f(x)", "failed", "irrelevance_error:decoder_success"),
+        ("chatable", "hello", "passed", None),
+        ("exec_simple", "[serve(bowls=2)]", "error", "harness:checker"),
+        ("simple_python", "[serve(bowls=3)]", "failed", "value_error:others"),
+    ],
+)
+def test_categories(category: str, output: str, outcome: str, reason: str | None) -> None:
+    verdict = judge(entry([SOUP], ANSWER, category=category), transcript(output, category=category))
+    assert (verdict.outcome, verdict.reason) == (outcome, reason)
+
+
+@pytest.mark.parametrize("answers", [None, [], [{}], [{"serve": 1}], [{"serve": {"bowls": 2}}], ["serve"]])
+def test_broken_answers_are_ours(answers: Any) -> None:
+    verdict = judge(entry([SOUP], answers), transcript("[serve(bowls=2)]"))
+    assert (verdict.tag, verdict.reason) == (FailureTag.HARNESS_ERROR, "harness:data")
+
+
+def test_unknown_function_in_the_answer_is_ours() -> None:
+    judged = entry([SOUP], [{"stir": {"bowls": [2]}}], category="multiple")
+    assert judge(judged, transcript("[serve(bowls=2)]")).reason == "harness:data"
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (Reply(text="[serve(bowls=2)]", problem="length"), None),
+        (Reply(text="[serve(bowls=", problem="length"), "reply:length"),
+        (Reply(problem="context_overflow"), "reply:context_overflow"),
+        (Reply(text="", problem="content_filter"), "reply:content_filter"),
+    ],
+)
+def test_cut_replies(reply: Reply, reason: str | None) -> None:
+    verdict = judge(entry([SOUP], ANSWER), transcript(reply))
+    assert verdict.reason == reason
+    assert verdict.tag is (FailureTag.MALFORMED_OUTPUT if reason else None)
+
+
+def test_inference_errors_of_single_turn_entries() -> None:
+    record = transcript("", inference_error="Error during inference: 500")
+    both = judge_both(entry([SOUP], ANSWER), record)
+    assert both.official.reason == "ast_decoder:decoder_failed"
+    assert both.corrected.outcome == "error"
+
+
+def test_no_steps_at_all() -> None:
+    verdict = judge(entry([SOUP], ANSWER), Transcript("kitchen_0", "simple_python"))
+    assert verdict.outcome == "failed"
+
+
+HOSTILE = [
+    "[serve(bowls=" + "9" * 10_000 + ")]",
+    "[serve(bowls=2**99999999)]",
+    "[serve(bowls='a'*10**12)]",
+    "(" * 50_000,
+    "[" * 150 + "]" * 150,
+    "[serve(bowls=" + "[" * 100 + "]" * 100 + ")]",
+    "serve(" * 5_000,
+    "[serve(bowls=__import__('os').system('true'))]",
+    "\x00\ud800",
+    "`" * 300_000,
+    "[serve(bowls=-" + "-" * 5_000 + "1)]",
+    "a." * 50_000 + "b()",
+    "[serve(bowls={**{}})]",
+    "[serve(bowls=b'x', z=1j, y=...)]",
+    "[" + "serve(bowls=1)," * 3_000 + "]",
+]
+
+
+@pytest.mark.parametrize("output", HOSTILE, ids=range(len(HOSTILE)))
+@pytest.mark.parametrize(("category", "language"), [("simple_python", "python"), ("parallel", "python"),
+                                                ("simple_java", "java"), ("simple_javascript", "javascript"),
+                                                ("irrelevance", "python")])  # fmt: skip
+def test_hostile_text_is_a_verdict(output: str, category: str, language: str) -> None:
+    judged = entry([SOUP], ANSWER, category=category, language=language, return_format=language)
+    started = time.process_time()
+    both = judge_both(judged, transcript(output, category=category))
+    assert both.official.outcome in ("passed", "failed")
+    assert both.corrected.outcome in ("passed", "failed")
+    assert time.process_time() - started < 5.0
+
+
+HOSTILE_ARGUMENTS = [
+    '{"bowls": NaN}',
+    '{"bowls": 1e999}',
+    "[" * 100_000,
+    '{"bowls": ' + "9" * 5000 + "}",
+    '{"a":' * 3000 + "1" + "}" * 3000,
+    "null",
+    '{"bowls": "\\ud800"}',
+    "",
+]
+
+
+@pytest.mark.parametrize("arguments", HOSTILE_ARGUMENTS, ids=range(len(HOSTILE_ARGUMENTS)))
+def test_hostile_arguments_are_a_verdict(arguments: str) -> None:
+    both = judge_both(entry([SOUP], ANSWER), transcript([{"name": "serve", "arguments": arguments}]))
+    assert both.official.outcome == both.corrected.outcome == "failed"
+
+
+def test_rule_sets() -> None:
+    assert rule_set("official") == frozenset()
+    assert rule_set({"C6", "C7"}) == {"C6", "C7"}
+    assert len(rule_set("corrected")) == 18
+    with pytest.raises(UsageError):
+        rule_set("lenient")

@@ -1,0 +1,169 @@
+"""Multi-turn verdicts on a simulator of our own: every error type, quiet turns, the step limit, independence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_bfcl.checkers import failure_text, judge, judge_both
+from pytest_bfcl.dataset import Entry
+from pytest_bfcl.failures import FailureTag
+from pytest_bfcl.simulators import Simulator, register_simulator, tool
+from pytest_bfcl.transcript import Reply
+from tests.checkers.building import conversation
+
+
+@register_simulator
+class PantryForTests(Simulator):
+    """A pantry."""
+
+    name = "PantryForTests"
+
+    def load(self, config: dict[str, Any], *, long_context: bool = False, **context: Any) -> None:
+        self.shelves: dict[str, list[str]] = config.get("shelves", {})
+        self._visits = 0
+
+    @tool(writes=True)
+    def put(self, shelf: str, item: str) -> dict[str, Any]:
+        """Put an item on a shelf."""
+        self.shelves.setdefault(shelf, []).append(item)
+        return {"stored": item}
+
+    @tool(writes=False)
+    def look(self, shelf: str) -> list[str]:
+        """Look at a shelf."""
+        self._visits += 1
+        return list(self.shelves.get(shelf, []))
+
+
+def pantry(truth: list[list[str]], category: str = "multi_turn_base", **values: Any) -> Entry:
+    question = [[{"role": "user", "content": f"Words of turn {n}."}] for n in range(len(truth))]
+    return Entry.model_validate(
+        {
+            "id": "pantry_0",
+            "category": category,
+            "question": question,
+            "function": PantryForTests.documents(),
+            "possible_answer": truth,
+            "initial_config": {"PantryForTests": {"shelves": {"top": ["jam"]}}},
+            "involved_classes": ["PantryForTests"],
+            **values,
+        }
+    )
+
+
+PUT = "put(shelf='top', item='tea')"
+LOOK = "look(shelf='top')"
+
+
+@pytest.mark.parametrize(
+    ("turns", "reason", "turn"),
+    [
+        ([[[PUT]], [[LOOK]]], None, None),
+        ([[[LOOK], [PUT]], [[LOOK], [LOOK]]], None, None),
+        ([["words"], [[LOOK]]], "multi_turn:empty_turn_model_response", 0),
+        ([[[LOOK]], [[LOOK]]], "multi_turn:instance_state_mismatch", 0),
+        ([[[PUT]], [["put(shelf='low', item='x')"]]], "multi_turn:instance_state_mismatch", 1),
+        ([[[PUT]], [["look(shelf='low')"]]], "multi_turn:execution_response_mismatch", 1),
+        ([[[PUT]]], "multi_turn:force_terminated", 0),
+    ],
+)
+def test_error_types(turns: list[list[Any]], reason: str | None, turn: int | None) -> None:
+    entry = pantry([[PUT], [LOOK]])
+    record = conversation(turns)
+    for _ in range(2):  # nothing is left over from the first judgement
+        verdict = judge(entry, record)
+        assert verdict.reason == reason
+        assert verdict.detail.get("turn") == turn
+    if reason:
+        assert verdict.tag is FailureTag.WRONG_ANSWER
+        text = failure_text(entry, record, verdict)
+        assert f"Words of turn {turn}." in text
+        assert reason in text
+
+
+def test_state_difference_tells_only_what_differs() -> None:
+    verdict = judge(pantry([[PUT]]), conversation([[["put(shelf='top', item='salt')"]]]))
+    assert verdict.detail["class"] == "PantryForTests"
+    assert verdict.detail["difference"] == {"shelves.top[1]": {"expected": "tea", "called": "salt"}}
+
+
+def test_missing_results_name_their_calls() -> None:
+    verdict = judge(pantry([[LOOK, LOOK]]), conversation([[[LOOK]]]))
+    assert verdict.reason == "multi_turn:execution_response_mismatch"
+    assert verdict.detail["missing_calls"] == [LOOK]
+    assert verdict.detail["missing"] == ["['jam']"]
+
+
+def test_results_of_earlier_turns_count() -> None:
+    assert judge(pantry([[LOOK], [LOOK]]), conversation([[[LOOK]], [["look(shelf='none')"]]])).valid
+
+
+def test_hostile_calls_are_results_not_crashes() -> None:
+    hostile = ["__import__('os').system('true')", "(" * 500, "look(", "look(shelf=open('x'))", "9**9**9", "\x00"]
+    both = judge_both(pantry([[LOOK]]), conversation([[hostile, [LOOK]]]))
+    assert both.official.valid
+
+
+def test_extra_figures() -> None:
+    both = judge_both(pantry([[PUT], [], [LOOK]]), conversation([[[PUT]], [[LOOK]], ["words"]]))
+    assert both.extra["turn_credit"] == [1, 1, 0]
+    assert both.extra["calls_in_quiet_turns"] == 1
+    assert both.extra["quiet_turns_with_calls"] == 1
+
+
+@pytest.mark.parametrize("truth", [[[LOOK]], [[LOOK], [LOOK]], [[PUT], [LOOK]]])
+def test_c16_step_limit_in_the_last_turn(truth: list[list[str]]) -> None:
+    turns = [[calls] for calls in truth[:-1]] + [[[LOOK]] * 21]
+    for record in (conversation(turns), conversation(turns, forced_quit=True)):
+        both = judge_both(pantry(truth), record)
+        assert both.official.valid
+        assert both.corrected.reason == "multi_turn:force_terminated"
+        assert both.corrected_rules == ("C16",)
+    assert judge_both(pantry(truth), conversation([*turns[:-1], [[LOOK]] * 20])).corrected.valid
+
+
+@pytest.mark.parametrize(
+    ("category", "truth", "turns", "corrected", "more"),
+    [
+        ("multi_turn_miss_param", [[], [LOOK]], [[[LOOK]], [[LOOK]]], False, {}),
+        ("multi_turn_miss_param", [[], [LOOK], []], [["Which shelf?"], [[LOOK]], [[LOOK]]], True, {}),
+        ("multi_turn_miss_param", [[], [LOOK], []], [["Which shelf?"], [[LOOK]], [[PUT]]], False, {}),
+        ("multi_turn_base", [[LOOK], []], [[[LOOK]], [[LOOK]]], True, {}),
+        ("multi_turn_base", [[LOOK], []], [[[LOOK]], [[PUT]]], False, {}),
+        ("multi_turn_base", [[LOOK], []], [[[LOOK]], [["no_such_tool()"]]], False, {}),
+        ("multi_turn_miss_func", [[LOOK], [], [LOOK]], [[[LOOK]], [[LOOK]], [[LOOK]]], False,
+         {"missed_function": {2: [{"name": "look"}]}}),
+        ("multi_turn_miss_func", [[], [LOOK], [LOOK]], [[[LOOK]], [[LOOK]], [[LOOK]]], True,
+         {"missed_function": {2: [{"name": "look"}]}}),
+    ],
+)  # fmt: skip
+def test_c17_quiet_turns(
+    category: str, truth: list[list[str]], turns: list[list[Any]], corrected: bool, more: dict[str, Any]
+) -> None:
+    both = judge_both(pantry(truth, category, **more), conversation(turns, category))
+    assert both.official.valid
+    assert both.corrected.valid is corrected
+    if not corrected:
+        assert both.corrected.reason == "multi_turn:irrelevance_error:decoder_success"
+        assert both.corrected_rules == ("C17",)
+
+
+def test_inference_error_is_an_error() -> None:
+    verdict = judge(pantry([[LOOK]]), conversation([], inference_error="Error during inference: 503"))
+    assert (verdict.outcome, verdict.reason) == ("error", "multi_turn:inference_error")
+
+
+def test_context_overflow_is_the_models() -> None:
+    record = conversation([[[PUT], "cut"]])
+    record.turns[0].steps[1].reply = Reply(problem="context_overflow")
+    verdict = judge(pantry([[PUT], [LOOK]]), record)
+    assert (verdict.tag, verdict.reason) == (FailureTag.MALFORMED_OUTPUT, "reply:context_overflow")
+    assert verdict.detail["underlying"] == "multi_turn:force_terminated"
+
+
+def test_broken_ground_truth_is_ours() -> None:
+    entry = pantry([[LOOK]])
+    entry.possible_answer = None
+    assert judge(entry, conversation([[[LOOK]]])).reason == "harness:data"

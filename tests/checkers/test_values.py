@@ -1,0 +1,81 @@
+"""Value checks beyond the recorded examples: precedence, raising input, missing schema parts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_bfcl.checkers.types import parameter_type
+from pytest_bfcl.checkers.values import check_python
+from tests.checkers.building import schema
+
+
+def reason(word: str | dict[str, Any], value: Any, answers: list[Any]) -> str | None:
+    problem = check_python(value, parameter_type(schema(word) if isinstance(word, str) else word), answers)
+    return problem.reason if problem else None
+
+
+@pytest.mark.parametrize(
+    ("word", "value", "answers", "expected"),
+    [
+        ("dict", {"k": "y"}, [{"k": ["x"], "m": [1]}], "value_error:dict_key"),
+        ("dict", {"k": "y", "z": 1}, [{"k": ["x"]}], "value_error:dict_value"),
+        ("dict", {"k": "a"}, [{"k": "abc"}], None),
+        ("dict", {}, [{"k": "abc"}], None),
+        ("array<dict>", [{"a": 1}], [[{"a": [2]}], ""], "value_error:list_dict_count"),
+        ("array<dict>", [{"a": 1}], ["", [{"a": [2]}]], "value_error:dict_value"),
+        ("array<dict>", [3], ["", [""]], "dict_checker:unclear"),
+        ("any", "", ["", None], None),
+        ("any", None, ["", None], None),
+        ("array<string>", "x", ["", "x"], None),
+        ("array<string>", [], ["x"], "value_error:others"),
+        ("float", 10**400, [1.0], "value_error:others"),
+        ("integer", float("nan"), [1], "type_error:simple"),
+        ("tuple<integer>", (1, 2), [[1, 2]], None),
+        ("array<string>", ("x",), [["x"]], "type_error:simple"),
+    ],
+)
+def test_precedence(word: str, value: Any, answers: list[Any], expected: str | None) -> None:
+    assert reason(word, value, answers) == expected
+
+
+@pytest.mark.parametrize(
+    ("word", "value", "answers"),
+    [
+        ("dict", {"k": 1}, [{"k": 1}]),
+        ("dict", {"z": 1}, [{"k": ["x"]}, "defaults"]),
+        ("dict", {"k": "b"}, [{"k": ["a"]}, None]),
+        ("array<string>", ["a"], [["a"], 5]),
+        ("array<string>", ["a"], [["a"], None]),
+        ("array<dict>", ["1"], [[{"id": [1]}], ""]),
+        ("array<dict>", [{"a": 1}], [[{"a": [2]}], ["x"]]),
+        ("float", 10**400, [1.0]),
+    ],
+)
+def test_input_on_which_the_reference_raises_fails_with_a_type(word: str, value: Any, answers: list[Any]) -> None:
+    problem = check_python(value, parameter_type(schema(word)), answers)
+    assert problem is not None
+    assert problem.raises
+    assert ":" in problem.reason
+
+
+@pytest.mark.parametrize(
+    ("described", "value", "answers"),
+    [
+        ({"type": "array"}, [1, "a"], [[1, "A"]]),
+        ({"type": "object"}, {"k": 1}, [{"k": [1]}]),
+        ({"type": "number"}, 3, [3.0]),
+        ({"type": "wonder"}, 3, [3]),
+        ({}, "x", ["X"]),
+    ],
+)
+def test_schemas_the_reference_cannot_use_are_judged(described: dict[str, Any], value: Any, answers: list[Any]) -> None:
+    assert reason(described, value, answers) is None
+
+
+def test_deep_values_do_not_overflow() -> None:
+    deep: Any = []
+    for _ in range(5000):
+        deep = [deep]
+    assert reason("array<array<string>>", deep, [[["x"]]]) == "value_error:list/tuple"
