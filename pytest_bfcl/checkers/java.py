@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Callable
 from typing import Any
 
-from pytest_bfcl.checkers.scanning import find_spans, line_end_from, python_number, skip_space
+from pytest_bfcl.checkers.scanning import Finder, find_spans, python_number, skip_space
 
 _INTEGER = re.compile(r"^-?\d+$")
 _LONG = re.compile(r"^-?\d+[lL]$")
@@ -149,25 +149,38 @@ def _is_empty_map(text: str) -> bool:
 def _puts(body: str) -> list[tuple[str, str]]:
     """Key and value of every ``put("key", value)``, in order: each on one line, a line break only between them."""
     found: list[tuple[str, str]] = []
-    position, line_end, last = 0, -1, -1
+    line_end, comma = Finder(body, "\n"), Finder(body, '",')
+    values, last_values = _ValueEnds(body), _ValueEnds(body)
+    position, line, last = 0, -1, -1
     while (head := body.find('put("', position)) >= 0:
         start = position = head + 5
-        if line_end < start:
-            line_end = line_end_from(body, start)
-            line = body[start:line_end].rstrip()
+        end = line_end(start)
+        if line != end:
             # Only a key at the end of its line can have its value on a later one.
-            last = start + len(line) - 2 if line.endswith('",') else -1
-        comma = body.find('",', start, line_end)
-        for candidate in (comma, last):
-            if candidate < start:
+            line, text = end, body[start:end].rstrip()
+            last = start + len(text) - 2 if text.endswith('",') else -1
+        for candidate, ends in ((comma(start), values), (last, last_values)):
+            if not start <= candidate < end:
                 continue
-            value_start = skip_space(body, candidate + 2)
-            close = body.find(")", value_start, line_end_from(body, value_start))
+            value_start, close = ends(candidate + 2)
             if close >= 0:
                 found.append((body[start:candidate], body[value_start:close].strip()))
                 position = close + 1
                 break
     return found
+
+
+class _ValueEnds:
+    """Where the value behind a key begins and where it ends: at the first ``)`` of its line, -1 without one."""
+
+    def __init__(self, body: str) -> None:
+        self._body = body
+        self._close, self._line_end = Finder(body, ")"), Finder(body, "\n")
+
+    def __call__(self, start: int) -> tuple[int, int]:
+        start = skip_space(self._body, start)
+        close = self._close(start)
+        return start, close if close < min(self._line_end(start), len(self._body)) else -1
 
 
 def _map_value(text: str) -> Any:

@@ -48,6 +48,22 @@ def find_spans(
     return found
 
 
+class Finder:
+    """Finds the next ``needle`` from growing positions, each part of the text looked at once."""
+
+    def __init__(self, text: str, needle: str) -> None:
+        self._text = text
+        self._needle = needle
+        self._from = self._found = -1
+
+    def __call__(self, start: int) -> int:
+        """Index of the needle at or after ``start``, or the text's length."""
+        if not self._from <= start <= self._found:
+            found = self._text.find(self._needle, start)
+            self._from, self._found = start, len(self._text) if found < 0 else found
+        return self._found
+
+
 def line_end_from(text: str, start: int) -> int:
     """Index of the next line feed, or the text's length."""
     end = text.find("\n", start)
