@@ -27,6 +27,7 @@ import inspect
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from types import UnionType
 from typing import Any, ClassVar, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -71,7 +72,7 @@ class Simulator:
     """One sentence about the API, put in front of every tool description of our own data."""
 
     def __init__(self, config: Mapping[str, Any] | None = None, *, long_context: bool = False, **context: Any) -> None:
-        self.load(copy.deepcopy(dict(config or {})), long_context=long_context, **context)
+        self.load(copied(dict(config or {})), long_context=long_context, **context)
 
     def load(
         self,
@@ -118,8 +119,11 @@ class Simulator:
         function = self.tools_by_name().get(method)
         if function is None:
             raise NameError(f"{self.name or type(self).__name__} has no function named {method!r}")
-        bound = _signature(function).bind(self, *args, **dict(kwargs or {}))
-        return function(*bound.args, **bound.kwargs)
+        given = kwargs or {}
+        parameters = _parameters(function)
+        if not parameters.fit(args, given):
+            parameters.signature.bind(self, *args, **given)  # words the TypeError
+        return function(self, *args, **given)
 
     def offers(self, method: str) -> bool:
         """Whether a tool of this name can be called."""
@@ -151,9 +155,54 @@ class Simulator:
         return {name: value for name, value in vars(self).items() if not name.startswith("_")}
 
 
+@dataclass(frozen=True, slots=True)
+class _Parameters:
+    """A tool's signature, taken apart so that most calls are bound without `inspect` (which is ten times slower).
+
+    ``names`` are the parameters after ``self``; ``plain`` says that all of them go by position and by name.
+    """
+
+    signature: inspect.Signature
+    names: tuple[str, ...]
+    known: frozenset[str]
+    required: frozenset[str]
+    plain: bool
+
+    def fit(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+        """Whether the arguments certainly bind; ``False`` leaves the decision to the signature."""
+        if not self.plain or not self.known.issuperset(kwargs):
+            return False
+        if not args:
+            return self.required.issubset(kwargs)
+        by_position = self.names[: len(args)]
+        if len(args) > len(self.names) or any(name in kwargs for name in by_position):
+            return False
+        return self.required.issubset({*by_position, *kwargs})
+
+
 @cache
-def _signature(function: Callable[..., Any]) -> inspect.Signature:
-    return inspect.signature(function)
+def _parameters(function: Callable[..., Any]) -> _Parameters:
+    signature = inspect.signature(function)
+    parameters = list(signature.parameters.values())[1:]
+    names = tuple(parameter.name for parameter in parameters)
+    required = frozenset(p.name for p in parameters if p.default is inspect.Parameter.empty)
+    plain = all(parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD for parameter in parameters)
+    return _Parameters(signature, names, frozenset(names), required, plain)
+
+
+_ATOMS = frozenset({str, int, float, bool, type(None)})
+
+
+def copied(value: Any) -> Any:
+    """A deep copy; several times faster than `copy.deepcopy` for plain lists and mappings, which never share parts."""
+    kind = type(value)
+    if kind in _ATOMS:
+        return value
+    if kind is dict:
+        return {key: item if type(item) in _ATOMS else copied(item) for key, item in value.items()}
+    if kind is list:
+        return [item if type(item) in _ATOMS else copied(item) for item in value]
+    return copy.deepcopy(value)
 
 
 def error_text(error: BaseException) -> str:

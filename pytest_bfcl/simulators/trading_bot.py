@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import random
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -359,7 +358,7 @@ class TradingBot(Simulator):
         end = datetime.strptime(end_date, "%Y-%m-%d") if end_date else datetime.max
         found = [each for each in self.transaction_history if start <= _time(each["timestamp"]) <= end]
         if self.long_context:
-            found = [*found, *copy.deepcopy(self._texts["TRANSACTION_HISTORY_EXTENSION"])]
+            found = [*found, *map(dict, self._texts["TRANSACTION_HISTORY_EXTENSION"])]
         return {"transaction_history": found}
 
     @tool(writes=False)

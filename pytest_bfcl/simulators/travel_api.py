@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 import random
 from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Any
 
 from pytest_bfcl.simulators.long_context import constants
-from pytest_bfcl.simulators.toolkit import Simulator, tool
+from pytest_bfcl.simulators.toolkit import Simulator, copied, tool
 from pytest_bfcl.simulators.travel_tables import AIRPORTS, CLASS_FACTORS, FARES, NEAREST_AIRPORTS, USD_RATES
 
 SEED = 141053
@@ -180,10 +179,13 @@ class TravelAPI(Simulator):
         Returns:
             travel_cost_list (array): The cost in US dollars.
         """
-        cost = _cost(travel_from, travel_to, travel_date, travel_class)
-        if self.long_context:
-            return {"travel_cost_list": [_cost(*route, travel_date, travel_class) for route in FARES]}
-        return {"travel_cost_list": [cost]}
+        if (travel_from, travel_to) not in FARES:
+            raise ValueError(f"There is no flight from {travel_from!r} to {travel_to!r}.")
+        if travel_class not in list(CLASS_FACTORS):  # compared one by one: the argument may be unhashable
+            raise ValueError(f"There is no travel class {travel_class!r}.")
+        factor = _fare_factor(travel_date, travel_class)
+        fares = FARES.values() if self.long_context else [FARES[travel_from, travel_to]]
+        return {"travel_cost_list": [fare * factor for fare in fares]}
 
     @tool(writes=False)
     def get_credit_card_balance(self, access_token: str, card_id: str) -> dict[str, Any]:
@@ -228,7 +230,7 @@ class TravelAPI(Simulator):
             return {"booking_status": False, "error": problem}
         if travel_class not in CLASS_FACTORS or (travel_from, travel_to) not in FARES:
             return {"booking_status": False, "error": "There is no such flight or travel class."}
-        cost = _cost(travel_from, travel_to, travel_date, travel_class)
+        cost = FARES[travel_from, travel_to] * _fare_factor(travel_date, travel_class)
         card = self.credit_card_list[card_id]
         if card["balance"] < cost:
             return {"booking_status": False, "error": "The card's balance does not cover the flight."}
@@ -481,7 +483,7 @@ class TravelAPI(Simulator):
 
 def _add_missing(known: dict[str, Any], more: Mapping[str, Any]) -> None:
     """Add copies of the entries whose key is new."""
-    known.update({key: copy.deepcopy(value) for key, value in more.items() if key not in known})
+    known.update({key: copied(value) for key, value in more.items() if key not in known})
 
 
 def _day(text: str) -> datetime | None:
@@ -492,11 +494,7 @@ def _day(text: str) -> datetime | None:
         return None
 
 
-def _cost(travel_from: str, travel_to: str, travel_date: str, travel_class: str) -> float:
-    """Cost of a flight in US dollars; `ValueError` for an unknown route, then for an unknown class."""
-    if (travel_from, travel_to) not in FARES:
-        raise ValueError(f"There is no flight from {travel_from!r} to {travel_to!r}.")
-    if travel_class not in list(CLASS_FACTORS):
-        raise ValueError(f"There is no travel class {travel_class!r}.")
+def _fare_factor(travel_date: str, travel_class: str) -> int:
+    """What the fare is multiplied by: the class, and twice as much on days whose digits have an even sum."""
     digits = sum(int(character) for character in travel_date if character.isdigit())
-    return FARES[travel_from, travel_to] * CLASS_FACTORS[travel_class] * (2 if digits % 2 == 0 else 1)
+    return CLASS_FACTORS[travel_class] * (2 if digits % 2 == 0 else 1)
