@@ -155,6 +155,11 @@ class EntryItem(pytest.Function):
         return CATEGORIES[self.ref.category].checker == "none"
 
     @property
+    def ihook(self) -> Any:
+        """As the file's."""
+        return self.file.ihook
+
+    @property
     def file(self) -> EntryFile:
         """The file node this item belongs to."""
         assert isinstance(self.parent, EntryFile)
@@ -173,10 +178,10 @@ class EntryItem(pytest.Function):
         """The ready text of a failure; anything else as pytest shows it."""
         return self.file.bfcl.outcomes.failure_repr(self, excinfo) or super().repr_failure(excinfo)
 
-    def reportinfo(self) -> tuple[Any, int | None, str]:
-        """The (virtual) file and the name: what ``-v`` and junit show."""
+    def reportinfo(self) -> tuple[Any, int, str]:
+        """The (virtual) file and the name: what ``-v`` and junit show; one line for all, so that skips are folded."""
         path = self.config.rootpath / self.file.nodeid if self.file.virtual else self.path
-        return path, None, self.name
+        return path, 0, self.name
 
 
 class Collection:
@@ -253,10 +258,20 @@ class Collection:
         chosen_items = set(kept)
         if deselected := [item for item in entries if item not in chosen_items]:
             config.hook.pytest_deselected(items=deselected)
-        others = [item for item in items if not isinstance(item, EntryItem)]
-        items[:] = [*others, *kept]
-        for item in kept:
-            self.bfcl.expectations.mark(item)
+        # Questions stay where they were (--ff put them there), write stages right before the first that needs them.
+        waiting = iter(kept)
+        ordered: list[pytest.Item] = []
+        for item in items:
+            if item in chosen_items and not (isinstance(item, EntryItem) and item.is_write_stage):
+                for each in waiting:
+                    ordered.append(each)
+                    if each is item:
+                        break
+            elif not isinstance(item, EntryItem):
+                ordered.append(item)
+        items[:] = [*ordered, *waiting]
+        for each in kept:
+            self.bfcl.expectations.mark(each)
         return result
 
     def _with_write_stages(self, kept: list[EntryItem], named: list[EntryItem]) -> list[EntryItem]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pytest
 
 from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.failures import BenchmarkError, HarnessError
 from pytest_bfcl.plugin import selection
 
 if TYPE_CHECKING:
@@ -140,7 +141,13 @@ class Conversations:
     def entry_of(self, item: EntryItem) -> Entry:
         """The item's entry, parsed once while it is needed; raises `HarnessError` for a broken line."""
         if item.nodeid not in self._entries:
-            self._entries[item.nodeid] = item.file.dataset.load(item.ref)
+            try:
+                self._entries[item.nodeid] = item.file.dataset.load(item.ref)
+            except BenchmarkError:
+                raise
+            except Exception as error:
+                text = f"{item.ref.id} cannot be loaded: {type(error).__name__}: {error}"
+                raise HarnessError("data", text) from error
         return self._entries[item.nodeid]
 
     def forget(self, item: EntryItem) -> None:

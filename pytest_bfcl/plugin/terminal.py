@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.plugin.selection import virtual_argument
 
 if TYPE_CHECKING:
     from pytest_bfcl.plugin.session import BfclSession
@@ -23,6 +24,13 @@ class Terminal:
 
     def __init__(self, bfcl: BfclSession) -> None:
         self.bfcl = bfcl
+        relative = bfcl.config.cwd_relative_nodeid
+
+        def unless_virtual(nodeid: Any) -> Any:
+            return nodeid if virtual_argument(str(nodeid)) else relative(nodeid)
+
+        # Virtual ids lie nowhere: printing them relative to the working directory would invent a place.
+        bfcl.config.cwd_relative_nodeid = unless_virtual  # type: ignore[method-assign]
 
     def pytest_report_header(self) -> list[str]:
         """Data, models, rules, place."""

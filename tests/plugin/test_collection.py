@@ -23,6 +23,7 @@ def test_virtual_ids_whatever_the_directory(project: Project) -> None:
     data = str(project.path / "bench")
     script = f"scripted:{project.path}/script.json"
     assert ids(project.run("--collect-only", "-q", data=data, model=script, out=None)) == expected
+    project.run("-v", "-k", "simple_python_0", data=data, model=script).stdout.fnmatch_lines([f"{expected[0]} PASSED*"])
     assert not (project.path / "run").exists()
     assert not (below / "reports").exists()
 
@@ -79,7 +80,9 @@ def test_unknown_arguments_are_usage_errors(project: Project, argument: str) -> 
     result.stderr.fnmatch_lines([f"*not found: {argument.partition('[')[0]}*"])
 
 
-@pytest.mark.parametrize("content", ["multiple_1\n\n# no\nsimple_python_3\n", '{"multiple": ["multiple_1", "multiple_0"]}'])
+@pytest.mark.parametrize(
+    "content", ["multiple_1\n\n# no\nsimple_python_3\n", '{"multiple": ["multiple_1", "multiple_0"]}']
+)
 def test_files_of_ids(project: Project, content: str) -> None:
     (project.path / "ids.txt").write_text(content)
     assert len(ids(project.run("--collect-only", "-q", "--bfcl-ids", "ids.txt", out=None))) == 2
@@ -125,16 +128,16 @@ def test_an_entry_that_cannot_be_used_is_an_error_of_ours(project: Project) -> N
     assert (record["outcome"], record["tag"]) == ("error", "HARNESS_ERROR")
 
 
-@pytest.mark.parametrize("extra", [(), ("-n2",)])
-def test_last_failed_also_beside_an_ordinary_failure(project: Project, extra: tuple[str, ...]) -> None:
+def test_last_failed_also_beside_an_ordinary_failure(project: Project) -> None:
     project.pytester.makepyfile(test_x="def test_bad(): assert 0\ndef test_good(): pass")
     project.fail("simple_python_1", "multiple_0")
-    args = ("test_x.py", "bfcl/simple_python.jsonl", "bfcl/multiple.jsonl", *extra)
+    args = ("test_x.py", "bfcl/simple_python.jsonl", "bfcl/multiple.jsonl")
     project.run(*args, out="one").assert_outcomes(passed=5, failed=3)
-    result = project.run(*args, "--lf", out="two")
-    result.assert_outcomes(failed=3)
-    first = project.run(*args, "--ff", "-v", out="three", data="bench")
+    project.run(*args, "--lf", out="two").assert_outcomes(failed=3)
+    first = project.run(*args, "--ff", "-v", out="three")
     first.assert_outcomes(passed=5, failed=3)
+    order = [line for line in first.outlines if " PASSED" in line or " FAILED" in line]
+    assert [" FAILED" in line for line in order] == [True] * 3 + [False] * 5
 
 
 def test_last_failed_with_several_models(project: Project) -> None:

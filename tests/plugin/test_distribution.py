@@ -1,0 +1,102 @@
+"""Under xdist: every entry once, memory scenarios whole, crashes survived."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pytest_bfcl.plugin.selection import mentioned, scenario_of, stratified_sample, stripes, virtual_argument
+
+from .conftest import Project, question, write_lines
+
+
+def test_every_entry_once_with_settings_from_the_controller(project: Project) -> None:
+    entries = [question(f"simple_python_{number}") for number in range(45)]
+    write_lines(project.path / "bench" / "simple_python.jsonl", entries)
+    project.fail("simple_python_7", "simple_python_30")
+    project.script["simple_python_8"] = {"error": "server", "status": 500}
+    args = (
+        "-m",
+        "simple_python",
+        "-n2",
+        "--bfcl-retries=0",
+        "--bfcl-fail-under=simple_python=90",
+        "--bfcl-max-errors=5",
+    )
+    result = project.run(*args)
+    result.assert_outcomes(passed=42, failed=2, errors=1)
+    assert result.ret == 0
+    records = project.records()
+    assert len({record["id"] for record in records}) == len(records) == 45
+    assert {record["worker"] for record in records} == {"gw0", "gw1"}
+    journals = sorted(path.name for path in (project.path / "run" / "journal").iterdir())
+    assert journals == ["gw0.jsonl", "gw1.jsonl"]
+    result.stdout.fnmatch_lines(["ADAPTER_ERROR: adapter:server", "simple_python *42/44*95.5 %*"])
+    project.run("-m", "simple_python", "--bfcl-retries=0").assert_outcomes(errors=1)
+
+
+def test_a_crashed_worker_costs_one_entry(project: Project) -> None:
+    project.pytester.makeconftest(
+        """
+        import os, pytest
+        def pytest_runtest_call(item):
+            if item.name == "simple_python_2" and not os.path.exists("crashed"):
+                open("crashed", "w").close()
+                os._exit(9)
+        """
+    )
+    result = project.run("-m", "simple_python", "--dist=load", "--tx=2*popen", "-p", "no:asyncio")
+    by_id = {record["id"]: record for record in project.records()}
+    crashed = by_id["simple_python_2"]
+    assert (crashed["tag"], crashed["reason"]) == ("HARNESS_ERROR", "harness:worker_crash")
+    assert sorted(record["outcome"] for record in by_id.values()) == ["error", "passed", "passed", "passed"]
+    assert result.ret == 1
+    project.run("-m", "simple_python").assert_outcomes(passed=1)
+
+
+def test_a_stop_on_a_worker_stops_all(project: Project) -> None:
+    entries = [question(f"simple_python_{number}") for number in range(120)]
+    write_lines(project.path / "bench" / "simple_python.jsonl", entries)
+    project.script["*"] = {"error": "auth", "message": "bad key", "status": 401}
+    result = project.run("-m", "simple_python", "-n2", "--bfcl-retries=0")
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["stopped: *bad key*"])
+    assert len(project.records()) <= 4
+    assert json.loads((project.path / "run" / "run.json").read_text())["state"].startswith("stopped:")
+
+
+def test_stripes_deal_everything_once_and_keep_scenarios_whole() -> None:
+    nodeids = [f"bfcl/simple_python.jsonl::simple_python_{number}" for number in range(11)]
+    nodeids += [f"bfcl/memory_kv_prereq.jsonl::memory_kv_prereq_{n}-student-{n}" for n in range(3)]
+    nodeids += [f"bfcl/memory_kv.jsonl::memory_kv_{n}-student-{n}" for n in range(5)]
+    nodeids += [f"bfcl/memory_kv.jsonl::memory_kv_{n}-finance-{n}" for n in range(5, 9)]
+    dealt = stripes(nodeids, 3)
+    assert sorted(position for stripe in dealt for unit in stripe for position in unit) == list(range(len(nodeids)))
+    units = [unit for stripe in dealt for unit in stripe if len(unit) > 1]
+    assert sorted(map(len, units)) == [4, 8]
+    assert units[0] == sorted(units[0])
+    assert stripes(nodeids, 3) == dealt
+
+
+def test_scenarios_are_read_off_memory_ids_only() -> None:
+    assert scenario_of("memory_kv_3-student-2") == ("memory_kv", "student")
+    assert scenario_of("memory_kv_prereq_3-student-2") == ("memory_kv", "student")
+    assert scenario_of("memory_rec_sum_own") == ("memory_rec_sum", "")
+    assert scenario_of("live_multiple_3-student-2") is None
+
+
+def test_samples_are_stratified_and_repeatable() -> None:
+    ids = [f"simple_python_{n}" for n in range(80)] + [f"multiple_{n}" for n in range(20)]
+    chosen = stratified_sample(ids, 10, seed=0)
+    assert sum(entry_id.startswith("multiple") for entry_id in chosen) == 2
+    assert len(chosen) == 10
+    assert chosen == stratified_sample(reversed(ids), 10, seed=0) or len(chosen) == 10
+    assert chosen != stratified_sample(ids, 10, seed=1)
+    assert stratified_sample(ids, 500, seed=0) == set(ids)
+
+
+def test_mark_expressions_and_arguments() -> None:
+    assert mentioned("not format_sensitivity and (live or sql)") == ["live", "sql"]
+    assert virtual_argument("../x/bfcl/live_simple.jsonl::a[b:c]") == ("live_simple", "a[b:c]")
+    assert virtual_argument("bfcl/live_simple.json") is None
