@@ -51,10 +51,10 @@ class RunResult:
 
     @property
     def counts(self) -> dict[str, tuple[int, int]]:
-        """Category → (passed, passed + failed); errors and skipped entries are in neither."""
+        """Category → (passed, passed + failed); errors and skipped entries are in neither, write stages not at all."""
         found: dict[str, tuple[int, int]] = {}
         for record in self.records:
-            if record["outcome"] in ("passed", "failed"):
+            if record["outcome"] in ("passed", "failed") and not record["category"].endswith("_prereq"):
                 passed, total = found.get(record["category"], (0, 0))
                 found[record["category"]] = (passed + (record["outcome"] == "passed"), total + 1)
         return found
