@@ -85,8 +85,12 @@ def check_call(call: Call, document: Mapping[str, Any], answer: Mapping[str, Any
         if parameter not in arguments:
             detail = {"expected": accepted.get(parameter), "called": dict(arguments)}
             return Problem(f"{SIMPLE}:missing_required", {"function": expected, "param": parameter, **detail})
+    short = how.language == "python"
     for parameter, value in arguments.items():
-        if parameter not in properties or parameter not in accepted:
+        if short and parameter in properties and parameter in accepted:
+            if _plainly_right(value, properties[parameter], accepted[parameter]):
+                continue
+        elif parameter not in properties or parameter not in accepted:
             why = "not documented" if parameter not in properties else "not among the expected arguments"
             detail = {"expected": sorted(accepted), "called": value, "error": f"{parameter!r} is {why}"}
             return Problem(f"{SIMPLE}:unexpected_param", {"function": expected, "param": parameter, **detail})
@@ -110,21 +114,19 @@ def check_value(
     """One argument against its acceptable values, in the entry's language."""
     if type(answers) is not list:
         raise HarnessError("data", _ANSWER_SHAPE)
-    if how.language == "python" and _plainly_right(value, schema, answers):
-        return None
     kind = parameter_type(schema, how.language)
     if how.language == "python":
         return check_python(value, kind, answers, how.rules, required=required)
     return check_literal(value, kind, answers, how.language, how.rules, required=required)
 
 
-def _plainly_right(value: Any, schema: Any, answers: list[Any]) -> bool:
+def _plainly_right(value: Any, schema: Any, answers: Any) -> bool:
     """Whether a scalar is of the documented class and equal to an answer of its class: right under every rule set.
 
     The common case, kept short; anything else takes the long way.
     """
     cls = type(value)
-    if cls not in _SCALARS or value not in answers or type(schema) is not dict:
+    if cls not in _SCALARS or type(schema) is not dict or type(answers) is not list or value not in answers:
         return False
     return value != MARKER and PYTHON_CLASSES.get(schema.get("type", "")) is cls is type(answers[answers.index(value)])
 

@@ -103,7 +103,9 @@ class _Judge:
         checker = checker_of(self.entry)
         check = _CHECKS.get(checker)
         if check is None:
-            raise HarnessError("checker", f"nothing judges entries of category {self.entry.category!r}")
+            raise HarnessError(
+                "checker", f"entries of category {self.entry.category!r} need their calls executed; they are not judged"
+            )
         return check(self, rules)
 
     def _calls_against_answers(self, rules: RuleSet) -> Verdict:

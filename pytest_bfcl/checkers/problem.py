@@ -74,19 +74,42 @@ MAX_DEPTH = 8
 
 def plain(value: Any, depth: int = 0) -> Any:
     """A decoded value as something JSON can hold, bounded in depth, length and text size."""
-    if value is None or isinstance(value, (bool, float)):
-        return value if value == value and value not in (float("inf"), float("-inf")) else str(value)
-    if isinstance(value, int):
-        return value if value.bit_length() < 1024 else "a number too large to show"
-    if isinstance(value, str):
+    cls = type(value)
+    if cls is str:
         return value if len(value) <= MAX_TEXT else value[:MAX_TEXT] + "…"
+    if cls is bool or value is None:
+        return value
+    if cls is int:
+        return value if -_BIG < value < _BIG else "a number too large to show"
+    if cls is float:
+        return value if value - value == 0 else str(value)  # not for infinities and NaN
     if depth >= MAX_DEPTH:
         return "…"
+    if cls is dict:
+        items = value.items() if len(value) <= MAX_ITEMS else list(value.items())[:MAX_ITEMS]
+        return {
+            key if type(key) is str and len(key) < 200 else _key(key): plain(item, depth + 1) for key, item in items
+        }
+    if cls is list or cls is tuple:
+        return [plain(item, depth + 1) for item in (value if len(value) <= MAX_ITEMS else value[:MAX_ITEMS])]
+    return _unusual(value, depth)
+
+
+_BIG = 2**1024
+
+
+def _key(key: Any) -> str:
+    """The null key of ``**mapping`` arguments (ast_checker spec §3.2) as it is written."""
+    return "**" if key is None else str(key)[:200]
+
+
+def _unusual(value: Any, depth: int) -> Any:
     if isinstance(value, Mapping):
-        items = list(value.items())[:MAX_ITEMS]
-        return {("**" if key is None else str(key)[:200]): plain(item, depth + 1) for key, item in items}
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [plain(item, depth + 1) for item in list(value)[:MAX_ITEMS]]
+        return plain(dict(value), depth)
+    if isinstance(value, (set, frozenset)):
+        return plain(sorted(map(str, value)), depth)
+    if isinstance(value, (str, bytes)):
+        return plain(str(value), depth)
     try:
         return str(value)[:MAX_TEXT]
     except (ValueError, RecursionError):
