@@ -7,6 +7,7 @@ share most words with the question.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import re
 from collections.abc import Sequence
@@ -23,6 +24,7 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+|\\n|\n|(?<=['\"])[,}\]]|\.(?=['\"])")
 _URL = re.compile(r"https?://[^\s'\"\\]+")
 _KEY = re.compile(r"\b[a-z]+(?:_[a-z0-9]+)+\b")
 _LIMIT = 2000
+_READ = 200_000
 _NO_ANSWER = "I do not know."
 
 
@@ -43,10 +45,19 @@ def results_since(request: Request, text: str) -> str:
     """Everything said after the user's last own message: the results of this turn's calls."""
     said = [str(message.get("content") or "") for message in request.messages]
     last = max((i for i, content in enumerate(said) if content == text), default=len(said))
-    return "\n".join(
-        content for content, message in zip(said[last + 1 :], request.messages[last + 1 :], strict=True)
-        if message.get("role") != "assistant"
-    )  # fmt: skip
+    later = zip(said[last + 1 :], request.messages[last + 1 :], strict=True)
+    return "\n".join(_contents(content) for content, message in later if message.get("role") != "assistant")
+
+
+def _contents(text: str) -> str:
+    """The result texts alone: in prompting mode they come as a written list of messages (multi_turn spec §2.3)."""
+    try:
+        listed = ast.literal_eval(text) if text.startswith("[{") and len(text) < _READ else None
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return text
+    if not isinstance(listed, list):
+        return text
+    return "\n".join(str(item.get("content", "")) for item in listed if isinstance(item, dict))
 
 
 def _searched(step: int, question: str, results: str) -> list[Call] | str:
@@ -90,10 +101,11 @@ def _content_words(text: str) -> list[str]:
     return [w for w in re.findall(r"[A-Za-z0-9'-]+", text.lower()) if words(w)]
 
 
-def best_sentences(question: str, results: str, count: int = 3) -> str:
+def best_sentences(question: str, results: str, count: int = 1) -> str:
     """The sentences sharing most words with the question, in reading order."""
     asked = set(words(question))
-    sentences = [s.strip() for s in _SENTENCE.split(results[:200_000]) if s and len(s.strip()) > 3]
+    plain = _KEY.sub(" ", results[:_READ])  # keys repeat the words of what they stand for
+    sentences = [s.strip() for s in _SENTENCE.split(plain) if s and len(s.strip()) > 3]
     scored = sorted(
         ((len(asked & set(words(s))), -i) for i, s in enumerate(sentences)), reverse=True
     )[:count]  # fmt: skip

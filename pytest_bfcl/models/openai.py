@@ -113,8 +113,8 @@ class OpenAIModel:
     def _adapt(self, text: str, body: Mapping[str, Any]) -> bool:
         """What an endpoint refuses is learnt once, noted, and asked again its way.
 
-        Reasoning models refuse ``temperature`` or want ``max_completion_tokens``; strict servers refuse the ``response``
-        schema inside a tool.
+        Reasoning models refuse ``temperature`` or want ``max_completion_tokens``; strict servers refuse the
+        ``response`` schema inside a tool.
         """
         if self._folds(text, body):
             return True
@@ -134,7 +134,8 @@ class OpenAIModel:
             return False
         if self._tools.style == "openai":
             self._tools = CompiledTools("folded")
-            self.notes.append(f"{self.spec}: the endpoint refuses response schemas; the descriptions tell them")
+            note = "response schemas are refused by the endpoint; the descriptions tell them"
+            self.notes.append(f"{self.spec}: {note}")
         return True
 
     async def _post(self, body: dict[str, Any]) -> tuple[int, str, Mapping[str, str]]:
