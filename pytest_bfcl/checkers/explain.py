@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.checkers import tables
+from pytest_bfcl.checkers.differences import ABSENT
 from pytest_bfcl.checkers.entries import checker_of
 from pytest_bfcl.checkers.problem import RULE_WORDS
 from pytest_bfcl.checkers.wording import allowed_text, answer_text, call_text, clean, cut, shortened, value_text
@@ -181,9 +182,13 @@ def _state(entry: Entry, transcript: Transcript, detail: Mapping[str, Any]) -> l
             lines.append(("", f"… {values}"))
             continue
         lines.append(("", f"{clean(str(path))}"))
-        lines.append(("", f"    expected  {value_text(values.get('expected'), WIDTH)}"))
-        lines.append(("", f"    is        {value_text(values.get('called'), WIDTH)}"))
+        lines.append(("", f"    expected  {_state_value(values.get('expected'))}"))
+        lines.append(("", f"    is        {_state_value(values.get('called'))}"))
     return lines
+
+
+def _state_value(value: Any) -> str:
+    return ABSENT if value == ABSENT else value_text(value, WIDTH)
 
 
 def _results(entry: Entry, transcript: Transcript, detail: Mapping[str, Any]) -> list[Line]:
