@@ -19,6 +19,7 @@ Call = tuple[str, dict[str, Any]]
 """A call to write down: documented function name, arguments."""
 
 _PATH = re.compile(r"[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)*\Z")
+_EXPRESSION = re.compile(r"(?:new )?[A-Za-z_$][\w$.]*\([^()]*\)\Z")
 _JAVA_BOXED = {"integer": "Integer", "long": "Long", "float": "Float", "double": "Double", "boolean": "Boolean",
                "char": "Character", "String": "String", "short": "Short", "byte": "Byte"}  # fmt: skip
 _JAVA_PLAIN = {"integer": "int", "long": "long", "float": "float", "double": "double", "boolean": "boolean",
@@ -113,7 +114,7 @@ def typed_text(value: Any, schema: Mapping[str, Any], language: str, *, quoted: 
             return value
         if word == "char" and len(value) == 1 and value not in "'\\":
             return f"'{value}'"
-        if word not in ("String", "string") and _PATH.match(value):
+        if word not in ("String", "string") and (_PATH.match(value) or ('"' in value and _EXPRESSION.match(value))):
             return value
         return _literal(value)
     items = schema.get("items") if isinstance(schema.get("items"), Mapping) else {}
