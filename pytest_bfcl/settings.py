@@ -42,7 +42,8 @@ class Settings:
     system_prompt: str | None = None
     repeat: int = 1
     rules: Rules = "official"
-    search: Literal["auto", "local", "serpapi", "record", "replay"] = "auto"
+    search: str = "auto"
+    """``auto``, ``local``, ``serpapi``, ``record``, ``replay`` or ``replay:RUN`` (see `pytest_bfcl.providers`)."""
     simulators: Literal["own", "reference"] = "own"
     step_limit: int = 20
     max_errors_pct: float = 2.0

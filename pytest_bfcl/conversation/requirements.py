@@ -1,0 +1,36 @@
+"""What a category needs beside a model: calls written as text, embeddings, a search provider."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.transcript import Mode
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset import DataSet
+    from pytest_bfcl.settings import Settings
+
+
+def skip_reason(
+    category: str, dataset: DataSet, settings: Settings, modes: Collection[Mode], archive: Path | None = None
+) -> str | None:
+    """Why a category cannot be run here, with what to do about it; ``None`` when it can.
+
+    ``modes`` are those the models are asked in; ``archive`` is the run's folder of recorded searches. A category that
+    lacks something is skipped: it never scores 0.
+    """
+    row = CATEGORIES[category]
+    if category == "format_sensitivity" and all(mode == "fc" for mode in modes):
+        return "format sensitivity is about calls written as text: use --model …@prompt"
+    if row.group == "web_search":
+        from pytest_bfcl.providers import search_problem
+
+        return search_problem(settings.search, official=dataset.official, site=dataset.site, archive=archive)
+    if row.backend == "vector":
+        from pytest_bfcl.simulators.embedding import encoder_problem
+
+        return encoder_problem()
+    return None

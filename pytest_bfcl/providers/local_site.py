@@ -1,0 +1,174 @@
+"""A small web of our own: a folder of pages served on loopback and searched with BM25, so the category runs offline.
+
+Pages have addresses of a name that exists nowhere else, the same in every run; reading one is a real request to a
+server thread of this process. Nothing else can be reached.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from functools import cached_property
+from http.client import HTTPConnection, HTTPException
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import unquote, urlsplit
+
+from pytest_bfcl.providers.pages import page_result, visible_text
+
+HOST = "web.bfcl.test"
+"""``.test`` is reserved (RFC 6761): no name server knows it."""
+TIMEOUT_S = 20.0
+SNIPPET_CHARS = 160
+MAX_QUERY_WORDS = 200
+
+_WORD = re.compile(r"\w+")
+_TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
+
+
+class Page(NamedTuple):
+    """One page: file name, source, title and visible text."""
+
+    name: str
+    source: str
+    title: str
+    text: str
+
+    @property
+    def url(self) -> str:
+        """Its address."""
+        return f"http://{HOST}/{self.name}"
+
+
+class LocalSite:
+    """The pages ``*.html`` of a folder. The server starts with the first page read."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._lock = threading.Lock()
+        self._server: ThreadingHTTPServer | None = None
+
+    @cached_property
+    def pages(self) -> list[Page]:
+        """Every page, by file name."""
+        return [_page(path) for path in sorted(self.folder.glob("*.html"))]
+
+    @cached_property
+    def _index(self) -> tuple[Any, list[set[str]]]:
+        """BM25 over titles (counted twice) and texts, and the words of every page."""
+        from rank_bm25 import BM25Plus
+
+        words = [_words(page.title) * 2 + _words(page.text) for page in self.pages]
+        return BM25Plus(words), [set(each) for each in words]
+
+    def search(self, keywords: str, max_results: int, region: str) -> list[dict[str, Any]] | dict[str, Any]:
+        """Pages that share a word with the query, best first; an ``error`` when there are none."""
+        query = _words(str(keywords))[:MAX_QUERY_WORDS]
+        index, words = self._searchable()
+        scores = index.get_scores(query)
+        ranked = sorted(
+            (i for i in range(len(self.pages)) if words[i] & set(query)), key=lambda i: (-round(float(scores[i]), 9), i)
+        )
+        if not ranked:
+            return {"error": f"The search for {str(keywords)[:200]!r} found nothing."}
+        return [
+            {"title": page.title, "href": page.url, "body": snippet(page.text, set(query))}
+            for page in (self.pages[i] for i in ranked)
+        ]
+
+    def fetch(self, url: str, mode: str) -> dict[str, Any]:
+        """A page read from the server; addresses of other hosts are an ``error``."""
+        try:
+            parts = urlsplit(url)
+            host = parts.hostname
+        except ValueError:
+            host = None
+        if host != HOST:
+            return {"error": f"Cannot fetch {url[:300]}: only pages of http://{HOST} can be reached."}
+        try:
+            status, source = self._get(parts.path or "/")
+        except (OSError, HTTPException) as error:
+            return {"error": f"Cannot fetch {url[:300]}: {error}"}
+        if status != 200:
+            return {"error": f"Cannot fetch {url[:300]}: the site answered with status {status}"}
+        return page_result(source, mode)
+
+    def close(self) -> None:
+        """Stop the server."""
+        with self._lock:
+            if self._server is not None:
+                self._server.shutdown()
+                self._server.server_close()
+                self._server = None
+
+    def _searchable(self) -> tuple[Any, list[set[str]]]:
+        with self._lock:  # built once, by whoever comes first
+            return self._index
+
+    def _get(self, path: str) -> tuple[int, str]:
+        connection = HTTPConnection("127.0.0.1", self._port(), timeout=TIMEOUT_S)
+        try:
+            connection.request("GET", _path(path), headers={"Host": HOST})
+            response = connection.getresponse()
+            return response.status, response.read().decode("utf-8", errors="replace")
+        finally:
+            connection.close()
+
+    def _port(self) -> int:
+        """The server's port; starts it."""
+        with self._lock:
+            if self._server is None:
+                contents = {f"/{page.name}": page.source.encode() for page in self.pages}
+                self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(contents))
+                self._server.daemon_threads = True
+                threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True, name="bfcl web").start()
+            return int(self._server.server_port)
+
+
+def _handler(contents: dict[str, bytes]) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        """Serves the pages from memory: no request reaches the file system."""
+
+        def do_GET(self) -> None:
+            body = contents.get(unquote(self.path.partition("?")[0]))
+            self.send_response(200 if body is not None else 404)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.send_header("Content-Length", str(len(body or b"")))
+            self.end_headers()
+            self.wfile.write(body or b"")
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Nothing is logged."""
+
+    return Handler
+
+
+def _path(path: str) -> str:
+    """A request path without what HTTP forbids in it."""
+    return "".join(c if "!" <= c <= "~" else "%20" if c == " " else "" for c in path) or "/"
+
+
+def _page(path: Path) -> Page:
+    source = path.read_text(encoding="utf-8")
+    found = _TITLE.search(source)
+    text = visible_text(source)
+    title = visible_text(found[1]) if found else path.stem
+    return Page(path.name, source, title, text)
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.lower())
+
+
+def snippet(text: str, query: set[str]) -> str:
+    """The part of a text with most of the query's words: whole lines around the best one, cut to a few words."""
+    lines = text.splitlines()
+    if not lines:
+        return ""
+    best = max(range(len(lines)), key=lambda i: (len(query & set(_words(lines[i]))), -i))
+    chosen = lines[best]
+    while len(chosen) < SNIPPET_CHARS and best + 1 < len(lines):
+        best += 1
+        chosen += " " + lines[best]
+    return chosen if len(chosen) <= SNIPPET_CHARS else chosen[:SNIPPET_CHARS].rsplit(" ", 1)[0] + " …"

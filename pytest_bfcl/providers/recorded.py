@@ -1,0 +1,119 @@
+"""Every search and page of a run, kept in the run directory and given again: ``<run>/web/<process>.jsonl``.
+
+A line is ``{"call": call, "result": result}``; a call is ``["search", keywords, max_results, region]`` or
+``["fetch", url, mode]``. The first result of a call counts for the whole run, whichever process asked, so a replay of
+the run sees what the run saw.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pytest_bfcl.failures import AdapterError, HarnessError
+from pytest_bfcl.providers.search import SearchProvider
+
+Call = tuple[Any, ...]
+
+
+class RecordedSearch:
+    """Recorded results first; what is not recorded is asked of ``provider`` and recorded.
+
+    Without a provider (a replay) it raises `AdapterError` of kind ``not_recorded``: nothing was wrong with the model.
+    """
+
+    def __init__(self, folder: Path, provider: SearchProvider | None = None, process: str = "main") -> None:
+        self.folder = folder
+        self._provider = provider
+        self._path = folder / f"{process}.jsonl"
+        self._results: dict[str, Any] = {}
+        self._read: dict[Path, int] = {}
+        self._lock = threading.Lock()
+
+    def search(self, keywords: str, max_results: int, region: str) -> Any:
+        """See `SearchProvider.search`."""
+        asked = self._provider
+        return self._result(
+            ("search", keywords, max_results, region),
+            (lambda: asked.search(keywords, max_results, region)) if asked else None,
+        )
+
+    def fetch(self, url: str, mode: str) -> Any:
+        """See `SearchProvider.fetch`."""
+        asked = self._provider
+        return self._result(("fetch", url, mode), (lambda: asked.fetch(url, mode)) if asked else None)
+
+    def close(self) -> None:
+        """Close the provider; files are closed after every line."""
+        if self._provider is not None:
+            self._provider.close()
+
+    def _result(self, call: Call, ask: Callable[[], Any] | None) -> Any:
+        key = _key(call)
+        with self._lock:
+            if key not in self._results:
+                self._refresh()
+            if key in self._results:
+                return json.loads(self._results[key])
+        if ask is None:
+            raise AdapterError(
+                "not_recorded",
+                f"web {call[0]}: {str(call[1])[:200]!r} is not in the recording {self.folder}",
+                advice="replay with the model and parameters of the recorded run, or search live",
+            )
+        result = ask()
+        return self._keep(key, call, result)
+
+    def _keep(self, key: str, call: Call, result: Any) -> Any:
+        """Append the result, unless another process was faster: then theirs counts."""
+        from filelock import FileLock
+
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with self._lock, FileLock(self.folder / ".lock"):
+                self._refresh()
+                if key not in self._results:
+                    self._append({"call": list(call), "result": result})
+                    self._results[key] = json.dumps(result)
+                return json.loads(self._results[key])
+        except OSError as error:
+            raise HarnessError("storage", f"cannot record a web {call[0]} in {self.folder}: {error}") from error
+
+    def _append(self, line: dict[str, Any]) -> None:
+        torn = self._path.exists() and not _ends_whole(self._path)
+        with self._path.open("ab") as file:
+            file.write((b"\n" if torn else b"") + json.dumps(line, default=repr).encode() + b"\n")
+
+    def _refresh(self) -> None:
+        """Read what was appended since the last time, by any process; only whole lines count."""
+        for path in sorted(self.folder.glob("*.jsonl")):
+            start = self._read.get(path, 0)
+            with path.open("rb") as file:
+                file.seek(start)
+                whole = file.read().rpartition(b"\n")
+            self._read[path] = start + len(whole[0]) + len(whole[1])
+            for line in whole[0].splitlines():
+                self._take(line)
+
+    def _take(self, line: bytes) -> None:
+        try:
+            value = json.loads(line)
+            key = _key(tuple(value["call"]))
+            self._results.setdefault(key, json.dumps(value["result"]))
+        except (ValueError, TypeError, KeyError):
+            return  # torn by a killed process
+
+
+def _key(call: Call) -> str:
+    return json.dumps(call, default=repr)
+
+
+def _ends_whole(path: Path) -> bool:
+    with path.open("rb") as file:
+        if file.seek(0, 2) == 0:
+            return True
+        file.seek(-1, 2)
+        return file.read(1) == b"\n"

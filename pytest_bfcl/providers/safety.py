@@ -1,0 +1,121 @@
+"""Which addresses of the web a model may have fetched: public ones over http or https, nothing else.
+
+A model chooses the address, so names are resolved here, every address is checked, and the connection goes to exactly
+the address that was checked: a name that resolves differently the second time gains nothing. Each redirect is a new
+address and is checked again.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+PORTS = frozenset({80, 443, 8000, 8080, 8443})
+MAX_URL_CHARS = 4_000
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Resolve = Callable[[str, int], Sequence[str]]
+
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_NAT64_LOCAL = ipaddress.ip_network("64:ff9b:1::/48")
+
+
+class Refused(ValueError):
+    """The address must not be fetched; the text says why and may be shown to the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A checked address: connect to ``address`` and ``port``, and name ``host`` in TLS and in the Host header."""
+
+    url: str
+    scheme: str
+    host: str
+    port: int
+    address: str
+
+    @property
+    def host_header(self) -> str:
+        """The Host header: the port only where it is not the scheme's own."""
+        name = f"[{self.host}]" if ":" in self.host else self.host
+        return name if self.port == _DEFAULT_PORT[self.scheme] else f"{name}:{self.port}"
+
+
+_DEFAULT_PORT = {"http": 80, "https": 443}
+
+
+def checked(url: str, resolve: Resolve | None = None) -> Target:
+    """The target of a URL; raises `Refused` for anything but a public web address, `OSError` for unknown names.
+
+    When a name has several addresses, all must be public; the first is used.
+    """
+    if len(url) > MAX_URL_CHARS:
+        raise Refused(f"the address has {len(url):,} characters")
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise Refused(f"not a web address: {error}") from None
+    if parts.scheme not in _DEFAULT_PORT:
+        raise Refused(f"only http and https can be fetched, not {parts.scheme or 'an address without a scheme'!r}")
+    if not host or parts.username is not None or parts.password is not None:
+        raise Refused("the address must name a host and no user")
+    port = port or _DEFAULT_PORT[parts.scheme]
+    if port not in PORTS:
+        raise Refused(f"port {port} is not a web port")
+    addresses = list((resolve or resolved)(host, port))
+    if not addresses:
+        raise OSError(f"the name {host} has no address")
+    for address in addresses:
+        if not is_public(address):
+            raise Refused(f"{host} is not a public address")
+    return Target(url, parts.scheme, host, port, addresses[0])
+
+
+def resolved(host: str, port: int) -> list[str]:
+    """Every address the system knows for a name, in its order; raises `OSError`."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except UnicodeError as error:  # labels too long for IDNA
+        raise OSError(f"not a host name: {error}") from None
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+def is_public(text: str) -> bool:
+    """Whether an address belongs to the public internet.
+
+    False for private, loopback, link-local, shared, multicast, reserved and unspecified addresses, and for IPv6
+    addresses that wrap such an IPv4 address (mapped, compatible, 6to4, Teredo, NAT64).
+    """
+    try:
+        address = ipaddress.ip_address(text.partition("%")[0])
+    except ValueError:
+        return False
+    return "%" not in text and all(_is_global(each) for each in _layers(address))
+
+
+def _layers(address: Address) -> list[Address]:
+    """The address and the IPv4 addresses inside it."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return [address]
+    if address.ipv4_mapped is not None:
+        return [address.ipv4_mapped]
+    inside: list[Address] = [address]
+    if address.sixtofour is not None:
+        inside.append(address.sixtofour)
+    if address.teredo is not None:
+        inside.extend(address.teredo)
+    if address in _NAT64:
+        return [ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)]
+    if int(address) >> 32 == 0:  # IPv4-compatible, long deprecated
+        inside.append(ipaddress.IPv4Address(int(address)))
+    return inside
+
+
+def _is_global(address: Address) -> bool:
+    if isinstance(address, ipaddress.IPv6Address) and (address.is_site_local or address in _NAT64_LOCAL):
+        return False
+    return address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified)

@@ -1,0 +1,132 @@
+"""The real web: searches through SerpApi (DuckDuckGo's results), pages fetched directly (agentic spec §5).
+
+The key is read from the environment and appears in no log, error text or record.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from typing import TYPE_CHECKING, Any
+
+from pytest_bfcl.failures import AdapterError, UsageError
+from pytest_bfcl.providers.reading import PageReader
+from pytest_bfcl.providers.search import KEY_VARIABLE
+
+if TYPE_CHECKING:
+    import httpx
+
+URL = "https://serpapi.com/search.json"
+ENGINE = "duckduckgo"
+TIMEOUT_S = 60.0
+FIRST_WAIT_S, LONGEST_WAIT_S, WAIT_LIMIT_S = 2.0, 120.0, 600.0
+"""Waits double from the first to the longest, each with as much again at random; no attempt after the limit."""
+
+_OURS = ("api key", "api_key", "run out of searches", "account", "plan", "unauthorized")
+"""Words of SerpApi's messages about the key or the account rather than the search."""
+
+
+class SerpApi:
+    """Searches through SerpApi; ``transport`` and ``pages`` stand for the network in tests."""
+
+    def __init__(
+        self,
+        *,
+        transport: httpx.BaseTransport | None = None,
+        pages: PageReader | None = None,
+        wait_limit_s: float = WAIT_LIMIT_S,
+        first_wait_s: float = FIRST_WAIT_S,
+    ) -> None:
+        import httpx
+
+        self._key = os.environ.get(KEY_VARIABLE, "")
+        if not self._key:
+            raise UsageError(f"set {KEY_VARIABLE} to search through SerpApi")
+        self._pages = pages or PageReader()
+        self._wait_limit_s = wait_limit_s
+        self._first_wait_s = first_wait_s
+        self._client = httpx.Client(timeout=TIMEOUT_S, transport=transport)
+        self._filter = _HideKey(self._key)
+        for name in ("httpx", "httpcore"):  # httpx logs whole URLs, and the key is part of them
+            logging.getLogger(name).addFilter(self._filter)
+
+    def search(self, keywords: str, max_results: int, region: str) -> list[dict[str, Any]] | dict[str, Any]:
+        """Organic results; an ``error`` when there are none.
+
+        Raises `AdapterError` when the service cannot be asked: key, quota, rate limit, network.
+        """
+        import tenacity
+
+        asking = tenacity.Retrying(
+            retry=tenacity.retry_if_exception(lambda e: isinstance(e, AdapterError) and e.retryable),
+            wait=tenacity.wait_exponential(multiplier=self._first_wait_s, max=LONGEST_WAIT_S)
+            + tenacity.wait_random(0, self._first_wait_s),
+            stop=tenacity.stop_before_delay(self._wait_limit_s),
+            reraise=True,
+        )
+        payload: dict[str, Any] = asking(self._ask, str(keywords), str(region))
+        found = payload.get("organic_results")
+        if not isinstance(found, list):
+            return {"error": f"The search found nothing: {str(payload.get('error') or 'no results')[:300]}"}
+        names = {"title": "title", "link": "href", "snippet": "body"}
+        return [{ours: item[theirs] for theirs, ours in names.items() if theirs in item} for item in found]
+
+    def fetch(self, url: str, mode: str) -> dict[str, Any]:
+        """See `PageReader.fetch`."""
+        return self._pages.fetch(url, mode)
+
+    def close(self) -> None:
+        """Close connections."""
+        self._client.close()
+        for name in ("httpx", "httpcore"):
+            logging.getLogger(name).removeFilter(self._filter)
+
+    def _ask(self, keywords: str, region: str) -> dict[str, Any]:
+        import httpx
+
+        parameters = {"engine": ENGINE, "q": keywords, "kl": region, "api_key": self._key}
+        try:
+            response = self._client.get(URL, params=parameters)
+        except httpx.HTTPError as error:
+            kind = "timeout" if isinstance(error, httpx.TimeoutException) else "connection"
+            text = f"web search: {type(error).__name__}: {self._without_key(str(error))}"
+            raise AdapterError(kind, text, retryable=True) from None
+        try:
+            payload = response.json()
+        except ValueError:
+            payload = None
+        if not isinstance(payload, dict):
+            payload = {"error": f"status {response.status_code} without a JSON object"}
+        self._raise_trouble(response.status_code, str(payload.get("error") or ""))
+        return payload
+
+    def _raise_trouble(self, status: int, error: str) -> None:
+        """Trouble with the service itself; a search that found nothing is none."""
+        text = f"web search: SerpApi answered {status}: {self._without_key(error)[:300]}"
+        about_us = any(word in error.lower() for word in _OURS)
+        if "run out of searches" in error.lower():
+            raise AdapterError("quota", text, status=status, advice="add searches to the account, then continue")
+        if status in (401, 403) or (status >= 400 and about_us and status != 429):
+            raise AdapterError("auth", text, status=status, advice=f"check {KEY_VARIABLE}")
+        if status == 429 or "429" in error:
+            raise AdapterError("rate_limit", text, status=status, retryable=True, advice="continue the run later")
+        if status >= 500:
+            raise AdapterError("server", text, status=status, retryable=True)
+
+    def _without_key(self, text: str) -> str:
+        return text.replace(self._key, "[hidden]")
+
+
+class _HideKey(logging.Filter):
+    """Takes the key out of log records."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__()
+        self._key = key
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Always true; the record is changed when the key stands in it."""
+        text = record.getMessage()
+        if self._key in text:
+            record.msg, record.args = text.replace(self._key, "[hidden]"), ()
+        return True

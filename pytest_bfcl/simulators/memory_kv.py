@@ -1,0 +1,307 @@
+"""MemoryAPI_kv: a core and an archival memory of keys and texts, keys searchable by BM25+ (simulators spec §10).
+
+Only key names are searched, never values. State is never compared, only what later conversations can read of it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from pytest_bfcl.simulators.toolkit import Simulator, tool
+
+
+class Limits(NamedTuple):
+    """Size of one part of a memory: entries it holds, characters an entry may have."""
+
+    part: str
+    entries: int
+    chars: int
+
+
+CORE = Limits("core", 7, 300)
+ARCHIVAL = Limits("archival", 50, 2_000)
+
+_KEY = re.compile(r"[a-z]+(?:_[a-z0-9]+)*$")
+"""Lower-case snake case; ``$`` lets one trailing newline pass, as the reference does."""
+
+BM25_K1, BM25_B, BM25_DELTA = 1.5, 0.75, 1.0
+
+
+class MemoryAPI_kv(Simulator):
+    """Two ordered maps key → text: a small core memory shown in the prompt, and a larger archival memory.
+
+    ``snapshot`` (context) is ``{"core_memory": {key: text}, "archival_memory": {key: text}}`` or ``None``.
+    """
+
+    name = "MemoryAPI_kv"
+    summary = (
+        "Memory of short texts under keys. A key is lower-case words and numbers joined by underscores and begins "
+        "with a word, such as `favourite_tea` or `flat_2`."
+    )
+
+    def load(
+        self,
+        config: dict[str, Any],
+        *,
+        long_context: bool = False,
+        texts: Mapping[str, Any] | None = None,
+        snapshot: Mapping[str, Any] | None = None,
+        **context: Any,
+    ) -> None:
+        """Take over a snapshot; there is no long-context variant."""
+        stored = snapshot or {}
+        self.scenario = config.get("scenario")
+        self.test_id = config.get("test_id")
+        self.core_memory: dict[str, str] = dict(stored.get("core_memory") or {})
+        self.archival_memory: dict[str, str] = dict(stored.get("archival_memory") or {})
+
+    def snapshot(self) -> dict[str, Any]:
+        """What later conversations start from."""
+        return {"core_memory": dict(self.core_memory), "archival_memory": dict(self.archival_memory)}
+
+    def prompt_text(self, empty: str) -> str:
+        """The memory as the prompt shows it: the core part only; ``empty`` when there is none (agentic spec §4)."""
+        return json.dumps(self.core_memory, indent=4) if self.core_memory else empty
+
+    # -- core ----------------------------------------------------------------------------------------------------
+
+    @tool(writes=True)
+    def core_memory_add(self, key: str, value: str) -> dict[str, Any]:
+        """Store a new text in the core memory, which holds 7 texts of at most 300 characters.
+
+        Args:
+            key: Key of the text; it must not be in use.
+            value: The text to store.
+
+        Returns:
+            status (string): What was done.
+        """
+        problem = _add(self.core_memory, CORE, key, value)
+        return problem or {"status": "Stored in the core memory."}
+
+    @tool(writes=True)
+    def core_memory_remove(self, key: str) -> dict[str, Any]:
+        """Delete a text from the core memory.
+
+        Args:
+            key: Key of the text.
+
+        Returns:
+            status (string): What was done.
+        """
+        return _remove(self.core_memory, CORE, key)
+
+    @tool(writes=True)
+    def core_memory_replace(self, key: str, value: str) -> dict[str, Any]:
+        """Store another text under a key of the core memory.
+
+        Args:
+            key: Key that is in use.
+            value: The text that takes the place of the present one.
+
+        Returns:
+            status (string): What was done.
+        """
+        return _replace(self.core_memory, CORE, key, value)
+
+    @tool(writes=True)
+    def core_memory_clear(self) -> dict[str, Any]:
+        """Delete every text of the core memory.
+
+        Returns:
+            status (string): What was done.
+        """
+        self.core_memory = {}
+        return {"status": "The core memory is empty now."}
+
+    @tool(writes=False)
+    def core_memory_retrieve(self, key: str) -> dict[str, Any]:
+        """Read a text of the core memory.
+
+        Args:
+            key: Key of the text, spelled exactly.
+
+        Returns:
+            value (string): The text.
+        """
+        return _retrieve(self.core_memory, CORE, key)
+
+    @tool(writes=False)
+    def core_memory_list_keys(self) -> dict[str, Any]:
+        """List the keys of the core memory.
+
+        Returns:
+            keys (array): Keys, oldest first.
+        """
+        return {"keys": list(self.core_memory)}
+
+    @tool(writes=False)
+    def core_memory_key_search(self, query: str, k: int = 5) -> dict[str, Any]:
+        """Find keys of the core memory whose words are like those of a query.
+
+        Args:
+            query: Words to look for in the keys.
+            k: How many keys to return at most.
+
+        Returns:
+            ranked_results (array): Pairs of score and key, best first.
+        """
+        return {"ranked_results": ranked_keys(list(self.core_memory), query)[:k]}
+
+    @tool(writes=False)
+    def core_memory_retrieve_all(self) -> dict[str, Any]:
+        """Read the whole core memory: every key with its text.
+
+        Returns:
+            key (string): A key.
+            value (string): The text under it.
+        """
+        return dict(self.core_memory)
+
+    # -- archival ------------------------------------------------------------------------------------------------
+
+    @tool(writes=True)
+    def archival_memory_add(self, key: str, value: str) -> dict[str, Any]:
+        """Store a new text in the archival memory, which holds 50 texts of at most 2,000 characters.
+
+        Args:
+            key: Key of the text; it must not be in use.
+            value: The text to store.
+
+        Returns:
+            status (string): What was done.
+        """
+        problem = _add(self.archival_memory, ARCHIVAL, key, value)
+        return problem or {"status": "Stored in the archival memory."}
+
+    @tool(writes=True)
+    def archival_memory_remove(self, key: str) -> dict[str, Any]:
+        """Delete a text from the archival memory.
+
+        Args:
+            key: Key of the text.
+
+        Returns:
+            status (string): What was done.
+        """
+        return _remove(self.archival_memory, ARCHIVAL, key)
+
+    @tool(writes=True)
+    def archival_memory_replace(self, key: str, value: str) -> dict[str, Any]:
+        """Store another text under a key of the archival memory.
+
+        Args:
+            key: Key that is in use.
+            value: The text that takes the place of the present one.
+
+        Returns:
+            status (string): What was done.
+        """
+        return _replace(self.archival_memory, ARCHIVAL, key, value)
+
+    @tool(writes=True)
+    def archival_memory_clear(self) -> dict[str, Any]:
+        """Delete every text of the archival memory.
+
+        Returns:
+            status (string): What was done.
+        """
+        self.archival_memory = {}
+        return {"status": "The archival memory is empty now."}
+
+    @tool(writes=False)
+    def archival_memory_retrieve(self, key: str) -> dict[str, Any]:
+        """Read a text of the archival memory.
+
+        Args:
+            key: Key of the text, spelled exactly.
+
+        Returns:
+            value (string): The text.
+        """
+        return _retrieve(self.archival_memory, ARCHIVAL, key)
+
+    @tool(writes=False)
+    def archival_memory_list_keys(self) -> dict[str, Any]:
+        """List the keys of the archival memory.
+
+        Returns:
+            keys (array): Keys, oldest first.
+        """
+        return {"keys": list(self.archival_memory)}
+
+    @tool(writes=False)
+    def archival_memory_key_search(self, query: str, k: int = 5) -> dict[str, Any]:
+        """Find keys of the archival memory whose words are like those of a query.
+
+        Args:
+            query: Words to look for in the keys.
+            k: How many keys to return at most.
+
+        Returns:
+            ranked_results (array): Pairs of score and key, best first.
+        """
+        return {"ranked_results": ranked_keys(list(self.archival_memory), query)[:k]}
+
+
+def _add(memory: dict[str, str], limits: Limits, key: Any, value: Any) -> dict[str, Any] | None:
+    """Store a new entry; the error result if it cannot be, in the reference's order of checks."""
+    key, value = str(key), str(value)
+    if len(memory) >= limits.entries:
+        return {"error": f"The {limits.part} memory is full: it holds {limits.entries} texts. Remove one first."}
+    if len(value) > limits.chars:
+        return _too_long(limits, value)
+    if _KEY.match(key) is None:
+        return {"error": f"{key!r:.200} is no key: write lower-case words and numbers joined by underscores."}
+    if key in memory:
+        return {"error": f"The key {key!r:.200} is in use; replace its text instead."}
+    memory[key] = value
+    return None
+
+
+def _remove(memory: dict[str, str], limits: Limits, key: Any) -> dict[str, Any]:
+    if key not in memory:
+        return _not_found(limits, key)
+    del memory[key]
+    return {"status": "The text is removed."}
+
+
+def _replace(memory: dict[str, str], limits: Limits, key: Any, value: Any) -> dict[str, Any]:
+    value = str(value)
+    if key not in memory:
+        return _not_found(limits, key)
+    if len(value) > limits.chars:
+        return _too_long(limits, value)
+    memory[key] = value
+    return {"status": "The text is replaced."}
+
+
+def _retrieve(memory: dict[str, str], limits: Limits, key: Any) -> dict[str, Any]:
+    return {"value": memory[key]} if key in memory else _not_found(limits, key)
+
+
+def _not_found(limits: Limits, key: Any) -> dict[str, Any]:
+    return {"error": f"The {limits.part} memory has no key {key!r:.200}."}
+
+
+def _too_long(limits: Limits, value: str) -> dict[str, Any]:
+    return {"error": f"The text has {len(value)} characters; the {limits.part} memory takes at most {limits.chars}."}
+
+
+def ranked_keys(keys: list[str], query: str) -> list[tuple[float, str]]:
+    """Keys with their BM25+ scores, best first, equal ones in memory order.
+
+    The words of a key are those between its underscores. Raises `ZeroDivisionError` without keys, as the reference.
+    """
+    from rank_bm25 import BM25Plus
+
+    index = BM25Plus([_words(key) for key in keys], k1=BM25_K1, b=BM25_B, delta=BM25_DELTA)
+    scores = [float(score) for score in index.get_scores(_words(query))]
+    return sorted(zip(scores, keys, strict=True), key=lambda pair: pair[0], reverse=True)
+
+
+def _words(text: str) -> list[str]:
+    return text.replace("_", " ").lower().split()

@@ -1,0 +1,117 @@
+"""MemoryAPI_rec_sum: a memory that is one text (simulators spec §10)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_bfcl.simulators.toolkit import MAX_RESULT_CHARS, Oversized, Simulator, tool
+
+MAX_CHARS = 10_000
+"""Longest memory; replacing may go beyond it, as in the reference, but not beyond what a result may hold."""
+
+
+class MemoryAPI_rec_sum(Simulator):
+    """One text that is appended to and rewritten. ``snapshot`` (context) is ``{"memory": text}`` or ``None``."""
+
+    name = "MemoryAPI_rec_sum"
+    summary = "Memory that is one running text of at most 10,000 characters."
+
+    def load(
+        self,
+        config: dict[str, Any],
+        *,
+        long_context: bool = False,
+        texts: Mapping[str, Any] | None = None,
+        snapshot: Mapping[str, Any] | None = None,
+        **context: Any,
+    ) -> None:
+        """Take over a snapshot; there is no long-context variant."""
+        self.scenario = config.get("scenario")
+        self.test_id = config.get("test_id")
+        self.memory: str = str((snapshot or {}).get("memory") or "")
+
+    def snapshot(self) -> dict[str, Any]:
+        """What later conversations start from."""
+        return {"memory": self.memory}
+
+    def prompt_text(self, empty: str) -> str:
+        """The memory as the prompt shows it: all of it; ``empty`` when there is nothing (agentic spec §4)."""
+        return self.memory or empty
+
+    @tool(writes=True)
+    def memory_append(self, text: str) -> dict[str, Any]:
+        """Add text to the end of the memory.
+
+        Args:
+            text: The text to add; nothing is put between it and what is there.
+
+        Returns:
+            status (string): What was done.
+        """
+        longer = self.memory + str(text)
+        if len(longer) > MAX_CHARS:
+            return _too_long(len(longer))
+        self.memory = longer
+        return {"status": "The text is added."}
+
+    @tool(writes=True)
+    def memory_update(self, text: str) -> dict[str, Any]:
+        """Put another text in the place of the whole memory.
+
+        Args:
+            text: The new content of the memory.
+
+        Returns:
+            status (string): What was done.
+        """
+        text = str(text)
+        if len(text) > MAX_CHARS:
+            return _too_long(len(text))
+        self.memory = text
+        return {"status": "The memory is rewritten."}
+
+    @tool(writes=True)
+    def memory_clear(self) -> dict[str, Any]:
+        """Delete the whole memory.
+
+        Returns:
+            status (string): What was done.
+        """
+        self.memory = ""
+        return {"status": "The memory is empty now."}
+
+    @tool(writes=True)
+    def memory_replace(self, old_text: str, new_text: str) -> dict[str, Any]:
+        """Put a text in the place of another wherever that occurs in the memory.
+
+        Args:
+            old_text: Text in the memory, spelled exactly.
+            new_text: Text that takes its place.
+
+        Returns:
+            status (string): What was done.
+        """
+        old_text, new_text = str(old_text), str(new_text)
+        if old_text not in self.memory:
+            return {"error": "The memory does not contain the text to be replaced."}
+        if len(new_text) > MAX_CHARS:
+            return _too_long(len(new_text))
+        size = len(self.memory) + self.memory.count(old_text) * (len(new_text) - len(old_text))
+        if size > MAX_RESULT_CHARS:
+            raise Oversized(f"the memory would have {size:,} characters")
+        self.memory = self.memory.replace(old_text, new_text)
+        return {"status": "The memory is rewritten."}
+
+    @tool(writes=False)
+    def memory_retrieve(self) -> dict[str, Any]:
+        """Read the whole memory.
+
+        Returns:
+            memory_content (string): Its text.
+        """
+        return {"memory_content": self.memory} if self.memory else {"error": "The memory is empty."}
+
+
+def _too_long(chars: int) -> dict[str, Any]:
+    return {"error": f"The memory takes at most {MAX_CHARS} characters; this would be {chars}."}

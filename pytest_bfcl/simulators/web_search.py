@@ -1,0 +1,83 @@
+"""WebSearchAPI: a search engine and a page reader over a provider handed in (agentic spec §5).
+
+This class only shapes results; whatever reaches the outside is the provider's (`pytest_bfcl.providers`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from pytest_bfcl.failures import HarnessError
+from pytest_bfcl.simulators.toolkit import Simulator, tool
+
+
+class Outside(Protocol):
+    """What this class needs of a provider; `pytest_bfcl.providers.SearchProvider` says more."""
+
+    def search(self, keywords: str, max_results: int, region: str) -> list[dict[str, Any]] | dict[str, Any]:
+        """Results with ``title``, ``href``, ``body`` (what is missing is left out), or an object with ``error``."""
+        ...
+
+    def fetch(self, url: str, mode: str) -> dict[str, Any]:
+        """An object with ``content`` or ``error``."""
+        ...
+
+
+class WebSearchAPI(Simulator):
+    """``config``: ``show_snippet``, whether results carry the text around the words found (default true).
+
+    ``provider`` (context) is an `Outside`. Its own trouble, a `BenchmarkError`, is not shown to the model.
+    """
+
+    name = "WebSearchAPI"
+    summary = "The web: a search engine and a reader of pages."
+    blocking = True  # a page may take seconds
+
+    def load(
+        self,
+        config: dict[str, Any],
+        *,
+        long_context: bool = False,
+        texts: Mapping[str, Any] | None = None,
+        provider: Outside | None = None,
+        **context: Any,
+    ) -> None:
+        """Set the state; there is no long-context variant."""
+        self.show_snippet = config.get("show_snippet", True)
+        self._provider = provider
+
+    @tool(writes=False)
+    def search_engine_query(self, keywords: str, max_results: int = 10, region: str = "wt-wt") -> Any:
+        """Search the web and list the pages found, best first, each with title and address (and often an excerpt).
+
+        Args:
+            keywords: Words to search for.
+            max_results: How many pages to list at most.
+            region: Country and language to search in, for instance `us-en`; `wt-wt` for all.
+        """
+        found = self._outside().search(keywords, max_results, region)
+        if isinstance(found, dict):
+            return found
+        names = ("title", "href", "body") if self.show_snippet else ("title", "href")
+        return [{name: result[name] for name in names} for result in found[:max_results]]
+
+    @tool(writes=False)
+    def fetch_url_content(self, url: str, mode: str = "raw") -> dict[str, Any]:
+        """Read a page of the web.
+
+        Args:
+            url: Address of the page, with `http://` or `https://`.
+            mode: How to return it: `raw` for the source, `markdown` for Markdown, `truncate` for the visible text only.
+
+        Returns:
+            content (string): The page.
+        """
+        if not url.startswith(("http://", "https://")):
+            raise ValueError(f"{url[:200]!r} is no web address: it must begin with http:// or https://")
+        return self._outside().fetch(url, mode)
+
+    def _outside(self) -> Outside:
+        if self._provider is None:
+            raise HarnessError("search", "there is no search provider", advice="choose one with --bfcl-search")
+        return self._provider
