@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_bfcl.checkers.ast import CallRules, check_value, same_name
 from pytest_bfcl.checkers.corrected import CORRECTED, OFFICIAL
@@ -49,8 +49,43 @@ def calls_of(entry: Entry, transcript: Transcript) -> list[dict[str, Any]]:
     return []
 
 
+class CallRow(NamedTuple):
+    """One argument (or the function's name) of a call beside the expected one; ``mark`` says what is wrong, if it is."""
+
+    label: str
+    expected: str
+    called: str
+    mark: str
+
+
 def call_table(entry: Entry, transcript: Transcript, call: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Line]:
     """Lines ``argument  expected  called  <-- what is wrong`` for one call and the answer it is held against."""
+    return _aligned([("", "expected", "called", ""), *call_rows(entry, transcript, call, wanted)])
+
+
+def compared(
+    entry: Entry, transcript: Transcript, detail: Mapping[str, Any]
+) -> tuple[int, Mapping[str, Any], Mapping[str, Any]] | None:
+    """The call a failed verdict is about, as (its number, the call, the expected one); ``None`` when it is about none.
+
+    Where no call fits an expected one, this is the closest.
+    """
+    wanted, number = detail.get("wanted"), detail.get("call")
+    if not isinstance(wanted, Mapping):
+        return None
+    calls = calls_of(entry, transcript)
+    tried = [sub["call"] for sub in detail.get("sub_errors", ()) if sub["call"] < len(calls)]
+    if tried:
+        number = min(tried, key=lambda call: distance(entry, transcript, calls[call], wanted))
+    if not isinstance(number, int) or number >= len(calls):
+        return None
+    return number, calls[number], wanted
+
+
+def call_rows(
+    entry: Entry, transcript: Transcript, call: Mapping[str, Any], wanted: Mapping[str, Any]
+) -> list[CallRow]:
+    """The rows of `call_table`, first the function's name."""
     ((name, arguments),) = call.items()
     expected_name, accepted = next(iter(wanted.items()))
     document = _document(entry, transcript, expected_name)
@@ -71,7 +106,7 @@ def call_table(entry: Entry, transcript: Transcript, call: Mapping[str, Any], wa
         for parameter in arguments:
             if parameter not in accepted:
                 rows.append((_label(parameter), "", _called(arguments, parameter, how), marks.get(parameter, "")))
-    return _aligned([("", "expected", "called", ""), *rows])
+    return [CallRow(*row) for row in rows]
 
 
 def distance(
