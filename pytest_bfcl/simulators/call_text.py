@@ -13,6 +13,7 @@ import keyword
 import re
 import warnings
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 MAX_TEXT_CHARS = 200_000
@@ -27,6 +28,9 @@ MAX_SIGNS = 8
 MAX_DOTS = 8
 MAX_SUFFIXES = 64
 """Brackets that directly follow a closing bracket, as in ``f()[0][1]``."""
+MAX_KEPT_CHARS = 400
+MAX_KEPT_TREES = 1_024
+"""Trees of short texts kept for reuse; the most hostile ones take some 40 MB together."""
 
 
 class CallRefused(ValueError):
@@ -113,10 +117,18 @@ def parse(text: str) -> ast.expr:
         raise CallRefused(f"a call is text, not {type(text).__name__}")
     if len(text) > MAX_TEXT_CHARS:
         raise CallRefused(f"a call of {len(text):,} characters, more than the {MAX_TEXT_CHARS:,} allowed")
+    return _parse_short(text) if len(text) <= MAX_KEPT_CHARS else _parse(text)
+
+
+def _parse(text: str) -> ast.expr:
     scan(text)
     tree = _tree(text.lstrip(" \t\f"))
     _check_tree(tree)
     return tree
+
+
+# A conversation and its ground truth mostly make the same calls, and trees are never changed.
+_parse_short = lru_cache(maxsize=MAX_KEPT_TREES)(_parse)
 
 
 def _tree(text: str) -> ast.expr:

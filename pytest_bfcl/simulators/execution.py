@@ -10,10 +10,15 @@ import ast
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from pytest_bfcl.failures import BenchmarkError
 from pytest_bfcl.simulators.call_text import CallRefused, ParsedCall, call_name, parse, split_call
-from pytest_bfcl.simulators.toolkit import Simulator, error_text, serialise
+from pytest_bfcl.simulators.toolkit import Oversized, Simulator, copied, error_text, serialise
 
 __all__ = ["CallExecutor", "CallRefused", "ParsedCall", "split_call"]
+
+MAX_PASSED_ON = 500_000
+"""Characters and values of results handed on as arguments, over all calls of one executor."""
+MAX_PASSED_DEPTH = 64
 
 
 class CallExecutor:
@@ -28,11 +33,17 @@ class CallExecutor:
     def __init__(self, simulators: Mapping[str, Simulator], names: Mapping[str, str] | None = None) -> None:
         self.simulators = dict(simulators)
         self.names = dict(names or {})
+        self._passed_on = 0
 
     def execute(self, call_text: str) -> str:
-        """The result text of one call text as the model sees it; never raises for anything a model wrote."""
+        """The result text of one call text as the model sees it.
+
+        Never raises for anything a model wrote; `BenchmarkError` (trouble of a provider) passes through.
+        """
         try:
             return serialise(self.evaluate(call_text))
+        except BenchmarkError:  # trouble of ours (a search provider is down): not the tool's answer
+            raise
         except Exception as error:  # one text, one result: what a tool raises is its answer
             return error_text(error)
 
@@ -99,12 +110,43 @@ class CallExecutor:
 
     def _call(self, node: ast.Call) -> Any:
         simulator, tool = self._find(call_name(node))
-        args = [self._value(value) for value in node.args]
-        kwargs = {str(item.arg): self._value(item.value) for item in node.keywords}
+        args = [self._argument(value) for value in node.args]
+        kwargs = {str(item.arg): self._argument(item.value) for item in node.keywords}
         return simulator.invoke(tool, args, kwargs)
+
+    def _argument(self, node: ast.expr) -> Any:
+        """An argument; one made from other calls' results is copied and counted.
+
+        Without that, a result that is part of the state could be stored inside itself, or twice in each of many steps,
+        and showing it would never end.
+        """
+        value = self._value(node)
+        if type(node) is ast.Constant or not any(isinstance(part, ast.Call) for part in ast.walk(node)):
+            return value
+        self._passed_on += plain_size(value, MAX_PASSED_ON - self._passed_on)
+        return copied(value)
 
 
 def _signed(sign: ast.unaryop, value: Any) -> Any:
     if not isinstance(value, (int, float)):
         raise TypeError(f"a sign needs a number, not {type(value).__name__}")
     return -value if isinstance(sign, ast.USub) else +value
+
+
+def plain_size(value: Any, most: int) -> int:
+    """Number of values in lists and mappings, plus the characters of texts; shared parts count each time.
+
+    Raises `Oversized` above ``most`` and above `MAX_PASSED_DEPTH` levels, which also ends cycles.
+    """
+    size = 0
+    pending = [(value, 1)]
+    while pending:
+        item, depth = pending.pop()
+        size += 1 + (len(item) if isinstance(item, str) else 0)
+        if isinstance(item, dict):
+            pending += [(part, depth + 1) for pair in item.items() for part in pair]
+        elif isinstance(item, (list, tuple, set, frozenset)):
+            pending += [(part, depth + 1) for part in item]
+        if size + len(pending) > most or depth > MAX_PASSED_DEPTH:
+            raise Oversized("results handed on as arguments are too large")
+    return size

@@ -18,13 +18,20 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 def constants(texts: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
     """The long-context constants by name: the given ones, our own for whatever is missing."""
-    return {**own_constants(), **texts} if texts else own_constants()
+    if not texts:
+        return own_constants()
+    return texts if _makers().keys() <= texts.keys() else {**own_constants(), **texts}
 
 
 @cache
 def own_constants() -> Mapping[str, Any]:
     """Our own constants (read-only mapping, made once)."""
-    makers: dict[str, Callable[[random.Random], Any]] = {
+    return MappingProxyType({name: make(random.Random(f"bfcl {name}")) for name, make in _makers().items()})
+
+
+@cache
+def _makers() -> dict[str, Callable[[random.Random], Any]]:
+    return {
         "WATCH_LIST_EXTENSION": lambda rng: [*_symbols(rng, 1000), ...],
         "TRANSACTION_HISTORY_EXTENSION": _transactions,
         "MA_5_EXTENSION": lambda rng: _numbers(rng, 150, 190),
@@ -44,7 +51,6 @@ def own_constants() -> Mapping[str, Any]:
         "BOOKING_RECORD_EXTENSION": _bookings,
         "FILES_TAIL_USED": lambda rng: list(_UNTOUCHED_FILES),
     }
-    return MappingProxyType({name: make(random.Random(f"bfcl {name}")) for name, make in makers.items()})
 
 
 _UNTOUCHED_FILES = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import decimal
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from pytest_bfcl.simulators.toolkit import Oversized, Simulator, tool
@@ -81,11 +82,8 @@ class MathAPI(Simulator):
             result (float): The logarithm.
         """
         _check_precision(precision)
-        from mpmath.ctx_mp import MPContext
-
         try:
-            context = MPContext()  # an own context: the precision must not leak into other calls
-            context.dps = precision
+            context = _precise_context(precision) if type(precision) is int else _new_context(precision)
             # Both logarithms are rounded before the division; a two-argument log would keep guard digits.
             return {"result": context.log(value) / context.log(base)}
         except Exception as error:
@@ -378,6 +376,18 @@ def _over(function: Any, numbers: Sequence[Any]) -> dict[str, Any]:
         return _bounded(function(numbers))
     except TypeError:
         return _error(_NOT_NUMBERS)
+
+
+def _new_context(precision: Any) -> Any:
+    """A calculating context of its own: mpmath's global one would carry the precision into other calls."""
+    from mpmath.ctx_mp import MPContext
+
+    context = MPContext()
+    context.dps = precision
+    return context
+
+
+_precise_context = lru_cache(maxsize=16)(_new_context)
 
 
 def _check_precision(precision: Any) -> None:

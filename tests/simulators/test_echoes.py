@@ -75,6 +75,81 @@ ROWS = [
     ("TwitterAPI", TWEETS, "retweet_status", {"retweet(1)": "done", "retweet(2)": "done"}),
     ("TwitterAPI", TWEETS, "comment_status", {"comment(1, 'a')": "ok", "comment(2, 'b')": "ok"}),
     ("TwitterAPI", TWEETS, "mention_status", {"mention(1, ['@a'])": "ok", "mention(2, ['@b', '@c'])": "ok"}),
+    (
+        "TicketAPI",
+        {"ticket_queue": [{"id": 7, "status": "Open"}, {"id": 8, "status": "Open"}]},
+        "status",
+        {
+            "close_ticket(7)": "close 7",
+            "close_ticket(7.0)": "close 7.0",
+            "close_ticket(8)": "close 8",
+            "resolve_ticket(7, 'a')": "resolve 7",
+            "resolve_ticket(7, 'b')": "resolve 7",
+            "resolve_ticket(8, 'a')": "resolve 8",
+            "edit_ticket(7, {'title': 'a'})": "edit 7",
+            "edit_ticket(7, {'status': 'Closed'})": "edit 7",
+            "edit_ticket(8, {'title': 'a'})": "edit 8",
+        },
+    ),
+    (
+        "TradingBot",
+        {"authenticated": True, "market_status": "Open", "watch_list": ["AAPL", "TSLA"]},
+        "status",
+        {
+            "trading_login('a', 'b')": "in before",
+            "trading_login('c', 'd')": "in before",
+            "trading_logout()": "out",
+            "withdraw_funds(1)": "withdrawn",
+            "withdraw_funds(2.5)": "withdrawn",
+            "fund_account(1)": "funded",
+            "fund_account(2.5)": "funded",
+            "remove_stock_from_watchlist('AAPL')": "without AAPL",
+            "remove_stock_from_watchlist('TSLA')": "without TSLA",
+        },
+    ),
+    (
+        "TradingBot",
+        {},
+        "status",
+        {"trading_login('a', 'b')": "in", "trading_login('c', 'd')": "in", "trading_logout()": "out before"},
+    ),
+    (
+        "TradingBot",
+        {},
+        "notification",
+        {
+            "notify_price_change(['AAPL', 'GOOG'], 0.1)": "both",
+            "notify_price_change(['AAPL', 'GOOG'], 0)": "both",
+            "notify_price_change(['GOOG', 'AAPL'], 0.1)": "the other way round",
+            "notify_price_change(['AAPL', 'GOOG'], 0.2)": "GOOG",
+            "notify_price_change(['GOOG'], 0.2)": "GOOG",
+            "notify_price_change(['AAPL', 'GOOG'], 9)": "none",
+            "notify_price_change([], 0)": "none",
+        },
+    ),
+    (
+        "TravelAPI",
+        {"booking_record": {"1": {}, "2": {}}},
+        "customer_support_message",
+        {"contact_customer_support('1', 'a')": "ok", "contact_customer_support('2', 'b')": "ok"},
+    ),
+    (
+        "TravelAPI",
+        {"user_first_name": "Ada", "user_last_name": "Birch"},
+        "verification_failure",
+        {
+            "verify_traveler_information('Eva', 'Birch', '1990-01-01', 'US1')": "Eva Birch",
+            "verify_traveler_information('Eva', 'Birch', 'x', 'x')": "Eva Birch",
+            "verify_traveler_information('Ada', 'Frost', '1990-01-01', 'US1')": "Ada Frost",
+            "verify_traveler_information('Ada', 'Birch', '01/02/1990', 'US1')": "date",
+            "verify_traveler_information('Ada', 'Birch', 'x', 'x')": "date",
+            "verify_traveler_information('Ada', 'Birch', '2999-01-01', 'x')": "age",
+            "verify_traveler_information('Ada', 'Birch', '2998-01-01', 'US1')": "age",
+            "verify_traveler_information('Ada', 'Birch', '1990-01-01', 'x')": "passport",
+            "verify_traveler_information('Ada', 'Birch', '1991-01-01', 'y')": "passport",
+        },
+    ),
+    ("VehicleControlAPI", {}, "status", {"set_navigation('a')": "a", "set_navigation('b')": "b"}),
 ]
 
 
@@ -96,6 +171,37 @@ def test_a_second_retweet_has_a_text_of_its_own() -> None:
 def test_the_deleted_receiver_is_repeated_as_given() -> None:
     simulator = create_simulator("MessageAPI", {"current_user": "USR001"})
     assert json.loads(simulator.call("delete_message", {"receiver_id": "USR002"}))["receiver_id"] == "USR002"
+
+
+def test_texts_of_the_two_states_of_a_login_differ() -> None:
+    simulator = create_simulator("TradingBot")
+    calls = ["trading_logout()", "trading_login('a', 'b')", "trading_login('a', 'b')", "trading_logout()"]
+    assert len({text_of(simulator, call, "status") for call in calls}) == 4
+
+
+def test_a_failed_verification_names_the_stored_user_too() -> None:
+    call = "verify_traveler_information('Eva', 'Holm', '1990-01-01', 'US1')"
+    users = ({"user_first_name": "Ada"}, {"user_first_name": "Ben"}, {"user_last_name": "Cole"})
+    assert len({text_of(create_simulator("TravelAPI", user), call, "verification_failure") for user in users}) == 3
+
+
+@pytest.mark.parametrize(
+    ("class_name", "config", "call", "echoed"),
+    [
+        ("TradingBot", {"authenticated": True}, "place_order('Buy', 'AAPL', 10, 2)", '"price": 10.0, "amount": 2}'),
+        ("TradingBot", {}, "cancel_order(12446.0)", '"order_id": 12446.0'),
+        ("VehicleControlAPI", {}, "adjustClimateControl(20)", '"currentACTemperature": 20,'),
+        ("VehicleControlAPI", {}, "adjustClimateControl(20.0)", '"currentACTemperature": 20.0,'),
+        ("VehicleControlAPI", {"engineState": "running"}, "setCruiseControl(65, True, 100)", '"currentSpeed": 65.0'),
+        ("VehicleControlAPI", {}, "pressBrakePedal(1)", '"brakePedalForce": 1000.0'),
+        ("TravelAPI", {}, "set_budget_limit(None, 500)", '"budget_limit": 500.0'),
+        ("TravelAPI", {}, "compute_exchange_rate('USD', 'RMB', 10)", '"exchanged_value": 70.0'),
+    ],
+)
+def test_numbers_are_repeated_as_given_or_as_floats(
+    class_name: str, config: dict[str, Any], call: str, echoed: str
+) -> None:
+    assert echoed in CallExecutor({"x": create_simulator(class_name, config)}).execute(call)
 
 
 def text_of(simulator: Simulator, call: str, key: str) -> str:

@@ -34,6 +34,22 @@ def test_classes_that_reach_files_or_the_network_are_not_bridged() -> None:
         ("MathAPI", {}, ["logarithm(10, 3, 10)", "mean([1, 2])", "power(2, 10)"]),
         ("MessageAPI", {"current_user": "USR001"}, ["get_user_id('Bob')", "get_message_stats()", "list_users()"]),
         ("TwitterAPI", {"authenticated": True}, ["post_tweet('hi')", "get_tweet(0)", "get_user_stats('john')"]),
+        (
+            "TicketAPI",
+            {"current_user": "a"},
+            ["create_ticket('t')", "edit_ticket(2, {})['error'][:0]", "get_ticket(1)"],
+        ),
+        (
+            "TradingBot",
+            {"authenticated": True},
+            ["get_stock_info('AAPL')", "place_order('Buy', 'AAPL', 9, 2)", "get_order_details(12446)"],
+        ),
+        (
+            "TravelAPI",
+            {"access_token": "t", "token_expires_in": 9, "credit_card_list": {"1": {"balance": 5000}}},
+            ["book_flight('t', '1', '2024-11-10', 'RMS', 'LAX', 'business')", "get_all_credit_cards()"],
+        ),
+        ("VehicleControlAPI", {}, ["get_current_speed()", "displayCarStatus('climate')", "check_tire_pressure()"]),
     ],
 )
 def test_reference_and_own_simulators_answer_alike(class_name: str, config: dict[str, Any], calls: list[str]) -> None:
