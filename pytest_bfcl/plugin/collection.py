@@ -147,6 +147,8 @@ class EntryItem(pytest.Function):
             parent.mark(item, ref.category)
         if len({parent.bfcl.mode_of(each) for each in parent.bfcl.specs}) > 1:
             item.add_marker(parent.bfcl.mode_of(spec))
+            if reason := parent.bfcl.skip_reason(parent.dataset, ref.category, spec):
+                item.add_marker(pytest.mark.skip(reason=reason))
         return item
 
     @property
@@ -198,7 +200,8 @@ class Collection:
         dataset = self.bfcl.dataset_at(file_path)
         here = [name for name in dataset.categories() if dataset.path_of(name) == file_path]
         wanted = [name for name in self.bfcl.categories_of(dataset, default=here) if name in here]
-        return EntryFile.make(parent, self.bfcl, dataset, wanted, virtual=False) if wanted else None
+        only = None if self.bfcl.plan.ids is None else set(self.bfcl.plan.ids)
+        return EntryFile.make(parent, self.bfcl, dataset, wanted, virtual=False, only=only) if wanted else None
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(

@@ -261,23 +261,24 @@ class Conversations:
         if key not in self._snapshots:
             from pytest_bfcl.runs import RunDirectory
 
-            self._snapshots[key] = RunDirectory.open(self.bfcl.run_path).snapshots(model, repeat)
+            # Not opened for writing: workers, also those on other machines, only add files of their own.
+            self._snapshots[key] = RunDirectory(self.bfcl.run_path, self.bfcl.fingerprint()).snapshots(model, repeat)
         return self._snapshots[key]
 
     # -- web search ----------------------------------------------------------------------------------------------
 
-    def search_problem(self, dataset: DataSet) -> str | None:
-        """Why the web-search categories of a data set cannot run, or ``None``."""
-        if self._search_for(dataset) is not None:
-            return None
-        return "no search provider: set SERPAPI_API_KEY, or choose --bfcl-search local or replay"
-
     def _search_for(self, dataset: DataSet) -> Any:
-        from pytest_bfcl import providers
+        """The provider behind the web tools; what it finds is kept in the run directory."""
+        from pytest_bfcl.providers import open_search
 
         if id(dataset) not in self._search:
-            opened = getattr(providers, "open_search", None)
-            self._search[id(dataset)] = opened(self.bfcl.settings.search, official=dataset.official) if opened else None
+            self._search[id(dataset)] = open_search(
+                self.bfcl.settings.search,
+                official=dataset.official,
+                site=dataset.site,
+                archive=self.bfcl.run_path / "web",
+                process=self.bfcl.process,
+            )
         return self._search[id(dataset)]
 
     # -- end -----------------------------------------------------------------------------------------------------
@@ -296,9 +297,10 @@ class Conversations:
                 await model.aclose()
             self.created.clear()
             self.switches.clear()
-            for file in (self._journal, self._store):
+            for file in (self._journal, self._store, *self._search.values()):
                 if file is not None:
                     file.close()
+            self._search.clear()
             self._journal = self._store = None
 
     def _say_slow(self, scope: str) -> None:

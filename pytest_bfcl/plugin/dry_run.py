@@ -22,6 +22,7 @@ def print_estimate(bfcl: BfclSession, items: list[EntryItem]) -> None:
     from pytest_bfcl.models.prices import cost, price_of
 
     reporter: Any = bfcl.config.pluginmanager.getplugin("terminalreporter")
+    say = reporter.write_line if reporter is not None else print
     grouped: dict[str, dict[str, list[EntryItem]]] = defaultdict(lambda: defaultdict(list))
     for item in items:
         grouped[item.spec.text][item.ref.category].append(item)
@@ -38,7 +39,7 @@ def print_estimate(bfcl: BfclSession, items: list[EntryItem]) -> None:
         price = price_of(categories[next(iter(categories))][0].spec, bfcl.settings)
         usd = cost(round(tokens_in), round(tokens_out), price)
         money = "no price known (--bfcl-price IN,OUT)" if usd is None else f"about {usd:.2f} USD"
-        reporter.write_line(
+        say(
             f"dry run: {text}: {sum(map(len, categories.values()))} entries, about {calls:,.0f} calls, "
             f"{tokens_in:,.0f} tokens in, {tokens_out:,.0f} out, {money}; nothing was sent"
         )

@@ -18,7 +18,7 @@ def pytest_bfcl_register_models(register: Callable[[str, Callable[..., Any]], No
 
 @pytest.hookspec()
 def pytest_bfcl_register_simulators(register: Callable[..., None]) -> None:
-    """Add simulators of stateful classes: ``register("MyAPI", MySimulator)``. Called once per process."""
+    """Add simulators of stateful classes: ``register(MySimulator, "MyAPI")``. Called once per process."""
 
 
 @pytest.hookspec()

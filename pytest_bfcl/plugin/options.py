@@ -56,6 +56,12 @@ def _positive(text: str) -> int:
     return value
 
 
+def _search(text: str) -> str:
+    from pytest_bfcl.providers import check_choice
+
+    return check_choice(text)
+
+
 def _price(text: str) -> list[float]:
     parts = [float(part) for part in text.replace("/", ",").split(",")]
     if len(parts) > 2:
@@ -67,7 +73,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("model", "model under test, provider:name[@fc|@prompt]; repeatable; without it this plugin does nothing",
            metavar="SPEC", many=True),
     Option("data", "entries to run: auto (fetched official set, else bundled), bundled, official, a directory in "
-           "the official layout, or a .jsonl file of your own", default="auto", metavar="SET"),
+           "the official layout, or a .jsonl file of your own (write --bfcl-data=PATH: pytest takes PATH after a "
+           "blank for a place to look for its configuration)", default="auto", metavar="SET"),
     Option("mode", "native calls (fc), calls written as text (prompt), or auto", default="auto",
            choices=("auto", "fc", "prompt")),
     Option("categories", "categories or groups, comma-separated; repeatable (default: all_scoring)", metavar="NAMES",
@@ -92,8 +99,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("dry-run", "print the expected calls, tokens and cost; send nothing", flag=True),
     Option("out", "run directory (default: reports/<time>-<model>); naming an existing run continues it",
            metavar="DIR"),
-    Option("search", "where the web search comes from", default="auto",
-           choices=("auto", "local", "serpapi", "record", "replay")),
+    Option("search", "where the web search comes from: auto, local, serpapi, record, replay, replay:RUN", _search,
+           "auto", "SOURCE"),
     Option("simulators", "our own simulators, or those of an installed bfcl-eval", default="own",
            choices=("own", "reference")),
     Option("fail-under", "gate: fail when the group's accuracy in percent is lower; repeatable", metavar="GROUP=PCT",
@@ -123,11 +130,9 @@ def add_options(parser: pytest.Parser) -> None:
 
 
 def _add_ini(parser: pytest.Parser, option: Option) -> None:
-    if option.flag or option.many:
-        parser.addini(option.key, option.help, type="bool" if option.flag else "args", default=None)
-        return
-    kind: Any = reduce(or_, (str, int, float))
-    try:  # pytest 9.2 lets native TOML files say 8 where an ini file says "8"
+    # pytest 9.2 lets native TOML files say 8 where an ini file says "8".
+    kind: Any = "bool" if option.flag else "args" if option.many else reduce(or_, (str, int, float))
+    try:
         parser.addini(option.key, option.help, type=kind, default=None)
     except (ValueError, AssertionError):
         parser.addini(option.key, option.help, default=None)

@@ -81,6 +81,7 @@ class Outcomes:
         self.notes: list[str] = []
         self.model_failed = False
         self.counts: Counter[str] = Counter()
+        self.skips: Counter[str] = Counter()
         self.cost_usd = 0.0
         self.foreign_failures = 0
         self.planned: list[str] = []
@@ -231,6 +232,8 @@ class Outcomes:
     def receive(self, record: Record) -> None:
         """Keep one record and tell whoever listens."""
         self.counts[record["outcome"]] += 1
+        if record["outcome"] == "skipped":
+            self.skips[str(record["detail"].get("error"))] += 1
         self.cost_usd += record.get("cost_usd") or 0.0
         run = self.bfcl.start_run()
         if run is not None:

@@ -77,11 +77,20 @@ class BfclSession:
     # -- data ----------------------------------------------------------------------------------------------------
 
     @cached_property
-    def dataset(self) -> DataSet:
-        """The chosen data; raises `UsageError` when there is none."""
+    def chosen(self) -> DataSet:
+        """What ``--bfcl-data`` says; raises `UsageError` when there is none."""
         from pytest_bfcl.evaluation import open_data
 
         return open_data(self.plan.data)
+
+    @cached_property
+    def dataset(self) -> DataSet:
+        """The data this run is about: the chosen set, or the file on the command line when only that is named."""
+        files = [Path(argument.partition("::")[0]) for argument in self.config.args]
+        named = [path for path in files if path.suffix == ".jsonl"]
+        if self.arguments or not named:
+            return self.chosen
+        return self.dataset_at((self.config.invocation_params.dir / named[0]).resolve())
 
     def dataset_at(self, path: Path) -> DataSet:
         """The data of a file on the command line: the chosen set if the file is part of it, else the file itself."""
@@ -89,10 +98,10 @@ class BfclSession:
 
         if path not in self._datasets:
             try:
-                chosen = any(self.dataset.path_of(name) == path for name in self.dataset.categories())
+                part = any(self.chosen.path_of(name) == path for name in self.chosen.categories())
             except UsageError:
-                chosen = False
-            self._datasets[path] = self.dataset if chosen else open_data(str(path))
+                part = False
+            self._datasets[path] = self.chosen if part else open_data(str(path))
         return self._datasets[path]
 
     def categories_of(self, dataset: DataSet, default: list[str] | None = None) -> list[str]:
@@ -180,13 +189,12 @@ class BfclSession:
         category = category_of(name.partition("[")[0])
         return category if category in CATEGORIES else "simple_python"
 
-    def skip_reason(self, dataset: DataSet, category: str) -> str | None:
-        """Why a category cannot run here, or ``None``."""
-        if category == "format_sensitivity" and all(self.mode_of(spec) == "fc" for spec in self.specs):
-            return "format sensitivity is about calls written as text: use --model …@prompt"
-        if CATEGORIES[category].group == "web_search":
-            return self.conversations.search_problem(dataset)
-        return None
+    def skip_reason(self, dataset: DataSet, category: str, spec: ModelSpec | None = None) -> str | None:
+        """Why a category cannot run here (with one of the models, or with any), or ``None``."""
+        from pytest_bfcl.conversation.requirements import skip_reason
+
+        modes = [self.mode_of(each) for each in ([spec] if spec else self.specs)]
+        return skip_reason(category, dataset, self.settings, modes, self.run_path / "web")
 
     # -- models --------------------------------------------------------------------------------------------------
 
@@ -260,12 +268,15 @@ class BfclSession:
         return self._run
 
     def start_run(self) -> RunDirectory | None:
-        """Create or continue the run directory (controller only); raises `UsageError` when that cannot be."""
+        """Create or continue the run directory (controller only); raises `pytest.UsageError` when that cannot be."""
         if self._run is None and not self.is_worker and not self.plan.dry_run:
             from pytest_bfcl.runs import RunDirectory
 
             _ = self.finished  # read before this part adds to it
-            self._run = RunDirectory.start(self.run_path, self.fingerprint())
+            try:
+                self._run = RunDirectory.start(self.run_path, self.fingerprint())
+            except UsageError as error:
+                raise pytest.UsageError(str(error)) from None
         return self._run
 
     def fingerprint(self) -> Fingerprint:
@@ -302,6 +313,10 @@ def activate(config: pytest.Config) -> BfclSession:
     """Set up an active session: state, marks, fixtures, hooks."""
     from pytest_bfcl.plugin import collection, fixtures, progress, terminal, verdict
 
+    if config.hook.pytest_bfcl_register_simulators.get_hookimpls():
+        from pytest_bfcl.simulators import register_simulator
+
+        config.hook.pytest_bfcl_register_simulators(register=register_simulator)
     for line in collection.marker_lines():
         config.addinivalue_line("markers", line)
     try:

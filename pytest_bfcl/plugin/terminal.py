@@ -56,6 +56,8 @@ class Terminal:
             terminalreporter.write_line(f"bfcl: {note}", yellow=True)
         if summary is None:
             return
+        for reason, count in self.bfcl.outcomes.skips.items():
+            terminalreporter.write_line(f"bfcl: {count} entries skipped: {reason}", yellow=True)
         for name, model in summary["models"].items():
             terminalreporter.write_sep("=", f"function calling: {name}")
             if self.bfcl.config.get_verbosity() > -2:
@@ -121,7 +123,7 @@ def fact_lines(model: dict[str, Any]) -> Iterator[str]:
     without = [
         f"{name} {percent(found['accuracy_without_known_issues'])}"
         for name, found in model["categories"].items()
-        if found.get("known_issues")
+        if found.get("known_issues") and found["accuracy"] is not None
     ]
     if without:
         yield f"excluding known issues: {', '.join(without)}"

@@ -103,9 +103,9 @@ class Verdicts:
             self.bfcl.outcomes.planned = [item.nodeid for item in self.bfcl.items]
             try:
                 self.bfcl.conversations.create_models(self.bfcl.items)
-                self.bfcl.start_run()
             except UsageError as error:
                 raise pytest.UsageError(str(error)) from None
+            self.bfcl.start_run()
         return None
 
     @pytest.hookimpl(trylast=True)
@@ -140,6 +140,7 @@ class Verdicts:
             record = seen.get(parse_spec(model.model).base)
             if record is not None and record["mode"] != model.mode and self.bfcl.settings.mode == "auto":
                 model = ModelFingerprint.of(record["model"], record["mode"], self.bfcl.settings)
+                self.bfcl.outcomes.notes.append(f"mode auto came to {record['mode']}: results are {record['model']}")
             models.append(model)
         if tuple(models) != tuple(run.fingerprint.models):
             run.update(replace(run.fingerprint, models=tuple(models)))

@@ -180,3 +180,40 @@ def test_the_script_is_reached(project: Project) -> None:
     project.script["simple_python_0"] = call("Rome")
     result = project.run("-m", "simple_python", "--maxfail=1")
     result.assert_outcomes(failed=1)
+
+
+def test_a_memory_question_brings_its_write_stage(project: Project) -> None:
+    result = project.run("bfcl/memory_kv.jsonl::memory_kv_0-student-0", "--co", "-q", data="bundled", out=None)
+    found = ids(result)
+    assert found[-1] == "bfcl/memory_kv.jsonl::memory_kv_0-student-0"
+    assert len(found) > 1
+    assert all(nodeid.startswith("bfcl/memory_kv_prereq.jsonl::memory_kv_prereq_") for nodeid in found[:-1])
+    assert all("-student-" in nodeid for nodeid in found)
+    run = project.run(found[-1], data="bundled", model="oracle:")
+    run.assert_outcomes(passed=len(found))
+    (model,) = project.summary()["models"].values()
+    assert list(model["categories"]) == ["memory_kv"]
+    assert model["categories"]["memory_kv"]["total"] == 1
+    assert (project.path / "run" / "snapshots").is_dir()
+
+
+def test_unscored_categories_only_when_named(project: Project) -> None:
+    everything = ids(project.run("--co", "-q", data="bundled", out=None))
+    assert not [nodeid for nodeid in everything if "format_sensitivity" in nodeid]
+    asked = ids(project.run("--co", "-q", "-m", "format_sensitivity", data="bundled", out=None))
+    assert asked
+    assert all(nodeid.startswith("bfcl/format_sensitivity.jsonl::format_sensitivity_") for nodeid in asked)
+    result = project.run(asked[3], data="bundled", model="oracle:@prompt")
+    result.assert_outcomes(passed=1)
+    skipped = project.run(asked[3], data="bundled", model="oracle:@fc", out="fc")
+    skipped.assert_outcomes(skipped=1)
+    skipped.stdout.fnmatch_lines(["bfcl: 1 entries skipped: *@prompt"])
+    assert project.records("fc")[0]["outcome"] == "skipped"
+
+
+@pytest.mark.parametrize("without", ["cacheprovider", "xdist", "asyncio", "html", "terminal"])
+def test_without_other_plugins(project: Project, without: str) -> None:
+    project.fail("multiple_0")
+    result = project.run("-m", "multiple", "-p", f"no:{without}")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert [record["outcome"] for record in project.records()] == ["failed", "passed"]
