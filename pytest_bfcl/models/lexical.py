@@ -16,7 +16,8 @@ from typing import Any
 from pytest_bfcl.dataset.entry import Entry, FunctionDoc
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.lexical_agent import agent_move
-from pytest_bfcl.models.lexical_values import Clues, fill, next_call, words
+from pytest_bfcl.models.lexical_clues import Clues, words
+from pytest_bfcl.models.lexical_values import fill, next_call
 from pytest_bfcl.models.source_text import Call, reply_with_calls
 from pytest_bfcl.models.spec import ModelSpec
 from pytest_bfcl.transcript import Mode, Reply

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from pytest_bfcl.dataset.entry import FunctionDoc
 from pytest_bfcl.models.base import Request
-from pytest_bfcl.models.lexical_values import words
+from pytest_bfcl.models.lexical_clues import words
 from pytest_bfcl.models.source_text import Call
 
 _QUESTION = re.compile(

@@ -1,185 +1,23 @@
-"""Finding argument values in a user's sentence, by type and by nearness to the parameter's words.
+"""Filling arguments from what a sentence offers, by type and by nearness to the parameter's words.
 
-No language model and no network: quoted texts, numbers, dates, names, listed items, enumerations.
+No language model and no network; `pytest_bfcl.models.lexical_clues` finds the candidates.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from typing import Any
 
-TEXT_LIMIT = 20_000
-"""Longest text looked at, in characters."""
+from pytest_bfcl.models.lexical_clues import CAMEL, STOP, WORD, Clues, Found, stem, words
 
-_WORD = re.compile(r"[A-Za-z]+|\d+")
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_STOP = frozenset({
-    "a", "an", "and", "any", "are", "as", "at", "be", "by", "can", "could", "do", "does", "for", "from", "get",
-    "give", "has", "have", "how", "i", "if", "in", "into", "is", "it", "its", "like", "me", "my", "need", "of", "on",
-    "or", "our", "please", "should", "so", "some", "tell", "that", "the", "their", "them", "then", "there", "this",
-    "to", "us", "want", "was", "what", "when", "where", "which", "who", "will", "with", "would", "you", "your",
-    "help", "find", "using", "use", "given", "also", "let", "know",
-})  # fmt: skip
-_QUOTED = re.compile(
-    r"'((?:[^'\n]|(?<=\w)'(?=\w)){1,200}?)'(?!\w)|\"([^\"\n]{1,400})\"|`([^`\n]{1,400})`|“([^”\n]{1,400})”"
+_DIRECTIONS = (
+    ("from", re.compile(r"\b(?:origin|source|from|base|departure|debit)", re.IGNORECASE)),
+    ("to", re.compile(r"\b(?:destination|target|quote|arrival|credit|receiver)|\bto_", re.IGNORECASE)),
+    ("into", re.compile(r"\b(?:target|quote)", re.IGNORECASE)),
 )
-_NUMBER = re.compile(r"(?<![\w.])[-+]?\$?(\d{1,3}(?:,\d{3})+|\d+)(\.\d+)?(%| ?percent\b)?(?![\w]*\d)", re.IGNORECASE)
-_DATE = re.compile(
-    r"\d{4}-\d{2}-\d{2}(?:T\S+)?|\d{1,2}/\d{1,2}/\d{2,4}"
-    r"|(?:January|February|March|April|May|June|July|August|September|October|November|December)\s+\d{1,2}(?:st|nd|rd|th)?"
-    r"(?:,?\s+\d{4})?|\b\d{1,2}(?::\d{2})?\s?(?:am|pm|AM|PM)\b|\b(?:today|tomorrow|yesterday)\b"
-)
-_NAME = re.compile(
-    r"\b[A-Z][\w'’&.-]*(?:(?:,? (?:of|the|de|da|van|and) (?=[A-Z]))?[ ][A-Z0-9][\w'’&.-]*)*"
-    r"(?:, [A-Z]{2}\b|, [A-Z][a-z]+\b)?"
-)
-_JOIN = re.compile(r"\band\b|[,;&+]|\bthen\b|\balso\b|\bor\b")
-_LISTED = re.compile(r"\[([^\[\]]{1,500})\]")
-_SMALL = {
-    "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
-    "eleven": 11, "twelve": 12,
-}  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A candidate: its value, and where it stands in the text."""
-
-    value: Any
-    start: int
-    end: int
-
-
-@dataclass(slots=True)
-class Clues:
-    """Everything found in one text. Candidates that were used once are not used again."""
-
-    text: str
-    quoted: list[Found] = field(default_factory=list)
-    numbers: list[Found] = field(default_factory=list)
-    dates: list[Found] = field(default_factory=list)
-    names: list[Found] = field(default_factory=list)
-    lists: list[Found] = field(default_factory=list)
-    used: set[tuple[int, int]] = field(default_factory=set)
-    origins: dict[str, Found] = field(default_factory=dict)
-    """Parameter → the candidate it was filled with last."""
-    taken: Found | None = None
-
-    @classmethod
-    def of(cls, text: str) -> Clues:
-        """The clues of a text, in reading order."""
-        text = text[:TEXT_LIMIT]
-        clues = cls(text)
-        for match in _QUOTED.finditer(text):
-            value = next(group for group in match.groups() if group is not None)
-            clues.quoted.append(Found(value.strip(), *match.span()))
-        clues.dates = [Found(m.group(), *m.span()) for m in _DATE.finditer(text)]
-        clues.numbers = list(_numbers(text))
-        clues.lists = [Found(_items(m.group(1)), *m.span()) for m in _LISTED.finditer(text)]
-        starts = {m.end() for m in re.finditer(r"(?:^|[.!?]\s+|\n)", text)}
-        for match in _NAME.finditer(text):
-            first = match.group().split()[0]
-            if match.start() in starts and (" " not in match.group() or first.lower() in _STOP or _verbish(first)):
-                rest = match.group()[len(first) :].strip()
-                if rest[:1].isupper():
-                    clues.names.append(Found(rest, match.end() - len(rest), match.end()))
-                continue
-            if match.group() not in ("I", "I'm", "I'd", "I've", "I'll"):
-                clues.names.append(Found(match.group().rstrip(".'’"), *match.span()))
-        return clues
-
-    def free(self, found: Iterable[Found]) -> list[Found]:
-        """Candidates no part of which was used."""
-        return [f for f in found if not any(f.start < end and start < f.end for start, end in self.used)]
-
-    def take(self, found: Found) -> Any:
-        """Mark a candidate as used and return its value."""
-        self.used.add((found.start, found.end))
-        self.taken = found
-        return found.value
-
-    def without_values(self) -> str:
-        """The text without quoted texts, names and dates: what is asked, not about what."""
-        text = self.text
-        for found in sorted([*self.quoted, *self.names, *self.dates], key=lambda f: f.start, reverse=True):
-            text = f"{text[: found.start]} {text[found.end :]}"
-        return text
-
-    def sibling(self, name: str) -> Found | None:
-        """The next free candidate of the same kind as the parameter's last one, if "and" or a comma joins the two."""
-        last = self.origins.get(name)
-        pool = next((p for p in (self.quoted, self.dates, self.numbers, self.names) if last in p), None)
-        if last is None or pool is None:
-            return None
-        later = [f for f in self.free(pool) if f.start >= last.end]
-        if later and _JOIN.search(self.text[last.end : later[0].start]):
-            return later[0]
-        return None
-
-
-def _verbish(word: str) -> bool:
-    return word.lower() not in _SMALL and word.isalpha() and word[1:].islower()
-
-
-def _numbers(text: str) -> Iterable[Found]:
-    for match in _NUMBER.finditer(text):
-        digits = match.group(1).replace(",", "")
-        value: float = float(digits + (match.group(2) or "")) if match.group(2) else int(digits[:300])
-        if match.group().startswith("-"):
-            value = -value
-        if match.group(3):
-            value = round(value / 100, 6)
-        yield Found(value, *match.span())
-    for match in re.finditer(r"[A-Za-z]+", text):
-        number = _SMALL.get(match.group().lower())
-        if number is not None:
-            yield Found(number, *match.span())
-
-
-def _items(text: str) -> list[Any]:
-    items: list[Any] = []
-    for piece in text.split(","):
-        piece = piece.strip().strip("'\"`")
-        if re.fullmatch(r"-?\d+", piece):
-            items.append(int(piece[:300]))
-        elif re.fullmatch(r"-?\d*\.\d+", piece):
-            items.append(float(piece))
-        elif piece:
-            items.append(piece)
-    return items
-
-
-def words(text: str) -> list[str]:
-    """Content words, lower-cased and cut to a rough stem; identifiers are split."""
-    split = _CAMEL.sub(" ", str(text)[:TEXT_LIMIT]).replace("_", " ")
-    return [stem(w) for w in _WORD.findall(split.lower()) if w not in _STOP and len(w) > 1]
-
-
-def stem(word: str) -> str:
-    """A crude stem: enough to let "prices" meet "price"."""
-    for ending in (
-        "ations",
-        "ation",
-        "ating",
-        "ated",
-        "ates",
-        "ate",
-        "ings",
-        "ing",
-        "ies",
-        "ers",
-        "er",
-        "ed",
-        "es",
-        "s",
-        "e",
-        "y",
-    ):
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            return word[: -len(ending)]
-    return word
+"""Prepositions that say which end of something a parameter means, and the words such parameters are named by."""
+_IDENTIFIER = re.compile(r"\b(?:id|ids|code|codes|number|sku|barcodes?|account|shelf|room|country)\b", re.IGNORECASE)
 
 
 def fill(parameters: Mapping[str, Any], clues: Clues) -> dict[str, Any] | None:
@@ -258,7 +96,7 @@ def _choice(options: Any, clues: Clues, about: str) -> Any:
     for option in options if isinstance(options, list) else []:
         if isinstance(option, str) and option and re.search(rf"(?<!\w){re.escape(option.lower())}", lowered):
             return option
-    present = {stem(w) for w in _WORD.findall(lowered)}
+    present = {stem(w) for w in WORD.findall(lowered)}
     for option in options if isinstance(options, list) else []:
         parts = words(str(option))
         if parts and all(part in present for part in parts):
@@ -314,18 +152,24 @@ def _array(schema: Mapping[str, Any], cue: set[str], clues: Clues, *, must: bool
         numbers = clues.free(clues.numbers)
         values = [clues.take(f) for f in numbers]
         return [float(v) if kind == "number" else int(v) for v in values] or None
-    texts = clues.free(clues.quoted) or clues.free(clues.names)
+    texts = clues.free(clues.quoted) or clues.free(clues.codes) or clues.free(clues.names)
     return [clues.take(f) for f in texts] or None
 
 
 def _text(name: str, cue: set[str], about: str, clues: Clues, *, must: bool) -> Any:
     lowered = about.lower()
-    if re.search(r"\b(?:date|day|time|when)\b|date|_at\b", lowered):
+    if re.search(r"\b(?:date|day|time|when|hh:mm|yyyy-mm-dd)\b|date|_at\b", lowered):
         dates = clues.free(clues.dates)
         if dates:
             return clues.take(_nearest(dates, cue, clues.text) or dates[0])
         if "date" in name.lower():
             return None
+    directed = _directed(name, about, clues)
+    if directed is not None:
+        return directed
+    codes = clues.free(clues.codes)
+    if codes and _IDENTIFIER.search(CAMEL.sub(" ", about).replace("_", " ")):
+        return clues.take(_nearest(codes, cue, clues.text) or codes[0])
     named = _after_name(name, clues)
     if named is not None:
         return named
@@ -337,17 +181,30 @@ def _text(name: str, cue: set[str], about: str, clues: Clues, *, must: bool) -> 
             return clues.take(near)
     if not must:
         return None
-    for candidates in (quoted, names):
+    for candidates in (quoted, codes, names):
         if candidates:
             return clues.take(candidates[0])
     return _phrase(cue, clues)
 
 
+def _directed(name: str, about: str, clues: Clues) -> Any:
+    """What stands after "from" or "to", for a parameter that names an end of something."""
+    plain = CAMEL.sub(" ", about).replace("_", " ")
+    for preposition, pattern in _DIRECTIONS:
+        if not pattern.search(name) and not pattern.search(plain):
+            continue
+        for match in re.finditer(rf"\b{preposition} (?:the |account |shelf )?", clues.text):
+            here = [f for f in clues.free([*clues.codes, *clues.quoted, *clues.names]) if f.start == match.end()]
+            if here:
+                return clues.take(max(here, key=lambda f: f.end))
+    return None
+
+
 def _after_name(name: str, clues: Clues) -> str | None:
     """``colour: red``, ``colour is red``, ``colour = red``."""
-    label = re.escape(_CAMEL.sub(" ", name).replace("_", " "))
+    label = re.escape(CAMEL.sub(" ", name).replace("_", " "))
     match = re.search(rf"\b{label}\s*(?:is|:|=|of|named|called)\s+['\"`]?([\w@.+-]+)", clues.text, re.IGNORECASE)
-    if match and match.group(1).lower() not in _STOP:
+    if match and match.group(1).lower() not in STOP:
         return str(clues.take(Found(match.group(1).rstrip("."), *match.span(1))))
     return None
 
@@ -360,7 +217,7 @@ def _phrase(cue: set[str], clues: Clues) -> str | None:
     for match in reversed(matches):
         rest = re.match(r"[^\s,.;:?!]+(?: [^\s,.;:?!]+){0,2}", clues.text[match.end() :])
         if rest and clues.free([Found("", match.end(), match.end() + rest.end())]):
-            words_kept = [w for w in rest.group().split() if w.lower() not in _STOP]
+            words_kept = [w for w in rest.group().split() if w.lower() not in STOP]
             if words_kept:
                 return " ".join(words_kept[:2])
     return None

@@ -1,0 +1,192 @@
+"""What a sentence offers as argument values: quoted texts, numbers, dates and times, codes, names, listed items.
+
+Patterns only: no language model and no network.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+TEXT_LIMIT = 20_000
+"""Longest text looked at, in characters."""
+
+WORD = re.compile(r"[A-Za-z]+|\d+")
+CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+STOP = frozenset({
+    "a", "an", "and", "any", "are", "as", "at", "be", "by", "can", "could", "do", "does", "for", "from", "get",
+    "give", "has", "have", "how", "i", "if", "in", "into", "is", "it", "its", "like", "me", "my", "need", "of", "on",
+    "or", "our", "please", "should", "so", "some", "tell", "that", "the", "their", "them", "then", "there", "this",
+    "to", "us", "want", "was", "what", "when", "where", "which", "who", "will", "with", "would", "you", "your",
+    "help", "find", "using", "use", "given", "also", "let", "know",
+})  # fmt: skip
+_QUOTED = re.compile(
+    r"'((?:[^'\n]|(?<=\w)'(?=\w)){1,200}?)'(?!\w)|\"([^\"\n]{1,400})\"|`([^`\n]{1,400})`|“([^”\n]{1,400})”"
+)
+_NUMBER = re.compile(r"(?<![\w.])[-+]?\$?(\d{1,3}(?:,\d{3})+|\d+)(\.\d+)?(%| ?percent\b)?(?![\w]*\d)", re.IGNORECASE)
+_DATE = re.compile(
+    r"\d{4}-\d{2}-\d{2}(?:T\S+| \d{2}:\d{2}(?::\d{2})?)?|\b\d{1,2}:\d{2}\b(?! ?[ap]m)|\d{1,2}/\d{1,2}/\d{2,4}"
+    r"|(?:January|February|March|April|May|June|July|August|September|October|November|December)\s+\d{1,2}(?:st|nd|rd|th)?"
+    r"(?:,?\s+\d{4})?|\b\d{1,2}(?::\d{2})?\s?(?:am|pm|AM|PM)\b|\b(?:today|tomorrow|yesterday)\b"
+)
+_NAME = re.compile(
+    r"\b[A-Z][\w'’&.-]*(?:(?:,? (?:of|the|de|da|van|and) (?=[A-Z]))?[ ][A-Z0-9][\w'’&.-]*)*"
+    r"(?:, [A-Z]{2}\b|, [A-Z][a-z]+\b)?"
+)
+_CODE = re.compile(r"(?<![\w-])#?(?=[\w-]*\d)(?=[\w-]*[A-Z-])[A-Z0-9]+(?:-[A-Z0-9]+)*(?![\w-])")
+_JOIN = re.compile(r"\band\b|[,;&+]|\bthen\b|\balso\b|\bor\b")
+_LISTED = re.compile(r"\[([^\[\]]{1,500})\]")
+_SMALL = {
+    "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
+    "eleven": 11, "twelve": 12,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A candidate: its value, and where it stands in the text."""
+
+    value: Any
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class Clues:
+    """Everything found in one text. Candidates that were used once are not used again."""
+
+    text: str
+    quoted: list[Found] = field(default_factory=list)
+    numbers: list[Found] = field(default_factory=list)
+    dates: list[Found] = field(default_factory=list)
+    names: list[Found] = field(default_factory=list)
+    lists: list[Found] = field(default_factory=list)
+    codes: list[Found] = field(default_factory=list)
+    """Identifiers such as ``LX-9`` or ``B1001``."""
+    used: set[tuple[int, int]] = field(default_factory=set)
+    origins: dict[str, Found] = field(default_factory=dict)
+    """Parameter → the candidate it was filled with last."""
+    taken: Found | None = None
+
+    @classmethod
+    def of(cls, text: str) -> Clues:
+        """The clues of a text, in reading order."""
+        text = text[:TEXT_LIMIT]
+        clues = cls(text)
+        for match in _QUOTED.finditer(text):
+            value = next(group for group in match.groups() if group is not None)
+            clues.quoted.append(Found(value.strip(), *match.span()))
+        clues.dates = [Found(m.group(), *m.span()) for m in _DATE.finditer(text)]
+        clues.codes = clues._apart(Found(m.group().lstrip("#"), *m.span()) for m in _CODE.finditer(text))
+        clues.numbers = clues._apart(_numbers(text), clues.codes)
+        clues.lists = [Found(_items(m.group(1)), *m.span()) for m in _LISTED.finditer(text)]
+        starts = {m.end() for m in re.finditer(r"(?:^|[.!?]\s+|\n)", text)}
+        for match in _NAME.finditer(text):
+            first = match.group().split()[0]
+            if match.start() in starts and (" " not in match.group() or first.lower() in STOP or _verbish(first)):
+                rest = match.group()[len(first) :].strip()
+                if rest[:1].isupper():
+                    clues.names.append(Found(rest, match.end() - len(rest), match.end()))
+                continue
+            if match.group() not in ("I", "I'm", "I'd", "I've", "I'll"):
+                clues.names.append(Found(match.group().rstrip(".'’"), *match.span()))
+        return clues
+
+    def _apart(self, found: Iterable[Found], taken: Iterable[Found] = ()) -> list[Found]:
+        """Candidates that are not part of a date or of the given ones."""
+        blocked = [*self.dates, *taken]
+        return [f for f in found if not any(f.start < b.end and b.start < f.end for b in blocked)]
+
+    def free(self, found: Iterable[Found]) -> list[Found]:
+        """Candidates no part of which was used."""
+        return [f for f in found if not any(f.start < end and start < f.end for start, end in self.used)]
+
+    def take(self, found: Found) -> Any:
+        """Mark a candidate as used and return its value."""
+        self.used.add((found.start, found.end))
+        self.taken = found
+        return found.value
+
+    def without_values(self) -> str:
+        """The text without quoted texts, names and dates: what is asked, not about what."""
+        text = self.text
+        for found in sorted([*self.quoted, *self.names, *self.dates], key=lambda f: f.start, reverse=True):
+            text = f"{text[: found.start]} {text[found.end :]}"
+        return text
+
+    def sibling(self, name: str) -> Found | None:
+        """The next free candidate of the same kind as the parameter's last one, if "and" or a comma joins the two."""
+        last = self.origins.get(name)
+        pools = (self.quoted, self.dates, self.codes, self.numbers, self.names)
+        pool = next((p for p in pools if last in p), None)
+        if last is None or pool is None:
+            return None
+        later = [f for f in self.free(pool) if f.start >= last.end]
+        if later and _JOIN.search(self.text[last.end : later[0].start]):
+            return later[0]
+        return None
+
+
+def _verbish(word: str) -> bool:
+    return word.lower() not in _SMALL and word.isalpha() and word[1:].islower()
+
+
+def _numbers(text: str) -> Iterable[Found]:
+    for match in _NUMBER.finditer(text):
+        digits = match.group(1).replace(",", "")
+        value: float = float(digits + (match.group(2) or "")) if match.group(2) else int(digits[:300])
+        if match.group().startswith("-"):
+            value = -value
+        if match.group(3):
+            value = round(value / 100, 6)
+        yield Found(value, *match.span())
+    for match in re.finditer(r"[A-Za-z]+", text):
+        number = _SMALL.get(match.group().lower())
+        if number is not None:
+            yield Found(number, *match.span())
+
+
+def _items(text: str) -> list[Any]:
+    items: list[Any] = []
+    for piece in text.split(","):
+        piece = piece.strip().strip("'\"`")
+        if re.fullmatch(r"-?\d+", piece):
+            items.append(int(piece[:300]))
+        elif re.fullmatch(r"-?\d*\.\d+", piece):
+            items.append(float(piece))
+        elif piece:
+            items.append(piece)
+    return items
+
+
+def words(text: str) -> list[str]:
+    """Content words, lower-cased and cut to a rough stem; identifiers are split."""
+    split = CAMEL.sub(" ", str(text)[:TEXT_LIMIT]).replace("_", " ")
+    return [stem(w) for w in WORD.findall(split.lower()) if w not in STOP and len(w) > 1]
+
+
+def stem(word: str) -> str:
+    """A crude stem: enough to let "prices" meet "price"."""
+    for ending in (
+        "ations",
+        "ation",
+        "ating",
+        "ated",
+        "ates",
+        "ate",
+        "ings",
+        "ing",
+        "ies",
+        "ers",
+        "er",
+        "ed",
+        "es",
+        "s",
+        "e",
+        "y",
+    ):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word[: -len(ending)]
+    return word
