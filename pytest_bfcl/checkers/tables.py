@@ -50,7 +50,7 @@ def calls_of(entry: Entry, transcript: Transcript) -> list[dict[str, Any]]:
 
 
 class CallRow(NamedTuple):
-    """One argument (or the function's name) of a call beside the expected one; ``mark`` says what is wrong, if it is."""
+    """One argument (or the function's name) of a call beside the expected one; ``mark`` says what is wrong."""
 
     label: str
     expected: str

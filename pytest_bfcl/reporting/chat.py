@@ -1,0 +1,212 @@
+"""A conversation as a reader follows it: turns, what went in, what the model said and called, what came back.
+
+Built from the result line, which every run has; messages as they were sent (system prompt, handed-over functions)
+come from the stored transcript, and where there is none from the entry.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pytest_bfcl.checkers.wording import call_text
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset.entry import Entry
+
+MAX_TEXT = 16_000
+"""Characters of one message shown; what is beyond stays in the run's transcripts."""
+LONG = 1_200
+"""Characters beyond which a message is folded."""
+MAX_CALLS = 100
+
+
+class Text(NamedTuple):
+    """A message's text as shown: at most `MAX_TEXT` characters, ``left_out`` beyond it, folded when ``long``."""
+
+    text: str
+    left_out: int
+    long: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message to the model: its role and text."""
+
+    role: str
+    text: Text
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """One call of a reply: as text, its result if it was executed."""
+
+    text: str
+    result: Text | None
+
+
+@dataclass(frozen=True, slots=True)
+class StepView:
+    """One reply: its text, reasoning, calls and figures. ``unread`` says that its calls could not be read."""
+
+    text: Text | None
+    reasoning: Text | None
+    calls: tuple[Called, ...]
+    facts: str
+    unread: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TurnView:
+    """One turn: what the user said, what the model did; ``broken`` marks the turn that decided a failure."""
+
+    number: int
+    messages: tuple[Said, ...]
+    steps: tuple[StepView, ...]
+    broken: bool
+
+
+def chat(record: Mapping[str, Any], entry: Entry | None, messages: Sequence[Mapping[str, Any]] = ()) -> list[TurnView]:
+    """The turns of one conversation; ``messages`` as stored, if they were."""
+    outputs = _turns(record.get("output"), record)
+    openings = _openings(messages, [len(turn) for turn in outputs]) or _asked(entry, len(outputs))
+    count = max(len(openings), len(outputs))
+    broken = (record.get("detail") or {}).get("turn")
+    return [
+        TurnView(
+            number + 1,
+            tuple(openings[number]) if number < len(openings) else (),
+            tuple(_steps(record, number, outputs[number] if number < len(outputs) else ())),
+            broken == number,
+        )
+        for number in range(count)
+    ]
+
+
+def shown(text: str) -> Text:
+    """A text as it is shown."""
+    return Text(text[:MAX_TEXT], max(len(text) - MAX_TEXT, 0), len(text) > LONG)
+
+
+def _turns(output: Any, record: Mapping[str, Any]) -> list[list[Any]]:
+    """The replies, turn by turn; single-turn entries have one turn of one step."""
+    if output is None:
+        return []
+    if _nested(record) and isinstance(output, list) and all(isinstance(turn, list) for turn in output):
+        return output
+    return [[output]]
+
+
+def _nested(record: Mapping[str, Any]) -> bool:
+    from pytest_bfcl.dataset.categories import CATEGORIES
+
+    row = CATEGORIES.get(str(record.get("category")))
+    return row is not None and row.stateful
+
+
+def _openings(messages: Sequence[Mapping[str, Any]], steps: Sequence[int]) -> list[list[Said]]:
+    """The messages before each turn's first reply, as sent; empty when they do not fit the recorded replies."""
+    segments: list[list[Said]] = [[]]
+    for message in messages:
+        if message.get("role") == "assistant":
+            segments.append([])
+        elif message.get("role") in ("system", "user", "developer"):
+            segments[-1].append(Said(str(message["role"]), shown(_content(message))))
+    if not messages or len(segments) - 1 != sum(steps):
+        return []
+    starts = [sum(steps[:number]) for number in range(len(steps))]
+    return [segments[start] for start in starts]
+
+
+def _asked(entry: Entry | None, turns: int) -> list[list[Said]]:
+    """The question of the entry: what the user says in each turn."""
+    if entry is None:
+        return [[] for _ in range(turns)]
+    return [[Said(str(message.get("role")), shown(_content(message))) for message in turn] for turn in entry.question]
+
+
+def _content(message: Mapping[str, Any]) -> str:
+    content = message.get("content")
+    if isinstance(content, list):  # parts of a message
+        return "\n".join(str(part.get("text", part)) if isinstance(part, Mapping) else str(part) for part in content)
+    return "" if content is None else str(content)
+
+
+def _steps(record: Mapping[str, Any], turn: int, outputs: Sequence[Any]) -> list[StepView]:
+    return [_step(record, output, turn, number) for number, output in enumerate(outputs)]
+
+
+def _step(record: Mapping[str, Any], output: Any, turn: int, step: int) -> StepView:
+    decoded = _at(record.get("calls"), record, turn, step)
+    results = _at(record.get("tool_results"), record, turn, step) or []
+    reasoning = _at(record.get("reasoning"), record, turn, step)
+    calls = _calls(output, decoded, results)
+    text = output if isinstance(output, str) else None
+    return StepView(
+        shown(text) if text is not None else None,
+        shown(str(reasoning)) if reasoning else None,
+        tuple(calls),
+        _facts(record, turn, step),
+        bool(decoded is None and not isinstance(output, str) and output),
+    )
+
+
+def _calls(output: Any, decoded: Any, results: Sequence[Any]) -> list[Called]:
+    if isinstance(output, list):
+        texts = [_sent(call) for call in output[:MAX_CALLS]]
+    else:
+        texts = [
+            call_text(call, MAX_TEXT) if isinstance(call, Mapping) else str(call)
+            for call in (decoded if isinstance(decoded, list) else [])[:MAX_CALLS]
+        ]
+    return [
+        Called(text[:MAX_TEXT], shown(str(results[number])) if number < len(results) else None)
+        for number, text in enumerate(texts)
+    ]
+
+
+def _sent(call: Any) -> str:
+    """A native call as it went over the wire: arguments as ``name=value`` where they are a JSON object."""
+    if not isinstance(call, Mapping):
+        return str(call)
+    name, arguments = str(call.get("name", "")), call.get("arguments", "")
+    if isinstance(arguments, str) and len(arguments) < 100_000:
+        try:
+            parsed = json.loads(arguments)
+        except (ValueError, RecursionError):
+            return f"{name}({arguments})"
+        if isinstance(parsed, dict):
+            return call_text({name: parsed}, MAX_TEXT)
+    return f"{name}({arguments})"
+
+
+def _at(value: Any, record: Mapping[str, Any], turn: int, step: int) -> Any:
+    """One step's value of a field; fields of single-turn entries are plain."""
+    if not _nested(record):
+        return value if (turn, step) == (0, 0) else None
+    try:
+        return value[turn][step]
+    except (IndexError, TypeError, KeyError):
+        return value if (turn, step) == (0, 0) and not isinstance(value, list | Mapping) else None
+
+
+def _facts(record: Mapping[str, Any], turn: int, step: int) -> str:
+    """Latency, tokens, attempts and why the reply ended, in one line."""
+    facts = []
+    latency = _at(record.get("latency_s"), record, turn, step)
+    if isinstance(latency, int | float):
+        facts.append(f"{latency:.2f} s")
+    for name, word in (("input_tokens", "tokens in"), ("output_tokens", "out")):
+        tokens = _at(record.get(name), record, turn, step)
+        if isinstance(tokens, int | float):
+            facts.append(f"{tokens:,} {word}")
+    attempts = _at(record.get("attempts"), record, turn, step)
+    if isinstance(attempts, int) and attempts > 1:
+        facts.append(f"{attempts} attempts")
+    for name in ("finish_reasons", "problems"):
+        said = _at(record.get(name), record, turn, step)
+        if isinstance(said, str) and said not in ("stop", "tool_calls"):
+            facts.append(f"ended: {said}")
+    return " · ".join(facts)

@@ -1,0 +1,174 @@
+"""Why an entry failed, in parts a page can lay out: expected beside called with marks, state differences, rule.
+
+The parts come from the checkers' own words (`pytest_bfcl.checkers.describe`, `call_rows`), so page and terminal say
+the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pytest_bfcl.checkers.problem import RULE_WORDS
+from pytest_bfcl.checkers.tables import CallRow, call_rows, compared
+from pytest_bfcl.checkers.wording import allowed_text, answer_text, call_text, clean, cut, value_text
+from pytest_bfcl.reporting.headlines import headline
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset.entry import Entry
+    from pytest_bfcl.transcript import Transcript
+
+MAX_LISTED = 20
+WIDTH = 600
+
+
+class StateRow(NamedTuple):
+    """One attribute of a simulated system: where it is, what it should be, what it is."""
+
+    path: str
+    expected: str
+    actual: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A verdict taken apart.
+
+    ``rows`` compare one call with one expected call (``caption`` says which); ``expected`` and ``called`` list whole
+    calls or texts; ``state`` lists what differs in the system ``owner``; ``facts`` are further lines of label and text.
+    What does not apply is empty.
+    """
+
+    headline: str = ""
+    caption: str = ""
+    rows: tuple[CallRow, ...] = ()
+    expected: tuple[str, ...] = ()
+    called: tuple[str, ...] = ()
+    owner: str = ""
+    state: tuple[StateRow, ...] = ()
+    facts: tuple[tuple[str, str], ...] = ()
+    rule: str = ""
+    advice: str = ""
+
+
+def explain(record: Mapping[str, Any], entry: Entry | None, transcript: Transcript | None) -> Explanation:
+    """The explanation of one result line; without ``entry`` from what the line itself tells."""
+    detail: Mapping[str, Any] = record.get("detail") or {}
+    reason = str(record.get("reason") or "")
+    outcome = record.get("outcome")
+    if outcome == "passed":
+        return _of_passed(record, entry)
+    advice = clean(str(detail.get("advice") or ""))
+    if outcome != "failed":
+        return Explanation(headline(record), advice=advice)
+    rows, caption = _rows(detail, entry, transcript)
+    expected, called = ((), ()) if rows else _lists(record, detail, entry)
+    return Explanation(
+        headline(record),
+        caption=caption,
+        rows=tuple(rows),
+        expected=tuple(expected),
+        called=tuple(called),
+        owner=clean(str(detail.get("class") or "")),
+        state=tuple(_state(detail.get("difference"))),
+        facts=tuple(_facts(reason, detail)),
+        rule=RULE_WORDS.get(reason) or clean(str(detail.get("rule") or "")),
+        advice=advice,
+    )
+
+
+def _of_passed(record: Mapping[str, Any], entry: Entry | None) -> Explanation:
+    """What was accepted and what was called, for the curious."""
+    calls = record.get("calls")
+    called = [call_text(call, WIDTH) for call in calls if isinstance(call, Mapping)] if isinstance(calls, list) else []
+    return Explanation(expected=tuple(_accepted(entry)), called=tuple(called[:MAX_LISTED]))
+
+
+def _rows(
+    detail: Mapping[str, Any], entry: Entry | None, transcript: Transcript | None
+) -> tuple[Sequence[CallRow], str]:
+    """The comparison of one call with the expected one, and which ones these are."""
+    found = compared(entry, transcript, detail) if entry is not None and transcript is not None else None
+    if found is None or entry is None or transcript is None:
+        return (), ""
+    number, call, wanted = found
+    calls, answers = detail.get("called"), entry.possible_answer or ()
+    caption = ""
+    if detail.get("sub_errors"):
+        total = f" of {len(calls)}" if isinstance(calls, list) else ""
+        caption = f"Expected call {detail.get('answer', 0) + 1} of {len(answers)} beside the closest call made"
+        caption += f" (call {number + 1}{total})"
+    rows = call_rows(entry, transcript, call, wanted)
+    return [row._replace(mark=row.mark.removeprefix("<-- ")) for row in rows], caption
+
+
+def _lists(
+    record: Mapping[str, Any], detail: Mapping[str, Any], entry: Entry | None
+) -> tuple[Sequence[str], Sequence[str]]:
+    """Whole calls side by side: where the number of calls, a turn, or the very notation is at fault."""
+    expected, wanted = detail.get("expected"), detail.get("wanted")
+    if isinstance(wanted, list):
+        due = [answer_text(each, WIDTH) for each in wanted if isinstance(each, Mapping)]
+    elif isinstance(wanted, Mapping):
+        due = [answer_text(wanted, WIDTH)]
+    elif "turn" in detail and isinstance(expected, list):
+        due = [_call(call) for call in expected] or ["(no call)"]
+    elif isinstance(expected, list):
+        due = [allowed_text(expected, WIDTH)]
+    else:
+        due = _accepted(entry) or ([clean(str(expected))] if isinstance(expected, str) else [])
+    made = detail.get("calls") if isinstance(detail.get("calls"), list) else detail.get("called")
+    if isinstance(made, list):
+        said = [_call(call) for call in made] or ["(no call)"]
+    elif isinstance(made, str):
+        said = [cut(made, WIDTH)]
+    else:
+        said = _output(record) if made in (None, 0) else [value_text(made, WIDTH)]
+    return due[:MAX_LISTED], said[:MAX_LISTED]
+
+
+def _accepted(entry: Entry | None) -> list[str]:
+    """The answers of an entry, a line each."""
+    if entry is None:
+        return []
+    if entry.row.checker in ("irrelevance", "relevance"):
+        return ["no call" if entry.row.checker == "irrelevance" else "a call, whichever it is"]
+    answers = entry.possible_answer or []
+    if entry.row.checker == "answer":
+        return [allowed_text(answers, WIDTH)] if answers else []
+    return [answer_text(answer, WIDTH) for answer in answers if isinstance(answer, Mapping)]
+
+
+def _output(record: Mapping[str, Any]) -> list[str]:
+    """The reply itself, when there are no calls to show."""
+    output = record.get("output")
+    return [cut(output, WIDTH)] if isinstance(output, str) and output else ["(no call)"]
+
+
+def _call(call: Any) -> str:
+    return call_text(call, WIDTH) if isinstance(call, Mapping) else cut(clean(str(call)), WIDTH)
+
+
+def _state(difference: Any) -> list[StateRow]:
+    rows = []
+    for path, values in difference.items() if isinstance(difference, Mapping) else ():
+        if isinstance(values, Mapping):
+            expected, actual = values.get("expected"), values.get("called")
+            rows.append(StateRow(clean(str(path)), value_text(expected, WIDTH), value_text(actual, WIDTH)))
+        else:
+            rows.append(StateRow("…", clean(str(values)), ""))
+    return rows
+
+
+def _facts(reason: str, detail: Mapping[str, Any]) -> list[tuple[str, str]]:
+    facts = []
+    if isinstance(detail.get("turn"), int):
+        facts.append(("in turn", str(detail["turn"] + 1)))
+    for call, result in zip(detail.get("missing_calls") or (), detail.get("missing") or (), strict=False):
+        facts.append(("never obtained", f"{cut(clean(str(call)), 200)} → {cut(clean(str(result)), 300)}"))
+    if reason.startswith(("ast_decoder:", "relevance_error:")) and detail.get("error"):
+        facts.append(("does not decode", cut(clean(str(detail["error"])), 300)))
+    if detail.get("reference"):
+        facts.append(("note", f"the reference {clean(str(detail['reference']))}"))
+    return facts[:MAX_LISTED]

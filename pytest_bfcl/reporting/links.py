@@ -1,0 +1,46 @@
+"""Where an entry's page lies, and the command that runs just this entry again."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_bfcl.runs.snapshots import folder_name
+
+ENTRIES = "entries"
+"""Folder of the entry pages inside a run directory."""
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+MAX_STEM = 90
+
+
+def safe_id(entry_id: str) -> str:
+    """An entry id as a file name: unusual characters become ``_`` and a short hash keeps ids apart."""
+    stem = _UNSAFE.sub("_", entry_id).strip(".")
+    if stem == entry_id and len(stem) <= MAX_STEM:
+        return stem
+    return f"{stem[:MAX_STEM]}-{hashlib.sha256(entry_id.encode('utf-8', 'replace')).hexdigest()[:8]}"
+
+
+def model_suffix(model: str, models: int) -> str:
+    """What tells one model's pages from another's in one run: nothing when there is only one."""
+    return "" if models <= 1 else "-" + safe_id(folder_name(model))
+
+
+def page_name(record: Mapping[str, Any], models: int = 1) -> str:
+    """File name of a record's page in the folder `ENTRIES`; ``models`` is how many the run has."""
+    repeat = record.get("repeat") or 1
+    number = f"-r{repeat}" if repeat != 1 else ""
+    return f"{safe_id(str(record['id']))}{model_suffix(str(record.get('model') or ''), models)}{number}.html"
+
+
+def rerun_command(record: Mapping[str, Any], *, data: str, base_url: str | None = None) -> str:
+    """The shell command that asks the model this one entry again; ``data`` as ``--bfcl-data`` takes it."""
+    words = ["pytest", "--model", str(record.get("model") or ""), "--bfcl-data", data]
+    if base_url:
+        words += ["--bfcl-base-url", base_url]
+    words.append(f"bfcl/{record['category']}.jsonl::{record['id']}")
+    return shlex.join(words)

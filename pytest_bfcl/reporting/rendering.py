@@ -1,0 +1,144 @@
+"""Templates into pages: autoescape everywhere, nothing loaded from outside, hidden characters made visible.
+
+Pages are single files that open from disk: style and script are inlined and named by hash in the page's content
+security policy, so that neither a model's text nor anything else can add code or fetch something.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+TEMPLATES = Path(__file__).with_name("templates")
+
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e007f]"
+)
+
+
+def visible(text: str) -> str:
+    """The text with control, bidirectional, invisible and unpaired surrogate characters written as escapes.
+
+    Line breaks and tabs stay. What is shown is what is there: nothing reorders or hides its neighbours.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return _HIDDEN.sub(_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    character = found.group()
+    return "" if character == "\r" else character.encode("unicode_escape").decode()
+
+
+def render(template: str, **values: Any) -> str:
+    """One page from a template of this room; every value is escaped."""
+    return environment().get_template(template).render(**values)
+
+
+@cache
+def environment() -> Environment:
+    """The templates' environment."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    made = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+        finalize=_finalize,
+    )
+    made.filters |= {"percent": percent, "points": points, "thousands": thousands, "seconds": seconds, "usd": usd}
+    made.globals["assets"] = assets
+    return made
+
+
+def _finalize(value: Any) -> Any:
+    return visible(value) if type(value) is str else value  # markup made by a template is a class of its own
+
+
+class Assets:
+    """A page's style and script as inlined markup, and the policy that allows exactly these."""
+
+    def __init__(self, style: str, script: str) -> None:
+        from markupsafe import Markup
+
+        self.style = Markup(style)
+        self.script = Markup(script)
+        self.policy = (
+            f"default-src 'none'; style-src {_digest(style)}; script-src {_digest(script)}; "
+            "base-uri 'none'; form-action 'none'"
+        )
+
+
+@cache
+def assets(script: str) -> Assets:
+    """Style and script of a page kind (``index``, ``entry``, ``leaderboard``)."""
+    common = _read("theme.js")
+    return Assets(_read("report.css"), common + _read(f"{script}.js"))
+
+
+def _read(name: str) -> str:
+    return (TEMPLATES / name).read_text(encoding="utf-8")
+
+
+def _digest(text: str) -> str:
+    return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
+
+
+def embedded_json(value: Any) -> Any:
+    """Compact JSON that is safe inside ``<script type="application/json">``: no ``<``, no line separators."""
+    import json
+
+    from markupsafe import Markup
+
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return Markup(text)
+
+
+def write_page(path: Path, text: str) -> None:
+    """Write one page; unpaired surrogates that got this far are written as escapes."""
+    path.write_bytes(text.encode("utf-8", "backslashreplace"))
+
+
+# Numbers as people read them.
+
+
+def percent(value: float | None, digits: int = 1) -> str:
+    """A fraction as percent."""
+    return "–" if value is None else f"{100 * value:.{digits}f} %"
+
+
+def points(value: float | None) -> str:
+    """A fraction as percent without the sign, for intervals."""
+    return "–" if value is None else f"{100 * value:.1f}"
+
+
+def thousands(value: float | None) -> str:
+    """A count with separators."""
+    return "–" if value is None else f"{value:,}"
+
+
+def seconds(value: float | None) -> str:
+    """A duration in seconds."""
+    if value is None:
+        return "–"
+    return f"{value:.2f} s" if value < 100 else f"{value:.0f} s"
+
+
+def usd(value: float | None) -> str:
+    """Money in US dollars, small sums with enough digits."""
+    if value is None:
+        return "–"
+    return f"${value:.2f}" if value >= 1 or value == 0 else f"${value:.4g}"
