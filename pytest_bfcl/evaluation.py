@@ -25,6 +25,7 @@ from pytest_bfcl.conversation import (
     fill_calls,
     plan_job,
 )
+from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.failures import AdapterError, BenchmarkError, UsageError
 from pytest_bfcl.rescoring import open_data, score_lines
 from pytest_bfcl.settings import Price, Settings
@@ -136,7 +137,8 @@ async def arun(
             run in memory.
         settings: How to run; defaults are those of the command line.
         categories: Category and group names; default: the data's scoring categories.
-        search: Provider behind the web tools; default: chosen from the settings and the data.
+        search: Provider behind the web tools; default: chosen from the settings and the data. Without any, entries that
+            need one are skipped with the reason.
         progress: Told of every record as it is made.
 
     Provider trouble becomes records with outcome ``error``. Raises `UsageError` for wrong arguments.
@@ -149,7 +151,7 @@ async def arun(
         evaluation = _Evaluation(data, chosen, model, settings, search, progress)
         if out is not None:
             evaluation.record_in(Path(out), categories, stack)
-        return await evaluation.finish()
+        return await evaluation.finish(stack)
 
 
 class _Evaluation:
@@ -169,7 +171,8 @@ class _Evaluation:
         self.settings = settings
         self.progress = progress
         self.switch = _mode_switch(model, settings, data, self._note_switch)
-        self.search = search if search is not None else _search_provider(entries, settings, data)
+        self.search = search
+        self._skip_reasons: dict[str, str | None] = {}
         self.budget = Budget(settings.budget_usd, settings.price)
         self.directory: RunDirectory | None = None
         self.journal: Any = None
@@ -192,8 +195,41 @@ class _Evaluation:
         self.journal = stack.enter_context(self.directory.journal())
         self.done = self.directory.done()
 
-    async def finish(self) -> RunResult:
+    def _open_search(self, stack: ExitStack) -> None:
+        """The provider behind the web tools, when an entry that will be run needs one and none was given."""
+        needed = any(_searches(entry) and not self._skip_reason(entry.category) for entry in self.entries)
+        if self.search is not None or not needed or self._stored:
+            return
+        from pytest_bfcl.providers import open_search
+
+        data = self.data
+        self.search = open_search(self.settings.search, official=data.official, site=data.site, archive=self._archive)
+        stack.callback(self.search.close)
+
+    @property
+    def _archive(self) -> Path | None:
+        return self.directory.path / "web" if self.directory is not None else None
+
+    @property
+    def _stored(self) -> bool:
+        """Whether the model hands out recorded conversations, which call no tools."""
+        return hasattr(self.switch.model, "transcript_for")
+
+    def _skip_reason(self, category: str) -> str | None:
+        """Why the entries of a category cannot be run here, ``None`` if they can."""
+        if category not in self._skip_reasons:
+            from pytest_bfcl.conversation.requirements import skip_reason
+
+            provided = self._stored or (self.search is not None and CATEGORIES[category].group == "web_search")
+            modes = [self.switch.model.mode]
+            self._skip_reasons[category] = skip_reason(
+                category, self.data, self.settings, modes, self._archive, stored=provided
+            )
+        return self._skip_reasons[category]
+
+    async def finish(self, stack: ExitStack) -> RunResult:
         """Everything still to be done, then the summary."""
+        self._open_search(stack)
         jobs, reported = self._plan()
         ahead = LookAhead(self._converse, concurrency=self.settings.concurrency, stop_reason=self._stop_reason)
         ahead.plan(jobs)
@@ -227,13 +263,21 @@ class _Evaluation:
                     continue
                 for each in [*self._write_stages(entry, repeat, planned), entry]:
                     planned.add((each.id, repeat))
+                    reported.append((each, repeat))
+                    if self._skip_reason(each.category):
+                        continue
                     before = [(entry_id, repeat) for entry_id in each.depends_on]
                     jobs.append(plan_job((each.id, repeat), each.category, payload=(each, repeat), depends_on=before))
-                    reported.append((each, repeat))
         return jobs, reported
 
     def _write_stages(self, entry: Entry, repeat: int, planned: set[tuple[str, int]]) -> list[Entry]:
-        missing = [entry_id for entry_id in entry.depends_on if (entry_id, repeat) not in planned]
+        """The write stages a question waits for that are neither planned nor done in an earlier part of the run."""
+        model = self.switch.model
+        missing = [
+            entry_id
+            for entry_id in entry.depends_on
+            if (entry_id, repeat) not in planned and (model.spec, model.mode, entry_id, repeat) not in self.done
+        ]
         given = {each.id: each for each in self.entries if each.id in missing}
         return [given.get(entry_id) or self.data.entry(entry_id) for entry_id in missing]
 
@@ -260,27 +304,31 @@ class _Evaluation:
         return self._held.setdefault(repeat, HeldSnapshots())
 
     async def _record(self, ahead: LookAhead, entry: Entry, repeat: int) -> dict[str, Any]:
-        from pytest_bfcl.runs import error_record
-
-        rules = self.settings.rules
-        try:
-            transcript = await ahead.transcript((entry.id, repeat))
-        except BenchmarkError as error:
-            model = self.switch.model
-            record = error_record(
-                entry.id, entry.category, model.spec, model.mode, error.verdict, repeat=repeat, rules=rules
-            )
-        else:
-            record = judged_record(
-                entry, transcript, rules=rules, price=self.settings.price, simulators=self.settings.simulators
-            )
-            if self.directory is not None:
-                self.directory.save_transcript(transcript)
+        record = await self._judged(ahead, entry, repeat)
         if self.directory is not None:
             self.directory.append(record)
         if self.progress is not None:
             self.progress(record)
         return record
+
+    async def _judged(self, ahead: LookAhead, entry: Entry, repeat: int) -> dict[str, Any]:
+        from pytest_bfcl.runs import error_record, skipped_record
+
+        rules, model = self.settings.rules, self.switch.model
+        if why := self._skip_reason(entry.category):
+            return skipped_record(entry.id, entry.category, model.spec, model.mode, why, repeat=repeat, rules=rules)
+        try:
+            transcript = await ahead.transcript((entry.id, repeat))
+        except BenchmarkError as error:
+            model = self.switch.model  # it may have been switched meanwhile
+            return error_record(
+                entry.id, entry.category, model.spec, model.mode, error.verdict, repeat=repeat, rules=rules
+            )
+        if self.directory is not None:
+            self.directory.save_transcript(transcript)
+        return judged_record(
+            entry, transcript, rules=rules, price=self.settings.price, simulators=self.settings.simulators
+        )
 
     def _stop_reason(self) -> str | None:
         from pytest_bfcl.models import stop_reason
@@ -363,13 +411,5 @@ def _continued_spec(model: str, out: Path, settings: Settings) -> str:
     return prompting if prompting in before else model
 
 
-def _search_provider(entries: Iterable[Entry], settings: Settings, data: DataSet) -> Any:
-    """The provider behind the web tools, when an entry needs one."""
-    if not any("WebSearchAPI" in entry.involved_classes for entry in entries):
-        return None
-    from pytest_bfcl.providers import open_search
-
-    provider = open_search(settings.search, official=data.official)
-    if provider is None:
-        raise UsageError("no search provider: set SERPAPI_API_KEY, or choose local or replay search")
-    return provider
+def _searches(entry: Entry) -> bool:
+    return "WebSearchAPI" in entry.involved_classes

@@ -15,16 +15,25 @@ if TYPE_CHECKING:
 
 
 def skip_reason(
-    category: str, dataset: DataSet, settings: Settings, modes: Collection[Mode], archive: Path | None = None
+    category: str,
+    dataset: DataSet,
+    settings: Settings,
+    modes: Collection[Mode],
+    archive: Path | None = None,
+    *,
+    stored: bool = False,
 ) -> str | None:
     """Why a category cannot be run here, with what to do about it; ``None`` when it can.
 
-    ``modes`` are those the models are asked in; ``archive`` is the run's folder of recorded searches. A category that
-    lacks something is skipped: it never scores 0.
+    ``modes`` are those the models are asked in; ``archive`` is the run's folder of recorded searches. ``stored`` says
+    the conversations are recorded ones, which call no tools. A category that lacks something is skipped: it never
+    scores 0.
     """
     row = CATEGORIES[category]
     if category == "format_sensitivity" and all(mode == "fc" for mode in modes):
         return "format sensitivity is about calls written as text: use --model …@prompt"
+    if stored:
+        return None
     if row.group == "web_search":
         from pytest_bfcl.providers import search_problem
 

@@ -169,6 +169,6 @@ def _stored_memory(entry: Entry, snapshots: Snapshots | None) -> Any | None:
         raise HarnessError(
             "write_stage",
             f"{entry.id}: there is no memory snapshot of {before}",
-            advice="run its write stage in the same process (under xdist --dist load), or run it again in a new --bfcl-out",
+            advice="let one process run a whole scenario (xdist: --dist load), or run it again in a new --bfcl-out",
         )
     return stored

