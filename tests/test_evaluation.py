@@ -154,7 +154,8 @@ def test_progress_and_categories():
 
 def test_an_endpoint_without_tools_switches_the_run_and_its_continuation(tmp_path, monkeypatch):
     from aiohttp import web
-    from models.loopback import completion, serving
+
+    from tests.models.loopback import completion, serving
 
     monkeypatch.setenv("OPENAI_API_KEY", "test")
     asked = []
@@ -213,6 +214,27 @@ def test_the_oracle_passes_our_own_single_turn_entries(mode):
     failed = [record["id"] for record in result.records if record["outcome"] != "passed"]
     assert failed == []
     assert len(result.records) > 50
+
+
+@pytest.mark.parametrize("mode", ["fc", "prompt"])
+def test_the_oracle_passes_our_own_agentic_entries(mode, tmp_path):
+    groups = ["memory_kv", "memory_rec_sum", "web_search"]
+    result = run("bundled", f"oracle@{mode}", categories=groups, settings=Settings(), out=tmp_path / "run")
+    assert {category for category, _ in result.counts.items()} == {
+        *groups[:2],
+        "web_search_base",
+        "web_search_no_snippet",
+    }
+    assert all(passed == total > 0 for passed, total in result.counts.values())
+    assert any(record["category"] == "memory_kv_prereq" for record in result.records)
+
+
+def test_entries_without_a_search_provider_are_skipped_with_the_reason(tmp_path):
+    settings = replace(SETTINGS, search="replay")
+    result = run("bundled", "oracle@fc", categories=["web_search_base"], settings=settings, out=tmp_path / "run")
+    assert {record["outcome"] for record in result.records} == {"skipped"}
+    assert "nothing to replay" in result.records[0]["detail"]["error"]
+    assert result.counts == {}
 
 
 def test_judged_record_names_the_model_if_the_transcript_does_not():
