@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -40,9 +41,14 @@ def run(args: argparse.Namespace) -> int:
     with ExitStack() as stack:
         lines = stack.enter_context(_lines(args.path))
         write = stack.enter_context(_writer(args.out))
-        for verdict in score_lines(lines, args.data, args.rules):
-            write(verdict)
-            progress.count(verdict)
+        try:
+            for verdict in score_lines(lines, args.data, args.rules):
+                write(verdict)
+                progress.count(verdict)
+            sys.stdout.flush()
+        except BrokenPipeError:  # the reader of our output has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 1
     progress.finish()
     return 1 if progress.errors else 0
 
@@ -59,14 +65,18 @@ def _lines(path: str) -> Iterator[Iterator[Any]]:
 
         yield read_replay_lines(source)
         return
+    with _opened_source(source) as file:
+        yield _until_damaged(file, source)
+
+
+def _opened_source(source: Path) -> Any:
+    """The file, unpacked if its content (not its name: suffixes get lost) is gzip."""
     try:
-        # Opened by content, not by name: files lose their suffix on the way.
         with source.open("rb") as plain:
             packed = plain.read(2) == b"\x1f\x8b"
-        with gzip.open(source, "rb") if packed else source.open("rb") as file:
-            yield _until_damaged(file, source)
+        return gzip.open(source, "rb") if packed else source.open("rb")
     except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
+        raise UsageError(f"cannot read {source}: {error.strerror or error}") from error
 
 
 def _until_damaged(file: Any, source: Path) -> Iterator[bytes]:
@@ -81,7 +91,6 @@ def _writer(out: str) -> Iterator[Any]:
     """A function that writes one verdict; the target file is created when the verb starts."""
     if out == STREAM:
         yield _line_writer(sys.stdout)
-        sys.stdout.flush()
         return
     target = Path(out)
     try:
