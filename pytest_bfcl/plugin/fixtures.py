@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_bfcl.plugin.conversations import Loop, is_own
-from pytest_bfcl.plugin.session import SESSION
+from pytest_bfcl.plugin.session import SESSION, has_asyncio
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import Entry
@@ -81,7 +81,7 @@ def _is_async(function: Any) -> bool:
 
 def _handled_elsewhere(config: pytest.Config, function: Any) -> bool:
     """Whether pytest-asyncio will run this async fixture."""
-    if not config.pluginmanager.hasplugin("asyncio"):
+    if not has_asyncio(config):
         return False
     mode = config.getoption("asyncio_mode", None) or config.getini("asyncio_mode")
     return str(getattr(mode, "value", mode)) == "auto" or getattr(function, "_force_asyncio_fixture", False)

@@ -331,7 +331,7 @@ def activate(config: pytest.Config) -> BfclSession:
     plugins.register(collection.LastFailedGuard(), "bfcl-lastfailed")
     plugins.register(bfcl.outcomes, "bfcl-outcomes")
     plugins.register(fixtures, "bfcl-fixtures")
-    twin = "fixtures_asyncio" if plugins.hasplugin("asyncio") else "fixtures_own_loop"
+    twin = "fixtures_asyncio" if has_asyncio(config) else "fixtures_own_loop"
     plugins.register(import_module(f"pytest_bfcl.plugin.{twin}"), "bfcl-loop")
     if verdicts is None:
         return bfcl
@@ -347,6 +347,11 @@ def activate(config: pytest.Config) -> BfclSession:
 
         plugins.register(html_columns.Columns(), "bfcl-html")
     return bfcl
+
+
+def has_asyncio(config: pytest.Config) -> bool:
+    """Whether pytest-asyncio is active, by its entry point or by ``-p``."""
+    return any(map(config.pluginmanager.hasplugin, ("asyncio", "pytest_asyncio", "pytest_asyncio.plugin")))
 
 
 def _base(model: str) -> str:

@@ -41,11 +41,15 @@ class Terminal:
         models = ", ".join(spec.text for spec in self.bfcl.specs)
         name = f"{data.name} {data.version}".strip()
         lines = [f"bfcl: {models} on {name} ({data.sha256[:8]}), {self.bfcl.settings.rules} rules"]
-        if self.bfcl.plan.data == "auto" and data.name == "bundled":
+        if self._guessed():
             lines.append(f"bfcl: {NOT_FETCHED}")
         if done := len(self.bfcl.finished):
             lines.append(f"bfcl: continuing {self.bfcl.run_path}: {done} entries are finished and not asked again")
         return lines
+
+    def _guessed(self) -> bool:
+        """Whether ``auto`` fell back to our own entries: worth saying twice, -q hides the header."""
+        return self.bfcl.plan.data == "auto" and self.bfcl.dataset.name == "bundled"
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
@@ -56,6 +60,8 @@ class Terminal:
             terminalreporter.write_line(f"bfcl: {note}", yellow=True)
         if summary is None:
             return
+        if self._guessed():
+            terminalreporter.write_line(f"bfcl: {NOT_FETCHED}", yellow=True)
         for reason, count in self.bfcl.outcomes.skips.items():
             terminalreporter.write_line(f"bfcl: {count} entries skipped: {reason}", yellow=True)
         for name, model in summary["models"].items():

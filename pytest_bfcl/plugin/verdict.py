@@ -151,7 +151,8 @@ class Verdicts:
         elsewhere = getattr(distributed, "shouldstop", None)
         reasons = (self.bfcl.outcomes.stopped, session.shouldfail, session.shouldstop, elsewhere)
         reason = next((reason for reason in reasons if reason), None)
-        if reason is None and session.exitstatus == pytest.ExitCode.INTERRUPTED:
+        planned = [nodeid for nodeid in self.bfcl.outcomes.planned if self.bfcl.category_at(nodeid)]
+        if reason is None and self.bfcl.outcomes.counts.total() < len(planned):
             reason = "interrupted"
         if reason is not None and self.bfcl.outcomes.stopped is None:
             self.bfcl.outcomes.stopped = str(reason)
