@@ -128,11 +128,10 @@ class Conversations:
         """This process's share of the budget; the controller adds up what all of them spent."""
         if spec.text not in self._budgets:
             from pytest_bfcl.conversation import Budget
-            from pytest_bfcl.models.prices import price_of
             from pytest_bfcl.settings import Price
 
             limit, share = self.bfcl.settings.budget_usd, self.bfcl.worker["slots"] if self.bfcl.worker else 1
-            price = price_of(spec, self.bfcl.settings) or Price()
+            price = self.bfcl.price_of(spec) or Price()
             self._budgets[spec.text] = Budget(limit / share if limit is not None else None, price)
         return self._budgets[spec.text]
 

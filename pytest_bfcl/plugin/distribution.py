@@ -63,7 +63,8 @@ class Distribution:
 class StripeScheduling:
     """Deals the collection in stripes (see `pytest_bfcl.plugin.selection.stripes`); implements xdist's protocol.
 
-    A worker whose own stripe is used up takes whole units from the end of the longest other one.
+    A worker whose own stripe is used up takes single items from the end of the longest other one. A memory scenario
+    stays with its worker, which may have begun its write stages long before its items come up.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -161,14 +162,23 @@ class StripeScheduling:
             indices = [index for each in batch for index in each]
             waiting.extend(indices)
             node.send_runtest_some(indices)
-        if not any(self.stripes) and len(waiting) < 2:
+        if len(waiting) < 2 and self._place_for(self._slot(node)) is None:
             node.shutdown()
 
     def _next_unit(self, slot: int, *, own: bool = False) -> list[int] | None:
+        place = (slot, 0) if own and self.stripes[slot] else None if own else self._place_for(slot)
+        return None if place is None else self.stripes[place[0]].pop(place[1])
+
+    def _place_for(self, slot: int) -> tuple[int, int] | None:
+        """Stripe and place of the next unit for a slot: its own, else one that may be taken from another."""
         if self.stripes[slot]:
-            return self.stripes[slot].pop(0)
-        others = max(self.stripes, key=len)
-        return others.pop() if others and not own else None
+            return slot, 0
+        alive = {self._slot(node) for node in self.nodes if not node.shutting_down}
+        for number, stripe in sorted(enumerate(self.stripes), key=lambda pair: -len(pair[1])):
+            for place in reversed(range(len(stripe))):
+                if len(stripe[place]) == 1 or number not in alive:
+                    return number, place
+        return None
 
     def _same_collections(self) -> bool:
         from xdist.report import report_collection_diff

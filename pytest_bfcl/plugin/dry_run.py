@@ -19,7 +19,7 @@ LOOKED_AT = 20
 def print_estimate(bfcl: BfclSession, items: list[EntryItem]) -> None:
     """Print expected calls, tokens and cost per model."""
     from pytest_bfcl.conversation.planning import expected_requests
-    from pytest_bfcl.models.prices import cost, price_of
+    from pytest_bfcl.models.prices import cost
 
     reporter: Any = bfcl.config.pluginmanager.getplugin("terminalreporter")
     say = reporter.write_line if reporter is not None else print
@@ -36,7 +36,7 @@ def print_estimate(bfcl: BfclSession, items: list[EntryItem]) -> None:
             calls += requests * len(members)
             tokens_out += requests * len(members) * REPLY_TOKENS
             tokens_in += len(members) * requests * (size + (requests - 1) / 2 * 2 * REPLY_TOKENS)
-        price = price_of(categories[next(iter(categories))][0].spec, bfcl.settings)
+        price = bfcl.price_of(categories[next(iter(categories))][0].spec)
         usd = cost(round(tokens_in), round(tokens_out), price)
         money = "no price known (--bfcl-price IN,OUT)" if usd is None else f"about {usd:.2f} USD"
         say(

@@ -121,17 +121,15 @@ class Outcomes:
 
     def _judge(self, item: EntryItem) -> None:
         from pytest_bfcl.evaluation import judged_record
-        from pytest_bfcl.models.prices import price_of
 
         settings = self.bfcl.settings
         entry: Any = item.funcargs["bfcl_entry"]
         transcript: Any = item.funcargs["transcript"]
-        price = price_of(item.spec, settings)
         record = judged_record(
             entry,
             transcript,
             rules=settings.rules,
-            price=price,
+            price=self.bfcl.price_of(item.spec),
             worker=self.bfcl.process,
             simulators=settings.simulators,
         )

@@ -17,7 +17,7 @@ from pytest_bfcl.dataset.categories import CATEGORIES, category_of, resolve_cate
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plugin import selection
 from pytest_bfcl.plugin.options import Plan, make_plan
-from pytest_bfcl.settings import Settings
+from pytest_bfcl.settings import Price, Settings
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet
@@ -40,12 +40,14 @@ class BfclSession:
         from pytest_bfcl.plugin.conversations import Conversations
         from pytest_bfcl.plugin.outcome import Outcomes
         from pytest_bfcl.plugin.verdict import Expectations
+        from pytest_bfcl.scoring.model_info import parse_model_info
 
         self.config = config
         self.worker: dict[str, Any] | None = getattr(config, "workerinput", {}).get("bfcl")
         self.plan = Plan(**self.worker["plan"]) if self.worker else make_plan(config)
         self.settings = Settings.from_dict(self.plan.settings)
         self.specs = list({spec.text: spec for spec in map(parse_spec, self.plan.models)}.values())
+        self.model_info = parse_model_info(self.plan.model_info, "--bfcl-model-info")
         self.arguments = self._take_arguments()
         self.broken_lines: set[str] = set()
         self.stage_files: dict[tuple[EntryFile, str], EntryFile] = {}
@@ -53,6 +55,8 @@ class BfclSession:
         self.expectations = Expectations(self)
         self.outcomes = Outcomes(self)
         self.conversations = Conversations(self)
+        if self.settings.budget_usd is not None and not any(map(self.price_of, self.specs)):
+            raise UsageError("--bfcl-budget needs a price: no list knows this model's (--bfcl-price IN,OUT)")
         self._run: RunDirectory | None = None
         self._datasets: dict[Path, DataSet] = {}
 
@@ -222,6 +226,17 @@ class BfclSession:
         if spec.mode is not None:
             return spec.mode
         return self.settings.mode if self.settings.mode != "auto" else self.decided.get(spec.base, "fc")
+
+    def price_of(self, spec: ModelSpec) -> Price | None:
+        """USD per million tokens: the option's, else the model info file's, else the list price."""
+        from pytest_bfcl.models.prices import price_of
+
+        given = self.settings.price
+        for name in (spec.text, spec.with_mode(self.mode_of(spec)).text, spec.base):
+            info = self.model_info.get(name)
+            if info is not None and given.input is None and info.input_price is not None:
+                return Price(info.input_price, info.output_price)
+        return price_of(spec, self.settings)
 
     # -- run directory -------------------------------------------------------------------------------------------
 

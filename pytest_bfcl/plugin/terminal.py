@@ -71,6 +71,8 @@ class Terminal:
                     terminalreporter.write_line(line)
             for line in fact_lines(model):
                 terminalreporter.write_line(line)
+        if "machine_cost_usd" in summary:
+            terminalreporter.write_line(f"machine: {summary['machine_cost_usd']:.4f} USD")
         for check in summary["gate"].get("checks", ()):
             word = "met" if check["ok"] else "MISSED"
             terminalreporter.write_line(f"gate {word}: {check['why']}", green=check["ok"], red=not check["ok"])

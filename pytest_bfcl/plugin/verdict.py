@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -49,6 +50,7 @@ class Verdicts:
 
         self.bfcl = bfcl
         self.summary: dict[str, Any] | None = None
+        self._began = time.monotonic()
         self.gates = [parse_gate(text) for text in bfcl.plan.fail_under]
         self._check_data()
 
@@ -162,13 +164,19 @@ class Verdicts:
         from pytest_bfcl.dataset import known_issues
         from pytest_bfcl.scoring import summarise
 
-        return summarise(
+        summary = summarise(
             run.records(),
             fingerprint=run.fingerprint.to_dict(),
             known_issues=known_issues(self.bfcl.dataset.version),
             sizes=self._sizes(),
             max_errors_pct=self.bfcl.settings.max_errors_pct,
         )
+        if self.bfcl.plan.model_info:
+            summary["model_info"] = self.bfcl.plan.model_info["models"]
+        if self.bfcl.settings.gpu_hour_usd is not None:  # what the machine cost while this part ran
+            hours = (time.monotonic() - self._began) / 3600
+            summary["machine_cost_usd"] = round(hours * self.bfcl.settings.gpu_hour_usd, 6)
+        return summary
 
     def _sizes(self) -> dict[str, int]:
         """Entries planned per category, in this part of the run and in earlier ones."""

@@ -195,3 +195,21 @@ def test_own_hooks(project: Project) -> None:
 def test_corrected_rules_may_give_the_headline(project: Project) -> None:
     project.run("-m", "multiple", "--bfcl-rules", "corrected").assert_outcomes(passed=2)
     assert {record["rules"] for record in project.records()} == {"corrected"}
+
+
+def test_prices_from_the_model_info_file(project: Project) -> None:
+    (project.path / "info.toml").write_text(
+        '[models."scripted:script.json@fc"]\nname = "Script"\ninput_price = 2.0\noutput_price = 4.0\n'
+    )
+    project.script["*"] = {"tool_calls": call(), "input_tokens": 1_000_000, "output_tokens": 500_000}
+    args = ("-m", "multiple", "--bfcl-model-info=info.toml", "--bfcl-gpu-hour=3600")
+    result = project.run(*args)
+    assert [record["cost_usd"] for record in project.records()] == [4.0, 4.0]
+    result.stdout.fnmatch_lines(["*cost 8.0000 USD*", "machine: * USD"])
+    assert project.summary()["model_info"]["scripted:script.json@fc"]["name"] == "Script"
+
+
+def test_a_budget_needs_a_price(project: Project) -> None:
+    result = project.run("--bfcl-budget=5")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--bfcl-budget needs a price*"])
