@@ -1,0 +1,165 @@
+"""Memory end to end: write stages, snapshots, questions, and what a diligent model can reach."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_bfcl.dataset import DataSet
+from pytest_bfcl.evaluation import open_data, run
+from pytest_bfcl.failures import AdapterError
+from pytest_bfcl.settings import Settings
+from pytest_bfcl.simulators.embedding import encoder_problem
+from tests.agentic.diligent import DiligentMemory
+from tests.agentic.shares import empty_snapshots, forget_questions, reachable
+
+BACKENDS = ["kv", "vector", "rec_sum"]
+SETTINGS = Settings(concurrency=8)
+
+
+@pytest.fixture(params=BACKENDS)
+def category(request: pytest.FixtureRequest) -> str:
+    if request.param == "vector" and (problem := encoder_problem()):
+        pytest.skip(problem)
+    return f"memory_{request.param}"
+
+
+@pytest.fixture
+def bundled() -> DataSet:
+    return open_data("bundled")
+
+
+def passed(result: Any, category: str) -> set[str]:
+    return {r["id"] for r in result.records if r["category"] == category and r["outcome"] == "passed"}
+
+
+def test_score_is_what_is_possible(bundled: DataSet, category: str, tmp_path: Path) -> None:
+    model = DiligentMemory()
+    result = run(bundled, model, categories=[category], settings=SETTINGS, out=tmp_path / "run")
+    possible = reachable(bundled, category, tmp_path / "run")
+    assert passed(result, category) == possible
+    assert len(possible) > 0.25 * len(bundled.index(category))
+    stages = Counter(r["id"] for r in result.records if r["category"] == f"{category}_prereq")
+    assert stages == Counter({ref.id: 1 for ref in bundled.index(f"{category}_prereq")})
+    assert not any(count > 1 for count in Counter(model.asked).values())
+    (summary,) = result.summary["models"].values()
+    assert list(summary["categories"]) == [category]
+    assert sum(summary["write_stages"].values()) == len(stages)
+
+
+def test_an_emptied_storage_scores_nothing(bundled: DataSet, category: str, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    before = run(bundled, DiligentMemory(), categories=[category], settings=SETTINGS, out=out)
+    assert empty_snapshots(out)
+    forget_questions(out)
+    model = DiligentMemory()
+    after = run(bundled, model, categories=[category], settings=SETTINGS, out=out)
+    assert not any("_prereq_" in entry_id for entry_id, *_ in model.asked), "write stages are done"
+    total = len(bundled.index(category))
+    assert len(passed(before, category)) > 0.25 * total
+    assert len(passed(after, category)) < 0.05 * total
+
+
+@pytest.mark.slow
+def test_official_score_is_what_is_possible(official: DataSet, category: str, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    result = run(official, DiligentMemory(), categories=[category], settings=SETTINGS, out=out)
+    possible = reachable(official, category, out)
+    assert passed(result, category) == possible
+    assert len(possible) > 0.25 * 155
+    empty_snapshots(out)
+    forget_questions(out)
+    after = run(official, DiligentMemory(), categories=[category], settings=SETTINGS, out=out)
+    assert len(passed(after, category)) < 0.05 * 155
+
+
+@pytest.mark.parametrize("mode", ["fc", "prompt"])
+def test_the_oracle_passes_every_question(bundled: DataSet, category: str, mode: str) -> None:
+    result = run(bundled, f"oracle@{mode}", categories=[category])
+    assert result.counts == {category: (43, 43)}
+
+
+def test_lost_snapshots_are_our_trouble(bundled: DataSet, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    run(bundled, DiligentMemory(), categories=["memory_kv"], settings=SETTINGS, out=out)
+    forget_questions(out)
+    for path in (out / "snapshots").rglob("*.json"):
+        path.unlink()
+    result = run(bundled, DiligentMemory(), categories=["memory_kv"], settings=SETTINGS, out=out)
+    reasons = Counter(r["reason"] for r in result.records if r["category"] == "memory_kv")
+    assert reasons == {"harness:write_stage": 43}
+
+
+class Breaking(DiligentMemory):
+    """The provider fails in the second write stage of one scenario."""
+
+    async def generate(self, request: Any) -> Any:
+        if request.entry.id == "memory_rec_sum_prereq_1-student-1" and request.turn == 1:
+            raise AdapterError("server", "status 503", status=503)
+        return await super().generate(request)
+
+
+def test_a_broken_write_stage_makes_its_questions_errors(bundled: DataSet, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    result = run(bundled, Breaking(), categories=["memory_rec_sum"], settings=SETTINGS, out=out)
+    outcomes = {r["id"]: (r["outcome"], r["reason"]) for r in result.records}
+    for entry_id, (outcome, reason) in outcomes.items():
+        broken = "student" in entry_id and entry_id != "memory_rec_sum_prereq_0-student-0"
+        assert (outcome, reason) == (("error", "adapter:server") if broken else ("passed", None)), entry_id
+    mended = DiligentMemory()
+    again = run(bundled, mended, categories=["memory_rec_sum"], settings=SETTINGS, out=out)
+    assert again.counts == {"memory_rec_sum": (43, 43)}
+    assert all("student" in entry_id for entry_id, *_ in mended.asked)
+    assert ("memory_rec_sum_prereq_1-student-1", 1, 0, 0) not in mended.asked, "that reply is in the journal"
+
+
+KILLED = """
+import os, sys
+from tests.agentic.diligent import DiligentMemory
+from pytest_bfcl.evaluation import run
+from pytest_bfcl.settings import Settings
+
+class Dying(DiligentMemory):
+    async def generate(self, request):
+        if len(self.asked) == int(sys.argv[2]):
+            os._exit(9)
+        return await super().generate(request)
+
+run("bundled", Dying(), categories=["memory_kv"], settings=Settings(concurrency=2), out=sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize("after", [3, 17, 60])
+def test_killed_in_a_write_stage_and_continued(bundled: DataSet, tmp_path: Path, after: int) -> None:
+    root = Path(__file__).resolve().parents[2]
+    command = [sys.executable, "-c", KILLED, str(tmp_path / "run"), str(after)]
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    assert subprocess.run(command, cwd=root, env=environment, timeout=120, check=False).returncode == 9
+    model = DiligentMemory()
+    run(bundled, model, categories=["memory_kv"], settings=SETTINGS, out=tmp_path / "run")
+    whole = DiligentMemory()
+    run(bundled, whole, categories=["memory_kv"], settings=SETTINGS, out=tmp_path / "whole")
+    assert snapshots(tmp_path / "run") == snapshots(tmp_path / "whole")
+    assert len(model.asked) <= len(whole.asked) - after + 2, "replies in the journal are not asked again"
+
+
+def test_a_stage_that_saved_but_was_not_reported_starts_from_the_one_before(bundled: DataSet, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    run(bundled, DiligentMemory(), categories=["memory_kv"], settings=SETTINGS, out=out)
+    stored = snapshots(out)
+    lines = (out / "results.jsonl").read_text().splitlines(keepends=True)
+    (out / "results.jsonl").write_text("".join(line for line in lines if "prereq_1-student-1" not in line))
+    run(bundled, DiligentMemory(), categories=["memory_kv"], settings=SETTINGS, out=out)
+    assert snapshots(out) == stored
+
+
+def snapshots(run_path: Path) -> dict[str, Any]:
+    folder = run_path / "snapshots"
+    return {str(path.relative_to(folder)): json.loads(path.read_text()) for path in sorted(folder.rglob("*.json"))}
