@@ -1,0 +1,129 @@
+"""The bundled multi-turn entries: right shapes, ground truths that run, the oracle passes, idleness fails."""
+
+from __future__ import annotations
+
+import copy
+import json
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_bfcl.dataset import Entry
+from pytest_bfcl.evaluation import open_data, run
+from pytest_bfcl.settings import Settings
+from pytest_bfcl.simulators import ERROR_PREFIX, CallExecutor, create_simulator
+
+DATA = Path(__file__).parents[2] / "data"
+CATEGORIES = ["base", "miss_func", "miss_param", "long_context", "composite"]
+CLASSES = {
+    "GorillaFileSystem",
+    "MathAPI",
+    "MessageAPI",
+    "TwitterAPI",
+    "TicketAPI",
+    "TradingBot",
+    "TravelAPI",
+    "VehicleControlAPI",
+}
+BUNDLED = open_data("bundled")
+
+
+def name_of(kind: str) -> str:
+    return f"multi_turn_{kind}"
+
+
+def entries(kind: str) -> list[Entry]:
+    return [BUNDLED.load(ref) for ref in BUNDLED.index(name_of(kind))]
+
+
+EVERY = [pytest.param(entry, id=entry.id) for kind in CATEGORIES for entry in entries(kind)]
+
+
+@pytest.mark.parametrize("kind", CATEGORIES)
+def test_there_are_enough_entries_and_half_of_them_are_long(kind: str) -> None:
+    found = entries(kind)
+    assert len(found) >= (10 if kind == "composite" else 15)
+    assert sum(len(entry.question) >= 4 for entry in found) * 2 >= len(found)
+
+
+def test_all_classes_occur_alone_and_in_pairs() -> None:
+    involved = [tuple(entry.involved_classes) for kind in CATEGORIES[:4] for entry in entries(kind)]
+    assert {names[0] for names in involved if len(names) == 1} == CLASSES
+    assert set(chain.from_iterable(names for names in involved if len(names) == 2)) == CLASSES
+
+
+def test_lines_have_the_official_shape() -> None:
+    for kind in CATEGORIES:
+        for line in (DATA / f"{name_of(kind)}.jsonl").read_text(encoding="utf-8").splitlines():
+            row: dict[str, Any] = json.loads(line)
+            assert set(row) - {"missed_function"} == {
+                "id", "question", "initial_config", "involved_classes", "possible_answer",
+            }  # fmt: skip
+            assert len(row["question"]) == len(row["possible_answer"])
+            handed_over = [number for number, turn in enumerate(row["question"]) if not turn]
+            assert [str(number) for number in handed_over] == list(row.get("missed_function", {}))
+            assert all(len(turn) == 1 and turn[0]["role"] == "user" for turn in row["question"] if turn)
+
+
+@pytest.mark.parametrize("kind", ["miss_func", "composite"])
+def test_a_held_out_tool_is_needed_but_not_offered_one_turn_before_it_arrives(kind: str) -> None:
+    for entry in entries(kind):
+        assert entry.possible_answer is not None
+        ((turn, documents),) = entry.missed_function.items()
+        names = {document["name"] for document in documents}
+        assert entry.possible_answer[turn - 1] == []
+        assert {call.partition("(")[0] for call in entry.possible_answer[turn]} & names
+        assert not {call.partition("(")[0] for earlier in entry.possible_answer[:turn] for call in earlier} & names
+        assert not names & {document["name"] for document in entry.function}
+
+
+@pytest.mark.parametrize("kind", ["miss_param", "composite"])
+def test_a_missing_parameter_is_one_quiet_turn_answered_by_the_next(kind: str) -> None:
+    for entry in entries(kind):
+        assert entry.possible_answer is not None
+        quiet = [n for n, turn in enumerate(entry.possible_answer) if not turn and n + 1 not in entry.missed_function]
+        assert len(quiet) == 1
+        assert entry.possible_answer[quiet[0] + 1]
+
+
+@pytest.mark.parametrize("kind", ["base", "long_context"])
+def test_other_entries_have_no_quiet_turn(kind: str) -> None:
+    assert all(all(entry.possible_answer or []) for entry in entries(kind))
+
+
+@pytest.mark.parametrize("entry", EVERY)
+def test_the_ground_truth_runs_and_every_turn_does_something(entry: Entry) -> None:
+    simulators = {
+        name: create_simulator(name, entry.initial_config.get(name), long_context=entry.row.long_context)
+        for name in entry.involved_classes
+    }
+    executor = CallExecutor(simulators)
+    seen: set[str] = set()
+    for number, calls in enumerate(entry.possible_answer or []):
+        before = {name: copy.deepcopy(simulator.public_state()) for name, simulator in simulators.items()}
+        results = executor.execute_all(calls)
+        for call, result in zip(calls, results, strict=True):
+            assert not result.startswith(ERROR_PREFIX), (call, result)
+            assert '"error"' not in result, (call, result)
+        changed = any(simulator.public_state() != before[name] for name, simulator in simulators.items())
+        assert not calls or changed or set(results) - seen, f"turn {number} neither changes nor tells anything"
+        seen.update(results)
+
+
+@pytest.mark.parametrize("mode", ["fc", "prompt"])
+def test_the_oracle_passes_every_entry(mode: str) -> None:
+    finished = run(BUNDLED, f"oracle:@{mode}", categories=list(map(name_of, CATEGORIES)), settings=Settings())
+    failed = [(record["id"], record["reason"]) for record in finished.records if record["outcome"] != "passed"]
+    assert (failed, len(finished.records)) == ([], len(EVERY))
+    assert not [record["id"] for record in finished.records if record["corrected_outcome"] != "passed"]
+
+
+def test_a_model_that_does_nothing_fails_every_entry() -> None:
+    async def idle(messages: Any) -> str:
+        return "I would rather not."
+
+    finished = run(BUNDLED, idle, categories=list(map(name_of, CATEGORIES)), settings=Settings())
+    assert {record["reason"] for record in finished.records} == {"multi_turn:empty_turn_model_response"}
+    assert len(finished.records) == len(EVERY)
