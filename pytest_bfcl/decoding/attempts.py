@@ -21,8 +21,10 @@ _TAGS = re.compile(
 """Marks with which models announce a call in their own formats."""
 _BRACKETED = re.compile(r"\A[\s`]*(?:\w+[ \t]*\r?\n\s*)?\[\s*[A-Za-z_][\w.\\]*\s*\(")
 """A reply that opens with a list of calls, whatever becomes of it."""
-_LINE = re.compile(r"^[ \t]*(?:[-*][ \t]+|\d+\.[ \t]+)?[`\[(]*[ \t]*([A-Za-z_][\w.\\]*)\(", re.MULTILINE)
-_LISTED = re.compile(r"\[\s*([A-Za-z_][\w.\\]*)\(")
+_LINE = re.compile(
+    r"^[ \t]{0,8}(?:[-*][ \t]{1,4}|\d{1,3}\.[ \t]{1,4})?[`\[(]{0,4}[ \t]{0,4}([A-Za-z_][\w.\\]*)\(", re.MULTILINE
+)
+_LISTED = re.compile(r"\[\s{0,8}([A-Za-z_][\w.\\]*)\(")
 _OBJECT = re.compile(r"\{\s*\"")
 _NAME_KEYS = ("function", "name", "tool", "tool_name", "function_name", "action")
 _ARGUMENT_KEYS = ("parameters", "arguments", "args", "input", "tool_input", "action_input", "kwargs")

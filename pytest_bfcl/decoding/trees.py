@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,8 +13,17 @@ from pytest_bfcl.decoding.errors import DecodeError
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
-MAX_SOURCE = 200_000
-"""Longest source text that is parsed, in characters."""
+MAX_SOURCE = 10_000
+"""Longest source text that is parsed, in characters; error recovery takes time and memory that grow with its square."""
+MAX_ANGLES = 500
+"""Most ``<`` in a source text: the Java parser's memory grows with the square of those left open."""
+
+_SHORT = 2_000
+"""Bytes up to which no text is expensive, so that it is parsed without being watched."""
+_MAX_PROGRESS = 5_000
+"""Progress reports (about 100 parser operations each) before a parse is given up; usual text stays below 1 a byte."""
+_MAX_SECONDS = 0.3
+"""Processor time before a parse is given up."""
 
 SourceLanguage = Literal["java", "javascript"]
 _LOCK = threading.Lock()
@@ -46,12 +56,35 @@ def parse_with_errors(source: str, language: SourceLanguage) -> Node:
     """The root node of a source text, syntax errors and all; `DecodeError` if it is too long or not Unicode text."""
     if len(source) > MAX_SOURCE:
         raise DecodeError(f"source of {len(source)} characters; at most {MAX_SOURCE} are parsed")
+    if source.count("<") > MAX_ANGLES:
+        raise DecodeError(f"more than {MAX_ANGLES} '<' in a source text")
     try:
         data = source.encode()
     except UnicodeEncodeError as error:
         raise DecodeError(f"not Unicode text: {error}") from None
     with _LOCK:  # one parser, many threads
-        return _parser(language).parse(data).root_node
+        parser = _parser(language)
+        return parser.parse(data).root_node if len(data) <= _SHORT else _watched(parser, data)
+
+
+def _watched(parser: Parser, data: bytes) -> Node:
+    """Parse with an eye on the effort; `DecodeError` when it is too much."""
+    reports = 0
+    deadline = time.thread_time() + _MAX_SECONDS
+
+    def enough(*_position: Any) -> bool:
+        nonlocal reports
+        reports += 1
+        return reports > _MAX_PROGRESS or time.thread_time() > deadline
+
+    try:
+        tree = parser.parse(lambda offset, _point: data[offset:], progress_callback=enough)
+    except ValueError:
+        tree = None
+    if tree is None:
+        parser.reset()
+        raise DecodeError("source text too costly to parse")
+    return tree.root_node
 
 
 def walk(root: Node) -> Iterator[Node]:

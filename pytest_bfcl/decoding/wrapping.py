@@ -16,9 +16,9 @@ from pytest_bfcl.decoding.python_syntax import parse_lines
 Read = Callable[[str], list[Any]]
 """Text → list of calls; raises `DecodeError`."""
 
-MAX_WRAPPED = 100_000
+MAX_WRAPPED = 50_000
 """Longest text that is searched for a call list, in characters."""
-_MAX_SPANS = 50
+_MAX_SPANS = 20
 _FENCE = re.compile(r"```[\w+#.-]*[ \t]*\r?\n?(.*?)```", re.DOTALL)
 _OPEN_FENCE = re.compile(r"\A```[\w+#.-]*[ \t]*\r?\n")
 _START = re.compile(r"[\w)\]]\(|\[")
