@@ -16,6 +16,16 @@ pytest_plugins = ["pytester"]
 REPOSITORY = Path(__file__).resolve().parents[1]
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the slow tier out unless the mark expression names it (``-m slow``, ``-m "slow or not slow"``)."""
+    if "slow" in config.option.markexpr:
+        return
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    if slow:
+        items[:] = [item for item in items if not item.get_closest_marker("slow")]
+        config.hook.pytest_deselected(items=slow)
+
+
 @pytest.fixture(scope="session")
 def golden_dir() -> Path:
     """Recorded outputs with the reference's verdicts: ``PYTEST_BFCL_GOLDEN``, else beside the repository."""
