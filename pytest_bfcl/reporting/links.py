@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_bfcl.runs.snapshots import folder_name
@@ -25,13 +25,13 @@ def safe_id(entry_id: str) -> str:
     return f"{stem[:MAX_STEM]}-{hashlib.sha256(entry_id.encode('utf-8', 'replace')).hexdigest()[:8]}"
 
 
-def model_suffix(model: str, models: int) -> str:
-    """What tells one model's pages from another's in one run: nothing when there is only one."""
-    return "" if models <= 1 else "-" + safe_id(folder_name(model))
+def model_suffix(model: str, models: Sequence[str]) -> str:
+    """What tells one model's pages from another's in one run; ``models`` are the run's, a single one needs nothing."""
+    return "" if list(models) == [model] else "-" + safe_id(folder_name(model))
 
 
-def page_name(record: Mapping[str, Any], models: int = 1) -> str:
-    """File name of a record's page in the folder `ENTRIES`; ``models`` is how many the run has."""
+def page_name(record: Mapping[str, Any], models: Sequence[str]) -> str:
+    """File name of a record's page in the folder `ENTRIES`; ``models`` are those of the run's fingerprint."""
     repeat = record.get("repeat") or 1
     number = f"-r{repeat}" if repeat != 1 else ""
     return f"{safe_id(str(record['id']))}{model_suffix(str(record.get('model') or ''), models)}{number}.html"

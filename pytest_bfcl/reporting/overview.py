@@ -1,0 +1,171 @@
+"""What stands on the first page of a report: title, notices, cards, tables, charts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from pytest_bfcl.checkers.corrected import CORRECTED_RULES
+from pytest_bfcl.reporting import charts, rendering, scores
+from pytest_bfcl.reporting.listing import Listing
+from pytest_bfcl.reporting.sources import Questions
+
+if TYPE_CHECKING:
+    from pytest_bfcl.runs import RunDirectory
+
+Summary = Mapping[str, Any]
+MAX_REASONS = 40
+
+
+def content(summary: Summary, run: RunDirectory, found: Questions, listing: Listing) -> dict[str, Any]:
+    """The values of the template ``index.html.jinja``."""
+    models: Mapping[str, Summary] = summary["models"]
+    made = [charts.bar_chart(group, names, models) for group, names in scores.sections(models).items()]
+    wheel = charts.wheel(*scores.wheel_axes(models)) if len(models) > 1 else None
+    damaged = len(run.damaged())
+    return {
+        "run": {
+            "title": title(summary),
+            "short": run.fingerprint.short(),
+            "when": _when(summary["fingerprint"]),
+            "notices": [*notices(summary), *_troubles(found, damaged)],
+            "cards": cards(models),
+        },
+        "gate": {"verdict": "none", "checks": [], **(summary.get("gate") or {})},
+        "models": list(models),
+        "details": [_details(name, model, len(models)) for name, model in models.items()],
+        "matrix": scores.matrix(models) if len(models) > 1 else [],
+        "bars": [chart for chart in made if chart is not None],
+        "wheel": wheel,
+        "data": rendering.embedded_json(listing.content()),
+    }
+
+
+def title(summary: Summary) -> str:
+    """What was measured on what."""
+    models = list(summary["models"])
+    data = (summary["fingerprint"].get("dataset") or {}).get("name") or "unknown"
+    named = {"official": "the official BFCL data", "bundled": "the bundled data"}.get(data, f"the data “{data}”")
+    who = models[0] if len(models) == 1 else f"{len(models)} models" if models else "No model"
+    return f"{who} on {named}"
+
+
+def notices(summary: Summary) -> list[str]:
+    """What a reader must know before believing a number."""
+    fingerprint = summary["fingerprint"]
+    data = (fingerprint.get("dataset") or {}).get("name")
+    found = []
+    if data != "official":
+        which = "the bundled entries of pytest-bfcl" if data == "bundled" else f"the entries of “{data}”"
+        found.append(f"These are not BFCL scores: {which} were asked, not the official data set.")
+    if any(model.get("prompt_sha256") for model in fingerprint.get("models") or ()):
+        found.append("A user's own system prompt was used: these numbers are not comparable with others.")
+    state = str(fingerprint.get("state") or "")
+    if state.startswith("stopped"):
+        found.append(f"The run ended early ({state.partition(':')[2] or 'stopped'}): the numbers cover what was done.")
+    elif state == "running":
+        found.append("The run was still going on, or was killed, when this was written.")
+    if fingerprint.get("rules") == "corrected":
+        found.append("The headline outcomes of this run are by the corrected rules.")
+    return found
+
+
+def _troubles(found: Questions, damaged: int) -> list[str]:
+    lines = [f"{found.notice[:1].upper()}{found.notice[1:]}."] if found.notice else []
+    return [*lines, f"{damaged} damaged lines of results.jsonl were left out."] if damaged else lines
+
+
+def _when(fingerprint: Summary) -> str:
+    times = [str(fingerprint[name]) for name in ("started_at", "ended_at") if fingerprint.get(name)]
+    return " – ".join(time.replace("T", " ").replace("Z", " UTC") for time in times)
+
+
+def cards(models: Mapping[str, Summary]) -> list[dict[str, str]]:
+    """The few figures at the top."""
+    made = []
+    if len(models) == 1:
+        (model,) = models.values()
+        overall = model["overall"]
+        pair = overall.get("interval95")
+        value = rendering.percent(overall["value"]) if overall["value"] is not None else "–"
+        note = f"95 %: {rendering.points(pair[0])} – {rendering.points(pair[1])}" if pair else "not claimed"
+        made.append({"label": "Overall", "value": value, "note": note})
+    counts = {name: _sum(models, name) for name in ("passed", "failed", "errors", "skipped")}
+    judged = counts["passed"] + counts["failed"]
+    share = rendering.percent(counts["passed"] / judged) if judged else "–"
+    made.append({"label": "passed", "value": f"{counts['passed']:,}", "note": f"of {judged:,} judged ({share})"})
+    made.append({"label": "failed", "value": f"{counts['failed']:,}", "note": "the model's mistakes"})
+    made.append({"label": "errors", "value": f"{counts['errors']:,}", "note": "not counted"})
+    if counts["skipped"]:
+        made.append({"label": "skipped", "value": f"{counts['skipped']:,}", "note": "not run"})
+    costs = [model["cost_usd"] for model in models.values() if model["cost_usd"] is not None]
+    if costs:
+        made.append({"label": "cost", "value": rendering.usd(sum(costs)), "note": "of the whole run"})
+    if len(models) == 1 and model["latency"]["mean"] is not None:
+        p95 = rendering.seconds(model["latency"]["p95"])
+        mean = rendering.seconds(model["latency"]["mean"])
+        made.append({"label": "latency", "value": mean, "note": f"mean of a request; 95 % within {p95}"})
+    return made
+
+
+def _sum(models: Mapping[str, Summary], name: str) -> int:
+    return sum(score[name] for model in models.values() for score in model["categories"].values())
+
+
+def _details(name: str, model: Summary, models: int) -> dict[str, Any]:
+    """One model's tables."""
+    reasons = list(model["reasons"].items())
+    return {
+        "name": name,
+        "filter": f"&model={quote(model['model'])}" if models > 1 else "",
+        "rows": scores.score_rows(model),
+        "known": any(score.get("known_issues") for score in model["categories"].values()),
+        "tags": list(model["failure_counts"].items()),
+        "reasons": reasons[:MAX_REASONS],
+        "corrected": [
+            (rule, CORRECTED_RULES.get(rule, ""), count) for rule, count in (model.get("corrected_rules") or {}).items()
+        ],
+        "cost_usd": model["cost_usd"],
+        "unpriced": model.get("unpriced"),
+        "latency": model["latency"],
+        "tokens": model["tokens"],
+        "extras": list(_extras(model)),
+    }
+
+
+def _extras(model: Summary) -> Any:
+    """Breakdowns and other figures, as tables of texts."""
+    percent = rendering.percent
+    for kind, cells in (model.get("breakdown") or {}).items():
+        rows = [
+            (name, f"{cell['passed']} / {cell['total']}", percent(cell["accuracy"])) for name, cell in cells.items()
+        ]
+        yield {"title": f"by {kind.replace('_', ' ')}", "head": ("", "correct", "accuracy"), "rows": rows}
+    calls = model.get("hallucination") or {}
+    if calls.get("turns"):
+        rows = [(name, percent(share)) for name, share in calls["categories"].items()]
+        rows.append((f"all ({calls['with_call']} of {calls['turns']} turns)", percent(calls["share"])))
+        yield {"title": "calls where none was due", "head": ("", "share of turns"), "rows": rows}
+    repeats = model.get("repeats")
+    if repeats:
+        rows = [(f"pass@1 over {repeats['entries']} entries asked {repeats['k']} times", percent(repeats["pass_at_1"]))]
+        rows += [
+            ("passing every time", percent(repeats["pass_pow_k"])),
+            ("at least once", percent(repeats["pass_at_k"])),
+        ]
+        rows.append(("not always the same outcome", percent(repeats["flip_rate"])))
+        yield {"title": "repeats", "head": ("", "share"), "rows": rows}
+    formats = model.get("format_sensitivity")
+    if formats:
+        rows = [
+            (name, f"{cell['passed']} / {cell['total']}", percent(cell["accuracy"]))
+            for name, cell in formats["configurations"].items()
+        ]
+        delta = formats["max_delta"]
+        head = f"format sensitivity: largest difference {delta}, standard deviation {formats['standard_deviation']}"
+        yield {"title": head, "head": ("format", "correct", "accuracy"), "rows": rows}
+    stages = model.get("write_stages")
+    if stages:
+        rows = [(name, str(count)) for name, count in stages.items()]
+        yield {"title": "write stages of the memory (not scored)", "head": ("outcome", "conversations"), "rows": rows}

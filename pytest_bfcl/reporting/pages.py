@@ -1,0 +1,188 @@
+"""Pages of single entries: what the model did, what was expected, and the whole conversation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pytest_bfcl.checkers.corrected import CORRECTED_RULES
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.reporting import rendering
+from pytest_bfcl.reporting.chat import chat
+from pytest_bfcl.reporting.explanation import explain
+from pytest_bfcl.reporting.links import rerun_command
+from pytest_bfcl.reporting.listing import total_of
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset.entry import Entry
+    from pytest_bfcl.transcript import Transcript
+
+MAX_FUNCTIONS = 200
+MAX_DESCRIPTION = 3_000
+MAX_SCHEMA = 1_500
+
+
+class Parameter(NamedTuple):
+    """One parameter of an offered function; ``more`` is what its schema says beyond type and description, as JSON."""
+
+    name: str
+    type: str
+    description: str
+    required: bool
+    more: str
+
+
+class Function(NamedTuple):
+    """One offered function; ``note`` tells when it was handed over."""
+
+    name: str
+    description: str
+    parameters: tuple[Parameter, ...]
+    note: str
+
+
+class Neighbours(NamedTuple):
+    """Pages of the entries before and after with the same outcome; empty at the ends."""
+
+    previous: str
+    next: str
+
+
+@dataclass(frozen=True, slots=True)
+class PageContext:
+    """What all pages of a run share."""
+
+    data: str
+    choice: str
+    base_urls: Mapping[str, str | None]
+    known_issues: Mapping[tuple[str, str], str]
+
+
+def entry_page(
+    record: Mapping[str, Any],
+    entry: Entry | None,
+    stored: Mapping[str, Any] | None,
+    context: PageContext,
+    neighbours: Neighbours,
+) -> str:
+    """The HTML of one record's page. ``stored`` is its transcript record (``messages``, ``functions``), if there is."""
+    failed = record.get("outcome") == "failed"
+    transcript = _transcript(record, entry) if failed else None
+    messages = (stored or {}).get("messages") or ()
+    request, place = _request(record, entry, messages)
+    return rendering.render(
+        "entry.html.jinja",
+        entry=_about(record, context, request, place),
+        why=explain(record, entry, transcript),
+        turns=chat(record, entry, messages),
+        functions=_functions(entry, stored),
+        usage=_usage(record),
+        command=rerun_command(record, data=context.choice, base_url=context.base_urls.get(str(record.get("model")))),
+        nav=neighbours,
+    )
+
+
+def request_of(record: Mapping[str, Any], entry: Entry | None, messages: Sequence[Mapping[str, Any]] = ()) -> str:
+    """What the user asked, for the list of entries: the last words of the turn that counts."""
+    return _request(record, entry, messages)[0]
+
+
+def _request(record: Mapping[str, Any], entry: Entry | None, messages: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
+    """The user's words in the turn that decided, and which turn that is where there are several."""
+    turns: Sequence[Any] = entry.question if entry is not None else [messages] if messages else []
+    number = (record.get("detail") or {}).get("turn")
+    if not isinstance(number, int) or not 0 <= number < len(turns):
+        number = next((n for n in reversed(range(len(turns))) if turns[n]), 0) if len(turns) == 1 else 0
+    place = f" (turn {number + 1} of {len(turns)})" if len(turns) > 1 else ""
+    words = [message.get("content") for message in turns[number] if message.get("role") == "user"] if turns else []
+    if turns and not words:
+        return ("(no new message: functions held back so far are handed over)", place) if place else ("", "")
+    return (str(words[-1])[:MAX_DESCRIPTION], place) if words else ("", "")
+
+
+def _transcript(record: Mapping[str, Any], entry: Entry | None) -> Transcript | None:
+    from pytest_bfcl.runs import transcript_from_line
+
+    if entry is None or record.get("output") is None:
+        return None
+    try:
+        return transcript_from_line(record)
+    except UsageError:
+        return None
+
+
+def _about(record: Mapping[str, Any], context: PageContext, request: str, place: str) -> dict[str, Any]:
+    rules = record.get("rules") or "official"
+    official = record.get("official_outcome") if rules != "official" else record.get("outcome")
+    official_reason = record.get("official_reason") if rules != "official" else record.get("reason")
+    if official_reason and rules == "official" and record.get("tag"):
+        official_reason = f"{record['tag']} · {official_reason}"
+    known = context.known_issues.get((str(record["id"]), str(record.get("mode"))))
+    return {
+        "id": str(record["id"]),
+        "category": str(record.get("category")),
+        "model": str(record.get("model") or ""),
+        "repeat": record.get("repeat") or 1,
+        "outcome": str(record.get("outcome")),
+        "data": context.data,
+        "request": request,
+        "request_place": place,
+        "notices": [f"Known issue of the data: {known}"] if known else [],
+        "official": official,
+        "official_reason": official_reason,
+        "corrected": record.get("corrected_outcome"),
+        "corrected_reason": record.get("corrected_reason"),
+        "corrected_rules": [(name, CORRECTED_RULES.get(name, "")) for name in record.get("corrected_rules") or ()],
+    }
+
+
+def _functions(entry: Entry | None, stored: Mapping[str, Any] | None) -> list[Function]:
+    """What was offered, as sent where that is known; held-out functions with the turn they came in."""
+    sent = (stored or {}).get("functions") or (entry.function if entry is not None else [])
+    offered = [_function(document, "") for document in sent[:MAX_FUNCTIONS] if isinstance(document, Mapping)]
+    held = entry.missed_function.items() if entry is not None else ()
+    return offered + [_function(document, f"from turn {turn + 1} on") for turn, docs in held for document in docs]
+
+
+def _function(document: Mapping[str, Any], note: str) -> Function:
+    schema = document.get("parameters")
+    schema = schema if isinstance(schema, Mapping) else {}
+    properties, required = schema.get("properties"), schema.get("required")
+    names = properties if isinstance(properties, Mapping) else {}
+    needed = required if isinstance(required, list) else []
+    parameters = tuple(_parameter(str(name), each, name in needed) for name, each in names.items())
+    return Function(
+        str(document.get("name", "")), str(document.get("description") or "")[:MAX_DESCRIPTION], parameters, note
+    )
+
+
+def _parameter(name: str, schema: Any, required: bool) -> Parameter:
+    if not isinstance(schema, Mapping):
+        return Parameter(name, "", str(schema)[:MAX_SCHEMA], required, "")
+    more = {key: value for key, value in schema.items() if key not in ("type", "description")}
+    kind, about = str(schema.get("type", "")), str(schema.get("description") or "")[:MAX_DESCRIPTION]
+    shown = json.dumps(more, ensure_ascii=False, default=str)[:MAX_SCHEMA] if more else ""
+    return Parameter(name, kind, about, required, shown)
+
+
+def _usage(record: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Cost, time, tokens and the rest of what was measured, as far as it was."""
+    usage = []
+    if record.get("cost_usd") is not None:
+        usage.append(("cost", rendering.usd(record["cost_usd"])))
+    for name, label in (("latency_s", "latency, all requests"), ("duration_s", "duration")):
+        value = total_of(record.get(name))
+        if value is not None:
+            usage.append((label, rendering.seconds(value)))
+    for name, label in (("input_tokens", "tokens in"), ("output_tokens", "tokens out"), ("attempts", "requests sent")):
+        value = total_of(record.get(name))
+        if value is not None:
+            usage.append((label, f"{value:,.0f}"))
+    for name, value in (record.get("extra") or {}).items():
+        usage.append((str(name).replace("_", " "), json.dumps(value, ensure_ascii=False, default=str)[:300]))
+    for name in ("started_at", "worker"):
+        if record.get(name):
+            usage.append((name.replace("_", " "), str(record[name])))
+    return usage

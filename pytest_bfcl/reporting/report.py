@@ -1,0 +1,118 @@
+"""The report of a run: ``index.html`` and a page for every entry, written from the run directory alone.
+
+Nothing in it needs a server or the network; the folder can be zipped, mailed and opened from disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pytest_bfcl.checkers.wording import clean, shortened
+from pytest_bfcl.dataset import known_issues
+from pytest_bfcl.reporting import overview, rendering
+from pytest_bfcl.reporting.links import ENTRIES, page_name
+from pytest_bfcl.reporting.listing import Listing
+from pytest_bfcl.reporting.pages import Neighbours, PageContext, entry_page, request_of
+from pytest_bfcl.reporting.sources import EntrySource, Questions, questions
+from pytest_bfcl.runs import EntryKey, RunDirectory, TranscriptStore, record_key
+from pytest_bfcl.scoring import summarise
+
+INDEX = "index.html"
+REQUEST = 140
+
+
+def write_report(run_dir: Path | str, *, entry_source: EntrySource | None = None) -> Path:
+    """Write the report of a run directory; returns the path of ``index.html``.
+
+    ``entry_source``: the data set of the run (or a function from entry id to entry), for questions and expected
+    answers; without it the bundled or fetched set is opened if it is the one measured. Raises `UsageError` when
+    there is no run.
+    """
+    run = RunDirectory.open(Path(run_dir))
+    found = questions(entry_source, run.fingerprint.to_dict()["dataset"])
+    listing = _Writer(run, found).write_pages()
+    summary = run.summary() or _summary(run)
+    page = rendering.render("index.html.jinja", **overview.content(summary, run, found, listing))
+    rendering.write_page(run.path / INDEX, page)
+    return run.path / INDEX
+
+
+def _summary(run: RunDirectory) -> dict[str, Any]:
+    """The summary of a run that has none yet (it was interrupted hard)."""
+    issues = known_issues(run.fingerprint.dataset_version)
+    return summarise(run.records(), fingerprint=run.fingerprint.to_dict(), known_issues=issues)
+
+
+class _Writer:
+    """Writes the pages of one run and collects the rows of its list."""
+
+    def __init__(self, run: RunDirectory, found: Questions) -> None:
+        self.run = run
+        self.questions = found
+        self.models = [model.model for model in run.fingerprint.models]
+        self.folder = run.path / ENTRIES
+        self.known = {
+            (issue.id, mode): f"{issue.kind.replace('_', ' ')}: {issue.why}"
+            for issue in known_issues(run.fingerprint.dataset_version)
+            for mode in issue.modes
+        }
+        self.context = PageContext(
+            data=f"{run.fingerprint.dataset} {run.fingerprint.dataset_version}".strip(),
+            choice=found.data,
+            base_urls={model.model: model.base_url for model in run.fingerprint.models},
+            known_issues=self.known,
+        )
+
+    def write_pages(self) -> Listing:
+        """One page a record; the list of all of them."""
+        self.folder.mkdir(exist_ok=True)
+        listing = Listing(self.models, self.known)
+        neighbours = self._neighbours()
+        with _Transcripts(self.run.transcripts) as transcripts:
+            for record in self.run.records():
+                name = page_name(record, self.models)
+                entry = self.questions(str(record["id"]))
+                stored = transcripts.get(record_key(record))
+                messages = (stored or {}).get("messages") or ()
+                request = shortened(
+                    clean(request_of(record, entry, messages)[: 4 * REQUEST].replace("\n", " ")), REQUEST
+                )
+                listing.add(record, request)
+                page = entry_page(record, entry, stored, self.context, neighbours[name])
+                rendering.write_page(self.folder / name, page)
+        return listing
+
+    def _neighbours(self) -> dict[str, Neighbours]:
+        """Page → the pages before and after it with the same outcome."""
+        chains: dict[str, list[str]] = {}
+        for record in self.run.records():
+            chains.setdefault(str(record.get("outcome")), []).append(page_name(record, self.models))
+        return {
+            name: Neighbours(chain[number - 1] if number else "", chain[number + 1] if number + 1 < len(chain) else "")
+            for chain in chains.values()
+            for number, name in enumerate(chain)
+        }
+
+
+class _Transcripts:
+    """Stored transcripts, one after another; a damaged or missing one is simply not shown."""
+
+    def __init__(self, store: TranscriptStore) -> None:
+        self._store = store
+
+    def __enter__(self) -> _Transcripts:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def get(self, key: EntryKey) -> Mapping[str, Any] | None:
+        """The stored record of one conversation."""
+        from pytest_bfcl.failures import HarnessError
+
+        try:
+            return self._store.load(key)
+        except HarnessError:
+            return None

@@ -1,0 +1,160 @@
+"""The score tables of a report: which rows in which order, from a model's part of ``summary.json``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.reporting import formulas
+
+Summary = Mapping[str, Any]
+
+SECTIONS = ("non_live", "live", "multi_turn", "web_search", "memory", "format_sensitivity", "retired")
+ACROSS = ("agentic", "irrelevance")
+WHEEL_GROUPS = ("non_live", "live", "multi_turn", "web_search", "memory", "irrelevance", "relevance")
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRow:
+    """One line of a score table: a ``kind`` of category, group or overall; ``note`` is the formula, or why not."""
+
+    name: str
+    kind: str
+    note: str
+    accuracy: float | None
+    interval: tuple[float, float] | None
+    corrected: float | None
+    without_known_issues: float | None
+    known_issues: int
+    passed: int | None
+    judged: int | None
+    errors: int
+    skipped: int
+
+    @property
+    def delta(self) -> float | None:
+        """Corrected minus official."""
+        return None if self.accuracy is None or self.corrected is None else self.corrected - self.accuracy
+
+
+def sections(models: Mapping[str, Summary]) -> dict[str, list[str]]:
+    """Group → its categories any of the models has, in table order; unknown categories under ``other``."""
+    present = dict.fromkeys(name for model in models.values() for name in model["categories"])
+    found = {
+        group: [name for name, row in CATEGORIES.items() if row.group == group and name in present]
+        for group in SECTIONS
+    }
+    found["other"] = [name for name in present if name not in CATEGORIES]
+    return {group: names for group, names in found.items() if names}
+
+
+def score_rows(model: Summary) -> list[ScoreRow]:
+    """Every section's group line, its categories, then what reaches across sections, then overall."""
+    rows: list[ScoreRow] = []
+    for group, names in sections({"": model}).items():
+        if len(names) > 1 and group in model["groups"]:
+            rows.append(_row(group, "group", formulas.group_formula(group), model["groups"][group]))
+        rows += [_row(name, "category", "", model["categories"][name]) for name in names]
+    for group in ACROSS:
+        score = model["groups"].get(group)
+        if score is not None and score["accuracy"] is not None and len(_members(group, model)) > 1:
+            name = "irrelevance detection" if group == "irrelevance" else group
+            rows.append(_row(name, "group", formulas.group_formula(group), score))
+    return [*rows, *_overall(model)]
+
+
+def _members(group: str, model: Summary) -> list[str]:
+    from pytest_bfcl.scoring import aggregate
+
+    return [name for name in aggregate.categories_in(aggregate.formula(group)) if name in model["categories"]]
+
+
+def _row(name: str, kind: str, note: str, score: Summary) -> ScoreRow:
+    pair = score.get("interval95")
+    missing = score.get("missing") or []
+    if kind == "group" and missing:
+        note = f"partial, without {', '.join(missing)}: {note}"
+    return ScoreRow(
+        name,
+        kind,
+        note,
+        score["accuracy"],
+        (pair[0], pair[1]) if pair else None,
+        score.get("corrected_accuracy"),
+        score.get("accuracy_without_known_issues"),
+        score.get("known_issues") or 0,
+        score["passed"],
+        score["passed"] + score["failed"],
+        score["errors"],
+        score["skipped"],
+    )
+
+
+def _overall(model: Summary) -> list[ScoreRow]:
+    """Overall, and the mean of the third version where it can be said."""
+    rows = []
+    overall, older = model["overall"], model.get("overall_v3") or {}
+    note = formulas.overall_formula()
+    if overall["value"] is None:
+        note = f"not claimed: {overall.get('why') or 'categories are missing'}"
+    if overall["value"] is not None or overall["missing"] or overall.get("why"):
+        corrected, known = model.get("overall_corrected"), model.get("overall_without_known_issues")
+        rows.append(_number("Overall", note, overall, corrected, known))
+    if older.get("value") is not None:
+        rows.append(_number("Overall as in v3", formulas.overall_v3_formula(), older, None, None))
+    return rows
+
+
+def _number(name: str, note: str, found: Summary, corrected: float | None, known: float | None) -> ScoreRow:
+    pair = found.get("interval95")
+    interval = (pair[0], pair[1]) if pair else None
+    return ScoreRow(name, "overall", note, found["value"], interval, corrected, known, 0, None, None, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixRow:
+    """One line of the table of several models: a cell per model, ``None`` where it was not run."""
+
+    name: str
+    kind: str
+    note: str
+    cells: tuple[ScoreRow | None, ...]
+
+    @property
+    def best(self) -> float | None:
+        """The best accuracy of the line, to set it off."""
+        found = [cell.accuracy for cell in self.cells if cell is not None and cell.accuracy is not None]
+        return max(found) if len(found) > 1 else None
+
+
+def matrix(models: Mapping[str, Summary]) -> list[MatrixRow]:
+    """Models side by side, the rows of `score_rows` any of them has."""
+    tables = [{row.name: row for row in score_rows(model)} for model in models.values()]
+    order = [name for group, names in sections(models).items() for name in (group, *names)]
+    order += ["agentic", "irrelevance detection", "Overall", "Overall as in v3"]
+    rows = []
+    for name in dict.fromkeys(order):
+        cells = tuple(table.get(name) for table in tables)
+        first = next((cell for cell in cells if cell is not None), None)
+        if first is not None:
+            rows.append(MatrixRow(name, first.kind, first.note, cells))
+    return rows
+
+
+def wheel_axes(models: Mapping[str, Summary]) -> tuple[list[str], dict[str, dict[str, float | None]]]:
+    """Axes of the wagon wheel and every model's values: categories, or groups when categories would be too many."""
+    names = [name for members in sections(models).values() for name in members]
+    part = "categories"
+    if len(names) > 14:
+        present = [name for name in WHEEL_GROUPS if any(name in model["groups"] for model in models.values())]
+        if len(present) >= 3:
+            names, part = present, "groups"
+    run = [name for name in names if any(_value(model, part, name) is not None for model in models.values())]
+    return run, {label: {name: _value(model, part, name) for name in run} for label, model in models.items()}
+
+
+def _value(model: Summary, part: str, name: str) -> float | None:
+    found = model[part].get(name)
+    return None if found is None else found["accuracy"]
