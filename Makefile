@@ -31,7 +31,7 @@ endif
 bench: $(STAMP)
 	rm -rf $(OUT)
 	$(BIN)/python -m pytest --model $(MODEL) --bfcl-data bundled --bfcl-out $(OUT) --bfcl-fail-under single_turn=20 \
-	    -q --tb=no -r fE --show-capture=no --no-header -p no:cacheprovider
+	    -q --tb=no -r E --show-capture=no --no-header -p no:cacheprovider
 	@echo "report: $(OUT)/index.html"
 
 test: $(STAMP)
