@@ -225,6 +225,7 @@ class Conversations:
 
         entry = self.entry_of(item)
         dataset = item.file.dataset
+        searches = entry.row.group == "web_search"
 
         async def with_model(model: Model) -> Transcript:
             return await converse(
@@ -235,7 +236,7 @@ class Conversations:
                 journal=self.journal,
                 repeat=item.repeat,
                 snapshots=self._snapshots_of(model.spec, item.repeat),
-                search=self._search_for(dataset) if entry.row.group == "web_search" else None,
+                search=self._search_for(dataset) if searches and not hasattr(model, "transcript_for") else None,
                 on_reply=self._budget_of(item.spec).charge,
             )
 

@@ -197,8 +197,10 @@ class BfclSession:
         """Why a category cannot run here (with one of the models, or with any), or ``None``."""
         from pytest_bfcl.conversation.requirements import skip_reason
 
-        modes = [self.mode_of(each) for each in ([spec] if spec else self.specs)]
-        return skip_reason(category, dataset, self.settings, modes, self.run_path / "web")
+        specs = [spec] if spec else self.specs
+        modes = [self.mode_of(each) for each in specs]
+        stored = all(each.provider == "replay" for each in specs)
+        return skip_reason(category, dataset, self.settings, modes, self.run_path / "web", stored=stored)
 
     # -- models --------------------------------------------------------------------------------------------------
 
@@ -360,7 +362,7 @@ def activate(config: pytest.Config) -> BfclSession:
     if plugins.hasplugin("html"):
         from pytest_bfcl.plugin import html_columns
 
-        plugins.register(html_columns.Columns(), "bfcl-html")
+        plugins.register(html_columns.Columns(bfcl), "bfcl-html")
     return bfcl
 
 

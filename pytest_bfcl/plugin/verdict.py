@@ -230,12 +230,10 @@ class Verdicts:
         target.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
     def _write_report(self, run: RunDirectory) -> None:
-        """The HTML report, when the reporting room can write one; its trouble must not hide the results."""
+        """The HTML report; its trouble must not hide the results."""
         try:
-            from pytest_bfcl import reporting
+            from pytest_bfcl.reporting import write_report
 
-            write = getattr(reporting, "write_report", None)
-            if write is not None:
-                write(run.path)
+            write_report(run.path, entry_source=self.bfcl.dataset)
         except Exception as error:
             self.bfcl.outcomes.notes.append(f"the report could not be written: {type(error).__name__}: {error}")

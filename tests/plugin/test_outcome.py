@@ -176,6 +176,9 @@ def test_junit_and_html(project: Project) -> None:
     html = (project.path / "report.html").read_text()
     assert "Reason" in html
     assert "value_error:string" in html
+    assert "run/entries/multiple_1.html" in html
+    assert (project.path / "run" / "entries" / "multiple_1.html").is_file()
+    assert (project.path / "run" / "index.html").is_file()
 
 
 def test_own_hooks(project: Project) -> None:
