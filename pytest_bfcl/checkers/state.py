@@ -45,13 +45,19 @@ class TurnRecord:
 class StateRecord:
     """All turns of a conversation replayed against the ground truth; verdicts are read off it.
 
+    ``expected_calls``: number of ground-truth calls of each turn, also of those the conversation did not reach.
     ``counts_differ``: the conversation has another number of turns than the ground truth.
     """
 
     turns: list[TurnRecord]
-    expected_turns: int
+    expected_calls: list[int]
     made_turns: int
     forced: bool
+
+    @property
+    def expected_turns(self) -> int:
+        """Turns of the ground truth."""
+        return len(self.expected_calls)
 
     @property
     def counts_differ(self) -> bool:
@@ -91,16 +97,24 @@ class StateRecord:
         return Verdict.passed()
 
     def extra(self) -> dict[str, Any]:
-        """What goes beyond the reference: credit per turn, steps used against the ground truth's, quiet calls."""
-        credit = [int(turn.reason is None) for turn in self.turns]
+        """What goes beyond the reference, turn by turn; nothing of it enters a score.
+
+        ``turn_credit``: 1 for a right turn, looked at for itself, also after a wrong one (a state that stays wrong is
+        wrong there too); 0 for turns never reached, ended by the step limit, or quiet with calls that C17 counts.
+        ``steps`` and ``calls``: replies that called something, and their calls, against
+        ``ground_truth_calls``. Quiet turns are those in which no call is due.
+        """
+        credit = [int(turn.reason is None and not turn.quiet_offence) for turn in self.turns]
+        if self.forced and credit:
+            credit[-1] = 0
         credit += [0] * (self.expected_turns - len(credit))
         return {
             "turn_credit": credit,
             "turn_credit_share": sum(credit) / len(credit) if credit else None,
             "steps": [len(turn.made) for turn in self.turns],
             "calls": [sum(map(len, turn.made)) for turn in self.turns],
-            "ground_truth_calls": [len(turn.expected) for turn in self.turns],
-            "quiet_turns": sum(not turn.expected for turn in self.turns),
+            "ground_truth_calls": self.expected_calls,
+            "quiet_turns": self.expected_calls.count(0),
             "quiet_turns_with_calls": sum(bool(turn.quiet_calls) for turn in self.turns),
             "calls_in_quiet_turns": sum(len(turn.quiet_calls) for turn in self.turns),
         }
@@ -113,7 +127,7 @@ def replay(entry: Entry, transcript: Transcript, kind: Kind = "own") -> StateRec
     cannot be used, `UsageError` for simulators that are not installed.
     """
     truth = _ground_truth(entry)
-    record = StateRecord([], len(truth), len(transcript.turns), was_forced(transcript))
+    record = StateRecord([], [len(calls) for calls in truth], len(transcript.turns), was_forced(transcript))
     names = {wire_name(name): name for name in _function_names(entry) if wire_name(name) != name}
     mine = _executor(entry, kind, names)
     theirs = _executor(entry, kind, {})

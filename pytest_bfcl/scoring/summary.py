@@ -106,6 +106,7 @@ class _ModelSummary:
             "reasons": _by_count(tally.reasons),
             "corrected_rules": dict(sorted(tally.corrected_rules.items(), key=lambda item: _rule_order(item[0]))),
             "hallucination": self._hallucination(),
+            "multi_turn": {name: self.tally.turns[name].to_dict() for name in _ordered(self.tally.turns)},
             "breakdown": self._breakdown(),
             "repeats": self._repeats(),
             "format_sensitivity": self._format_sensitivity(),

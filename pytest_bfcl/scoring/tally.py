@@ -62,6 +62,43 @@ def _count(tally: Tally, cluster: str, outcome: Any) -> None:
 
 
 @dataclass(slots=True)
+class TurnTally:
+    """Multi-turn figures beyond the reference (``extra`` of result lines), summed; they enter no score.
+
+    ``right_turns`` counts turns that are right taken for themselves, ``steps`` replies that called something.
+    """
+
+    entries: int = 0
+    turns: int = 0
+    right_turns: int = 0
+    steps: int = 0
+    calls: int = 0
+    ground_truth_calls: int = 0
+    quiet_turns: int = 0
+    quiet_turns_with_calls: int = 0
+    calls_in_quiet_turns: int = 0
+
+    def add(self, extra: Mapping[str, Any]) -> None:
+        """Count one conversation."""
+        credit = extra["turn_credit"]
+        self.entries += 1
+        self.turns += len(credit)
+        self.right_turns += sum(credit)
+        for name in ("steps", "calls", "ground_truth_calls"):
+            setattr(self, name, getattr(self, name) + sum(extra.get(name) or ()))
+        for name in ("quiet_turns", "quiet_turns_with_calls", "calls_in_quiet_turns"):
+            setattr(self, name, getattr(self, name) + int(extra.get(name) or 0))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The sums, the share of right turns, and calls made for each call of the ground truth."""
+        return {
+            "turn_credit": self.right_turns / self.turns if self.turns else None,
+            "calls_per_ground_truth_call": self.calls / self.ground_truth_calls if self.ground_truth_calls else None,
+            **{name: getattr(self, name) for name in self.__slots__},
+        }
+
+
+@dataclass(slots=True)
 class ModelTally:
     """Everything counted for one model (and mode)."""
 
@@ -75,6 +112,7 @@ class ModelTally:
     corrected_rules: Counter[str] = field(default_factory=Counter)
     breakdown: dict[str, dict[str, Tally]] = field(default_factory=dict)
     hallucination: dict[str, list[int]] = field(default_factory=dict)
+    turns: dict[str, TurnTally] = field(default_factory=dict)
     formats: FormatScores = field(default_factory=FormatScores)
     usage: Usage = field(default_factory=Usage)
     write_usage: Usage = field(default_factory=Usage)
@@ -96,6 +134,8 @@ class ModelTally:
             self.usage.add(record)
             self._add_breakdown(record, category)
             self._add_hallucination(record, category)
+            if record.get("outcome") in VERDICTS and "turn_credit" in (record.get("extra") or {}):
+                self.turns.setdefault(category, TurnTally()).add(record["extra"])
             if category == "format_sensitivity" and record.get("outcome") in VERDICTS:
                 self.formats.add(configuration_of(str(record["id"])) or "?", record["outcome"] == "passed")
         if record.get("outcome") in ("failed", "error"):
