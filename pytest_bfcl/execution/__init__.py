@@ -1,0 +1,13 @@
+"""Where calls of executable entries are carried out: our own functions, and SQL on fixtures, in a subprocess.
+
+A room beside the simulators because it is the one place that runs something for a model: worker processes
+(`pool`) with limits on time, memory and system calls (`limits`), which look names up in `functions` and know nothing
+else. The conversation records what came out in the transcript; checkers judge that record and execute nothing.
+"""
+
+from pytest_bfcl.execution.functions import FUNCTIONS, NETWORK_FUNCTIONS
+from pytest_bfcl.execution.outcome import Outcome
+from pytest_bfcl.execution.pool import Executor
+from pytest_bfcl.execution.statements import statement_of
+
+__all__ = ["FUNCTIONS", "NETWORK_FUNCTIONS", "Executor", "Outcome", "statement_of"]

@@ -1,0 +1,116 @@
+"""One statement on a fresh in-memory SQLite database with the entry's tables: read-only, bounded, gone afterwards.
+
+Tables: ``{name: {"columns": ["id INTEGER", …], "rows": [[…], …]}}``. The authoriser lets a statement read these tables
+and call the listed functions; everything else (writing, ATTACH, PRAGMA, recursion, extensions) is refused.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_bfcl.execution.outcome import Outcome
+
+MOST_ROWS = 5_000
+MOST_STEPS = 50
+STEP = 100_000
+"""Instructions of SQLite's machine between two looks at the clock, and how many such looks a statement gets."""
+MOST_CELL = 100_000
+"""Bytes of one value or statement."""
+
+FUNCTIONS = frozenset(
+    {
+        "abs", "avg", "coalesce", "count", "ifnull", "iif", "instr", "length", "like", "lower", "ltrim", "max", "min",
+        "nullif", "replace", "round", "rtrim", "sign", "substr", "substring", "sum", "total", "trim", "typeof",
+        "upper", "glob",
+    }
+)  # fmt: skip
+"""What a statement may call: nothing random, nothing that knows the time."""
+
+
+def query(tables: Mapping[str, Any], statement: str) -> Outcome:
+    """The result of one statement as ``{"columns": [name, …], "rows": [[…], …]}``, or why there is none."""
+    if not isinstance(statement, str) or len(statement) > MOST_CELL:
+        return Outcome(error="the statement is no text, or too long", kind="refused")
+    database = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        _fill(database, tables)
+        return _run(database, statement)
+    finally:
+        database.close()
+
+
+def _fill(database: sqlite3.Connection, tables: Mapping[str, Any]) -> None:
+    for name, table in tables.items():
+        columns = list(table["columns"])
+        database.execute(f"CREATE TABLE {_quoted(name)} ({', '.join(_column(each) for each in columns)})")
+        places = ", ".join("?" * len(columns))
+        database.executemany(f"INSERT INTO {_quoted(name)} VALUES ({places})", table["rows"])
+
+
+def _run(database: sqlite3.Connection, statement: str) -> Outcome:
+    refused: list[str] = []
+    looks = iter(range(MOST_STEPS))
+
+    def allowed(action: int, first: str | None, second: str | None, *_: Any) -> int:
+        fine = action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ)
+        if action == sqlite3.SQLITE_READ:
+            fine = not str(first).lower().startswith(("sqlite_", "pragma_"))
+        if action == sqlite3.SQLITE_FUNCTION:
+            fine = str(second).lower() in FUNCTIONS
+        if not fine:
+            refused.append(f"{_ACTIONS.get(action, action)} {second or first or ''}".strip())
+        return sqlite3.SQLITE_OK if fine else sqlite3.SQLITE_DENY
+
+    for category in (sqlite3.SQLITE_LIMIT_LENGTH, sqlite3.SQLITE_LIMIT_SQL_LENGTH):
+        database.setlimit(category, MOST_CELL)
+    for category, value in (
+        (sqlite3.SQLITE_LIMIT_ATTACHED, 0), (sqlite3.SQLITE_LIMIT_EXPR_DEPTH, 100),
+        (sqlite3.SQLITE_LIMIT_COMPOUND_SELECT, 20), (sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 200),
+    ):  # fmt: skip
+        database.setlimit(category, value)
+    database.set_authorizer(allowed)
+    database.set_progress_handler(lambda: next(looks, None) is None, STEP)
+    try:
+        cursor = database.execute(statement)
+        rows = cursor.fetchmany(MOST_ROWS + 1)
+    except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as error:
+        if refused:
+            return Outcome(error=f"refused: {refused[0]}"[:300], kind="refused")
+        kind = "limit" if "interrupted" in str(error) or "too big" in str(error) else "raised"
+        return Outcome(error=f"SQLite: {error}"[:300], kind=kind)
+    if cursor.description is None:
+        return Outcome(error="the statement gives no rows", kind="refused")
+    if len(rows) > MOST_ROWS:
+        return Outcome(error=f"more than {MOST_ROWS} rows", kind="limit")
+    return Outcome(
+        {
+            "columns": [str(column[0]) for column in cursor.description],
+            "rows": [[_cell(value) for value in row] for row in rows],
+        }
+    )
+
+
+def _cell(value: Any) -> Any:
+    return value.hex() if isinstance(value, bytes) else value
+
+
+def _quoted(name: str) -> str:
+    return '"' + str(name).replace('"', '""') + '"'
+
+
+def _column(text: str) -> str:
+    """``name TYPE`` with the name quoted."""
+    name, _, kind = str(text).partition(" ")
+    return f"{_quoted(name)} {kind}" if kind.isalpha() else _quoted(name)
+
+
+_ACTIONS = {
+    getattr(sqlite3, f"SQLITE_{name}"): name
+    for name in (
+        "FUNCTION", "ATTACH", "DETACH", "PRAGMA", "INSERT", "UPDATE", "DELETE", "CREATE_TABLE", "CREATE_INDEX",
+        "DROP_TABLE", "ALTER_TABLE", "CREATE_VIEW", "CREATE_TRIGGER", "TRANSACTION", "RECURSIVE", "READ",
+        "CREATE_TEMP_TABLE", "CREATE_VTABLE", "ANALYZE", "REINDEX", "SAVEPOINT",
+    )
+}  # fmt: skip
