@@ -217,10 +217,11 @@ def scatter(
 
     dots = []
     for name, x, y, pair, number in known:
-        ends = (up(pair[0]), up(pair[1])) if pair else (None, None)
+        low_end, high_end = (up(pair[0]), up(pair[1])) if pair else (None, None)
         place = across(x)
         text = f"{name}: {100 * y:.1f} % at {x:.4g}"
-        dots.append(Dot(place, up(y), *ends, name, text, up(y), "end" if place > 380 else "start", number % SERIES))
+        anchor = "end" if place > 380 else "start"
+        dots.append(Dot(place, up(y), low_end, high_end, name, text, up(y), anchor, number % SERIES))
     return Scatter(
         title,
         x_label,

@@ -36,8 +36,8 @@ class Explanation:
     """A verdict taken apart.
 
     ``rows`` compare one call with one expected call (``caption`` says which); ``expected`` and ``called`` list whole
-    calls or texts; ``state`` lists what differs in the system ``owner``; ``facts`` are further lines of label and text.
-    What does not apply is empty.
+    calls or texts (``called_label`` says what the latter are); ``state`` lists what differs in the system ``owner``;
+    ``facts`` are further lines of label and text. What does not apply is empty.
     """
 
     headline: str = ""
@@ -45,6 +45,7 @@ class Explanation:
     rows: tuple[CallRow, ...] = ()
     expected: tuple[str, ...] = ()
     called: tuple[str, ...] = ()
+    called_label: str = "called"
     owner: str = ""
     state: tuple[StateRow, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
@@ -70,6 +71,7 @@ def explain(record: Mapping[str, Any], entry: Entry | None, transcript: Transcri
         rows=tuple(rows),
         expected=tuple(expected),
         called=tuple(called),
+        called_label=_label(record, detail, called),
         owner=clean(str(detail.get("class") or "")),
         state=tuple(_state(detail.get("difference"))),
         facts=tuple(_facts(reason, detail)),
@@ -126,6 +128,14 @@ def _lists(
     else:
         said = _output(record) if made in (None, 0) else [value_text(made, WIDTH)]
     return due[:MAX_LISTED], said[:MAX_LISTED]
+
+
+def _label(record: Mapping[str, Any], detail: Mapping[str, Any], called: Sequence[str]) -> str:
+    """What the model's side of the comparison is: calls, a reply in words, a final message."""
+    if str(record.get("reason")).startswith("agentic:"):
+        return "final message"
+    made = detail.get("calls") or detail.get("called")
+    return "replied" if not isinstance(made, list) and called and called != ["(no call)"] else "called"
 
 
 def _accepted(entry: Entry | None) -> list[str]:

@@ -102,9 +102,9 @@ def _no_match(detail: Detail) -> str:
     wanted = detail.get("wanted")
     shown = answer_text(wanted, 130) if isinstance(wanted, Mapping) else f"number {detail.get('answer', 0) + 1}"
     subs = [sub for sub in detail.get("sub_errors") or () if not str(sub.get("reason")).endswith("wrong_func_name")]
-    if len(subs) != 1:
+    if not subs:
         return f"None of its calls is the expected {shown}."
-    return f"No call is the expected {shown}. The closest, call {subs[0]['call'] + 1}: {_of_sub(subs[0])}"
+    return f"No call is the expected {shown}. Call {subs[0]['call'] + 1}: {_of_sub(subs[0])}"
 
 
 def _of_sub(sub: Detail) -> str:
@@ -113,9 +113,11 @@ def _of_sub(sub: Detail) -> str:
 
 
 def _undecodable(detail: Detail) -> str:
-    called = detail.get("called")
-    said = f" It replied {value_text(called, 90)}." if isinstance(called, str) and called else ""
-    return f"Its reply cannot be read as a call ({_text(detail.get('error'), 90)}).{said}"
+    called, error = detail.get("called"), _text(detail.get("error"), 90)
+    said = value_text(called, 110) if isinstance(called, str) and called else ""
+    if error.startswith("no tool call"):
+        return f"It answered in words instead of calling a function: {said}" if said else "It called nothing."
+    return f"Its reply cannot be read as a call ({error}){f': {said}' if said else ''}"
 
 
 def _wrong_shape(detail: Detail) -> str:

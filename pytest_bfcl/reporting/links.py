@@ -6,6 +6,7 @@ import hashlib
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from pytest_bfcl.runs.snapshots import folder_name
@@ -25,9 +26,14 @@ def safe_id(entry_id: str) -> str:
     return f"{stem[:MAX_STEM]}-{hashlib.sha256(entry_id.encode('utf-8', 'replace')).hexdigest()[:8]}"
 
 
+@lru_cache(maxsize=64)
+def _slug(model: str) -> str:
+    return "-" + safe_id(folder_name(model))
+
+
 def model_suffix(model: str, models: Sequence[str]) -> str:
     """What tells one model's pages from another's in one run; ``models`` are the run's, a single one needs nothing."""
-    return "" if list(models) == [model] else "-" + safe_id(folder_name(model))
+    return "" if list(models) == [model] else _slug(model)
 
 
 def page_name(record: Mapping[str, Any], models: Sequence[str]) -> str:
@@ -37,9 +43,9 @@ def page_name(record: Mapping[str, Any], models: Sequence[str]) -> str:
     return f"{safe_id(str(record['id']))}{model_suffix(str(record.get('model') or ''), models)}{number}.html"
 
 
-def rerun_command(record: Mapping[str, Any], *, data: str, base_url: str | None = None) -> str:
-    """The shell command that asks the model this one entry again; ``data`` as ``--bfcl-data`` takes it."""
-    words = ["pytest", "--model", str(record.get("model") or ""), "--bfcl-data", data]
+def rerun_command(record: Mapping[str, Any], model: str, *, data: str, base_url: str | None = None) -> str:
+    """The shell command that asks ``model`` this one entry again; ``data`` as ``--bfcl-data`` takes it."""
+    words = ["pytest", "--model", model, "--bfcl-data", data]
     if base_url:
         words += ["--bfcl-base-url", base_url]
     words.append(f"bfcl/{record['category']}.jsonl::{record['id']}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -18,12 +18,11 @@ Summary = Mapping[str, Any]
 MAX_REASONS = 40
 
 
-def content(summary: Summary, run: RunDirectory, found: Questions, listing: Listing) -> dict[str, Any]:
+def content(summary: Summary, run: RunDirectory, found: Questions, listing: Listing, damaged: int) -> dict[str, Any]:
     """The values of the template ``index.html.jinja``."""
     models: Mapping[str, Summary] = summary["models"]
     made = [charts.bar_chart(group, names, models) for group, names in scores.sections(models).items()]
     wheel = charts.wheel(*scores.wheel_axes(models)) if len(models) > 1 else None
-    damaged = len(run.damaged())
     return {
         "run": {
             "title": title(summary),
@@ -134,9 +133,10 @@ def _details(name: str, model: Summary, models: int) -> dict[str, Any]:
     }
 
 
-def _extras(model: Summary) -> Any:
+def _extras(model: Summary) -> Iterator[dict[str, Any]]:
     """Breakdowns and other figures, as tables of texts."""
     percent = rendering.percent
+    rows: list[tuple[str, ...]]
     for kind, cells in (model.get("breakdown") or {}).items():
         rows = [
             (name, f"{cell['passed']} / {cell['total']}", percent(cell["accuracy"])) for name, cell in cells.items()

@@ -17,6 +17,7 @@ from pytest_bfcl.reporting.listing import total_of
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
+    from pytest_bfcl.runs import ModelFingerprint
     from pytest_bfcl.transcript import Transcript
 
 MAX_FUNCTIONS = 200
@@ -52,11 +53,11 @@ class Neighbours(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PageContext:
-    """What all pages of a run share."""
+    """What all pages of a run share; ``choice`` is the data set as ``--bfcl-data`` takes it."""
 
     data: str
     choice: str
-    base_urls: Mapping[str, str | None]
+    models: tuple[ModelFingerprint, ...]
     known_issues: Mapping[tuple[str, str], str]
 
 
@@ -79,9 +80,20 @@ def entry_page(
         turns=chat(record, entry, messages),
         functions=_functions(entry, stored),
         usage=_usage(record),
-        command=rerun_command(record, data=context.choice, base_url=context.base_urls.get(str(record.get("model")))),
+        command=_command(record, context),
         nav=neighbours,
     )
+
+
+def _command(record: Mapping[str, Any], context: PageContext) -> str:
+    """Asks this entry again, of the model as it was named then (a replay's results carry the recorded name)."""
+    recorded = str(record.get("model") or "")
+    asked = next((model for model in context.models if model.model == recorded), None)
+    if asked is None and len(context.models) == 1:
+        asked = context.models[0]
+    base_url = asked.base_url if asked is not None else None
+    name = asked.model if asked is not None else recorded
+    return rerun_command(record, name, data=context.choice, base_url=base_url)
 
 
 def request_of(record: Mapping[str, Any], entry: Entry | None, messages: Sequence[Mapping[str, Any]] = ()) -> str:

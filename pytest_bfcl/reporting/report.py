@@ -5,18 +5,20 @@ Nothing in it needs a server or the network; the folder can be zipped, mailed an
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from pytest_bfcl.checkers.wording import clean, shortened
 from pytest_bfcl.dataset import known_issues
+from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.reporting import overview, rendering
 from pytest_bfcl.reporting.links import ENTRIES, page_name
 from pytest_bfcl.reporting.listing import Listing
 from pytest_bfcl.reporting.pages import Neighbours, PageContext, entry_page, request_of
 from pytest_bfcl.reporting.sources import EntrySource, Questions, questions
-from pytest_bfcl.runs import EntryKey, RunDirectory, TranscriptStore, record_key
+from pytest_bfcl.runs import DamagedLine, EntryKey, RunDirectory, TranscriptStore, record_key
 from pytest_bfcl.scoring import summarise
 
 INDEX = "index.html"
@@ -32,9 +34,11 @@ def write_report(run_dir: Path | str, *, entry_source: EntrySource | None = None
     """
     run = RunDirectory.open(Path(run_dir))
     found = questions(entry_source, run.fingerprint.to_dict()["dataset"])
-    listing = _Writer(run, found).write_pages()
+    writer = _Writer(run, found)
+    listing = writer.write_pages()
     summary = run.summary() or _summary(run)
-    page = rendering.render("index.html.jinja", **overview.content(summary, run, found, listing))
+    values = overview.content(summary, run, found, listing, len(writer.damaged))
+    page = rendering.render("index.html.jinja", **values)
     rendering.write_page(run.path / INDEX, page)
     return run.path / INDEX
 
@@ -51,9 +55,10 @@ class _Writer:
     def __init__(self, run: RunDirectory, found: Questions) -> None:
         self.run = run
         self.questions = found
-        self.models = [model.model for model in run.fingerprint.models]
+        self.models = _models(run)
         self.folder = run.path / ENTRIES
-        self.known = {
+        self.damaged: list[DamagedLine] = []
+        self.known: dict[tuple[str, str], str] = {
             (issue.id, mode): f"{issue.kind.replace('_', ' ')}: {issue.why}"
             for issue in known_issues(run.fingerprint.dataset_version)
             for mode in issue.modes
@@ -61,7 +66,7 @@ class _Writer:
         self.context = PageContext(
             data=f"{run.fingerprint.dataset} {run.fingerprint.dataset_version}".strip(),
             choice=found.data,
-            base_urls={model.model: model.base_url for model in run.fingerprint.models},
+            models=run.fingerprint.models,
             known_issues=self.known,
         )
 
@@ -70,18 +75,15 @@ class _Writer:
         self.folder.mkdir(exist_ok=True)
         listing = Listing(self.models, self.known)
         neighbours = self._neighbours()
-        with _Transcripts(self.run.transcripts) as transcripts:
-            for record in self.run.records():
-                name = page_name(record, self.models)
-                entry = self.questions(str(record["id"]))
-                stored = transcripts.get(record_key(record))
-                messages = (stored or {}).get("messages") or ()
-                request = shortened(
-                    clean(request_of(record, entry, messages)[: 4 * REQUEST].replace("\n", " ")), REQUEST
-                )
-                listing.add(record, request)
-                page = entry_page(record, entry, stored, self.context, neighbours[name])
-                rendering.write_page(self.folder / name, page)
+        for record in self.run.records(self.damaged.append):
+            name = page_name(record, self.models)
+            entry = self.questions(str(record["id"]))
+            stored = _stored(self.run.transcripts, record_key(record))
+            messages = (stored or {}).get("messages") or ()
+            request = request_of(record, entry, messages)[: 4 * REQUEST]
+            listing.add(record, shortened(clean(request.replace("\n", " ")), REQUEST))
+            page = entry_page(record, entry, stored, self.context, neighbours[name])
+            rendering.write_page(self.folder / name, page)
         return listing
 
     def _neighbours(self) -> dict[str, Neighbours]:
@@ -96,23 +98,20 @@ class _Writer:
         }
 
 
-class _Transcripts:
-    """Stored transcripts, one after another; a damaged or missing one is simply not shown."""
+def _models(run: RunDirectory) -> list[str]:
+    """The models whose pages need telling apart.
 
-    def __init__(self, store: TranscriptStore) -> None:
-        self._store = store
+    Results may name a model otherwise than the run was asked for (a replay names the recorded one, a run may have been
+    switched to prompting): with one model asked for, the one with most results has the plain names.
+    """
+    counts = Counter(str(record.get("model") or "") for record in run.records())
+    asked = len(run.fingerprint.models)
+    return [model for model, _ in counts.most_common(1)] if asked <= 1 else list(counts)
 
-    def __enter__(self) -> _Transcripts:
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def get(self, key: EntryKey) -> Mapping[str, Any] | None:
-        """The stored record of one conversation."""
-        from pytest_bfcl.failures import HarnessError
-
-        try:
-            return self._store.load(key)
-        except HarnessError:
-            return None
+def _stored(store: TranscriptStore, key: EntryKey) -> Mapping[str, Any] | None:
+    """One stored transcript; a damaged one is simply not shown."""
+    try:
+        return store.load(key)
+    except HarnessError:
+        return None
