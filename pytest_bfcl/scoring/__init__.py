@@ -1,7 +1,15 @@
 """Aggregation: category accuracies, weights, error bars, gates, paired comparison, leaderboard files."""
 
-from pytest_bfcl.scoring.comparison import Comparison, by_model, compare, compare_runs, pair_models
+from pytest_bfcl.scoring.comparison import (
+    Comparison,
+    compare,
+    compare_models,
+    compare_runs,
+    compare_sides,
+    pair_models,
+)
 from pytest_bfcl.scoring.gates import Gate, GateCheck, GateResult, evaluate_gates, parse_gate
+from pytest_bfcl.scoring.sides import Side, by_model, open_side, side_of_run
 from pytest_bfcl.scoring.statistics import mcnemar, wilson
 from pytest_bfcl.scoring.summary import summarise
 
@@ -10,13 +18,18 @@ __all__ = [
     "Gate",
     "GateCheck",
     "GateResult",
+    "Side",
     "by_model",
     "compare",
+    "compare_models",
     "compare_runs",
+    "compare_sides",
     "evaluate_gates",
     "mcnemar",
+    "open_side",
     "pair_models",
     "parse_gate",
+    "side_of_run",
     "summarise",
     "wilson",
 ]

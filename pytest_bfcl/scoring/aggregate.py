@@ -70,8 +70,11 @@ FORMULAS: dict[str, Term] = {
 
 
 def formula(group: str) -> Term:
-    """The formula of a group. Raises `KeyError` for unknown groups."""
-    return FORMULAS.get(group) or Pooled(GROUPS[group])
+    """The formula of a group. Raises `KeyError` for unknown groups.
+
+    ``all`` as a score is ``all_scoring``: format sensitivity asks the same questions again, twenty-six times.
+    """
+    return FORMULAS.get(group) or Pooled(GROUPS["all_scoring" if group == "all" else group])
 
 
 def categories_in(term: Term) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Two runs, entry by entry: what improved, what regressed, and whether that could be chance."""
+"""Two models, entry by entry: what improved, what regressed, and whether that could be chance."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS, groups_of
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import Term
-from pytest_bfcl.scoring.statistics import PairTally, cluster_of, interval, mcnemar, paired_spread
+from pytest_bfcl.scoring.sides import Judged, Key, Side, side_of_run
+from pytest_bfcl.scoring.statistics import PairTally, chance, cluster_of, holm, interval, mcnemar, paired_spread
 
 if TYPE_CHECKING:
     from pytest_bfcl.runs import RunDirectory
 
 VERDICTS = ("passed", "failed")
+SIGNIFICANT = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +26,7 @@ class Row:
     """One category, group or the overall value compared; differences and accuracies are fractions, after minus before.
 
     ``p_value`` is McNemar's exact test over the paired entries, ``interval95`` the clustered interval of the
-    difference.
+    difference and ``chance`` the p-value that belongs to it. ``categories``: those that went in.
     """
 
     name: str
@@ -36,6 +38,8 @@ class Row:
     improved: int
     regressed: int
     p_value: float
+    chance: float = 1.0
+    categories: tuple[str, ...] = ()
 
     @property
     def significant(self) -> bool:
@@ -55,15 +59,18 @@ class Change:
 
 @dataclass(slots=True)
 class Comparison:
-    """The paired entries of two runs.
+    """The paired entries of two models, ``before`` and ``after``, and where each was run.
 
     ``rows``: ``overall`` (when complete), groups, then categories. ``gated`` names the rows a baseline gate looks at.
     ``tags`` counts (tag before, tag after), ``passed`` standing for no tag. ``only_before`` and ``only_after`` are
-    entries judged in one run only; ``notes`` say what is not comparable.
+    entries judged in one run only; ``skipped`` are categories judged before and skipped after; ``notes`` say what is
+    not comparable.
     """
 
     before: str
     after: str
+    before_run: str = ""
+    after_run: str = ""
     rows: dict[str, Row] = field(default_factory=dict)
     gated: tuple[str, ...] = ()
     improved: list[Change] = field(default_factory=list)
@@ -72,6 +79,7 @@ class Comparison:
     tags: Counter[tuple[str, str]] = field(default_factory=Counter)
     only_before: int = 0
     only_after: int = 0
+    skipped: tuple[str, ...] = ()
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -83,13 +91,32 @@ class Comparison:
     @property
     def regression(self) -> bool:
         """Whether any gated row is significantly worse."""
-        return any(self.rows[name].interval95[1] < 0 for name in self.gated)
+        return bool(self.losses())
+
+    def losses(self, margin: float = 0.0) -> list[Row]:
+        """Gated rows worse by more than ``margin`` (a fraction) and not by chance, the largest loss first.
+
+        Chance is ruled out at 5 % for all gated rows together (Holm); rows over the same categories count once.
+        """
+        rows = [self.rows[name] for name in self.gated]
+        distinct = {str(row.categories): row.chance for row in rows}
+        adjusted = holm(distinct)
+        lost = [row for row in rows if row.difference < -margin and adjusted[str(row.categories)] < SIGNIFICANT]
+        return sorted((row for row in lost if row.difference < 0), key=lambda row: (row.difference, row.name))
+
+    @property
+    def regressed_worst_first(self) -> list[Change]:
+        """Entries that regressed, those of the category that lost most first."""
+        order = {row.name: position for position, row in enumerate(self.worst)}
+        return sorted(self.regressed, key=lambda change: order.get(change.category, len(order)))
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-able copy."""
         return {
             "before": self.before,
             "after": self.after,
+            "before_run": self.before_run,
+            "after_run": self.after_run,
             "rows": {
                 row.name: {
                     "entries": row.entries,
@@ -100,6 +127,7 @@ class Comparison:
                     "improved": row.improved,
                     "regressed": row.regressed,
                     "p_value": row.p_value,
+                    "chance": row.chance,
                 }
                 for row in self.rows.values()
             },
@@ -109,79 +137,96 @@ class Comparison:
             "tags": [{"before": a, "after": b, "entries": n} for (a, b), n in sorted(self.tags.items())],
             "only_before": self.only_before,
             "only_after": self.only_after,
+            "skipped": list(self.skipped),
             "notes": list(self.notes),
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """What of a result line matters here."""
-
-    id: str
-    category: str
-    outcome: str
-    tag: str | None
-    reason: str | None
-
-    @classmethod
-    def of(cls, record: Mapping[str, Any], rules: str = "official") -> Judged:
-        """From a result line; under ``corrected`` rules the tag is not kept apart from the headline's."""
-        outcome, reason = record.get("outcome"), record.get("reason")
-        if rules == "corrected":
-            outcome, reason = record.get("corrected_outcome"), record.get("corrected_reason")
-        elif "official_outcome" in record:
-            outcome, reason = record["official_outcome"], record.get("official_reason")
-        return cls(str(record["id"]), str(record.get("category")), str(outcome), record.get("tag"), reason)
+def compare_runs(
+    before: RunDirectory, after: RunDirectory, rules: str = "official", *, shared: bool = False
+) -> list[Comparison]:
+    """`compare_sides` of two run directories."""
+    return compare_sides(side_of_run(before), side_of_run(after), rules, shared=shared)
 
 
-def by_model(records: Iterable[Mapping[str, Any]], rules: str = "official") -> dict[str, dict[tuple[str, int], Judged]]:
-    """Model → (entry id, repeat) → verdict; memory write stages are left out."""
-    models: dict[str, dict[tuple[str, int], Judged]] = {}
-    for record in records:
-        row = CATEGORIES.get(str(record.get("category")))
-        if row is None or row.group != "memory_prereq":
-            key = (str(record["id"]), int(record.get("repeat") or 1))
-            models.setdefault(str(record.get("model") or ""), {})[key] = Judged.of(record, rules)
-    return models
+def compare_sides(before: Side, after: Side, rules: str = "official", *, shared: bool = False) -> list[Comparison]:
+    """Every pair of models of two sides, over the entries judged in both.
 
-
-def compare_runs(before: RunDirectory, after: RunDirectory, rules: str = "official") -> list[Comparison]:
-    """Every pair of models of two runs, over the entries judged in both.
-
-    Raises `UsageError` when the runs used different data, rules or conditions, or have no model in common. Entries
-    in one run only (another selection, errors) are left out and mentioned in the notes.
+    Raises `UsageError` when they measured different things (``shared``: they are compared on the entries they share
+    all the same, and the notes say so) or have no model in common. Entries judged on one side only (another selection,
+    errors) are left out and mentioned in the notes.
     """
-    differences = before.fingerprint.differences(after.fingerprint, models=False)
-    # Verdicts under both rule sets are in every line, whichever led the run.
-    differences = [text for text in differences if not text.startswith("rules:")]
-    if differences:
-        listed = "\n".join(f"  {text}" for text in differences)
-        raise UsageError(f"{before.path} and {after.path} cannot be compared: they differ in\n{listed}")
-    first, second = by_model(before.records(), rules), by_model(after.records(), rules)
+    notes = comparability(before, after, shared=shared)
+    first, second = before.models(rules), after.models(rules)
     pairs = pair_models(first, second)
     if not pairs:
         raise UsageError(
-            f"no model in common: {before.path} has {', '.join(first) or 'no results'}; "
-            f"{after.path} has {', '.join(second) or 'no results'}"
+            f"no model in common: {before.label} has {', '.join(first) or 'no results'}; "
+            f"{after.label} has {', '.join(second) or 'no results'} (PATH#MODEL picks one)"
         )
-    official = after.fingerprint.dataset == "official"
-    sizes = {name: row.official_size for name, row in CATEGORIES.items()} if official else {}
-    found = [compare(first[a], second[b], names=(a, b), sizes=sizes, official=official) for a, b in pairs]
+    found = [_compared(first[a], second[b], (a, b), before, after) for a, b in pairs]
     for comparison in found:
-        comparison.notes += _notes(comparison, before, after)
+        comparison.notes += [*notes, *_notes(comparison, before, after)]
     return found
 
 
-def _notes(comparison: Comparison, before: RunDirectory, after: RunDirectory) -> list[str]:
+def compare_models(side: Side, rules: str = "official") -> list[Comparison]:
+    """The models of one side: the first against every other, for instance native calls against prompting."""
+    models = side.models(rules)
+    first, *others = models
+    found = [_compared(models[first], models[other], (first, other), side, side) for other in others]
+    for comparison in found:
+        comparison.notes += _notes(comparison, side, side)
+    return found
+
+
+def comparability(before: Side, after: Side, *, shared: bool = False) -> list[str]:
+    """What a reader must know before setting two sides against each other; `UsageError` when it must not be done."""
+    notes = [
+        f"{side.label} does not say what it measured: that data and rules are the same is taken on trust"
+        for side in (before, after)
+        if side.fingerprint is None
+    ]
+    if before.fingerprint is None or after.fingerprint is None:
+        return notes
+    found = before.fingerprint.differences(after.fingerprint, models=False)
+    # Verdicts under both rule sets are in every line, whichever led the run.
+    differences = [text for text in found if not text.startswith("rules:")]
+    if len(differences) < len(found):
+        notes.append("the runs were led by different rules; both are read under the same ones here")
+    if not differences:
+        return notes
+    names = {before.fingerprint.dataset, after.fingerprint.dataset}
+    unrelated = len(names) > 1 and names & {"official", "bundled"}
+    listed = "\n".join(f"  {text}" for text in differences)
+    if unrelated or not shared:
+        advice = "these sets share ids, not questions" if unrelated else "--shared compares the entries both have"
+        raise UsageError(f"{before.label} and {after.label} cannot be compared: they differ in\n{listed}\n({advice})")
+    told = "; ".join(differences)
+    return [*notes, f"NOT the same test, only entries of the same id are compared: they differ in {told}"]
+
+
+def _compared(
+    first: Mapping[Key, Judged], second: Mapping[Key, Judged], names: tuple[str, str], before: Side, after: Side
+) -> Comparison:
+    prints = [side.fingerprint for side in (before, after) if side.fingerprint is not None]
+    official = all(each.dataset == "official" for each in prints) if prints else True
+    sizes = {name: row.official_size for name, row in CATEGORIES.items()} if official and prints else {}
+    comparison = compare(first, second, names=names, sizes=sizes, official=official)
+    comparison.before_run, comparison.after_run = before.label, after.label
+    return comparison
+
+
+def _notes(comparison: Comparison, before: Side, after: Side) -> list[str]:
     notes = []
-    for count, path in ((comparison.only_before, before.path), (comparison.only_after, after.path)):
+    for count, side in ((comparison.only_before, before), (comparison.only_after, after)):
         if count:
-            notes.append(f"{count} entries have a verdict only in {path}; the shared ones are compared")
-    for run in (before, after):
-        if not run.fingerprint.comparable:
-            notes.append(f"{run.path} used its own system prompt: not comparable with published scores")
-        if run.fingerprint.state != "finished":
-            notes.append(f"{run.path} is not finished ({run.fingerprint.state})")
+            notes.append(f"{count} entries have a verdict only in {side.label}; the shared ones are compared")
+    for side in (before,) if before is after else (before, after):
+        if side.fingerprint is not None and not side.fingerprint.comparable:
+            notes.append(f"{side.label} used its own system prompt: not comparable with published scores")
+        if side.fingerprint is not None and side.fingerprint.state != "finished":
+            notes.append(f"{side.label} is not finished ({side.fingerprint.state})")
     return notes
 
 
@@ -194,8 +239,8 @@ def pair_models(before: Iterable[str], after: Iterable[str]) -> list[tuple[str, 
 
 
 def compare(
-    before: Mapping[tuple[str, int], Judged],
-    after: Mapping[tuple[str, int], Judged],
+    before: Mapping[Key, Judged],
+    after: Mapping[Key, Judged],
     *,
     names: tuple[str, str] = ("before", "after"),
     sizes: Mapping[str, int] | None = None,
@@ -224,6 +269,9 @@ def compare(
             count[0] += passed[0]
             count[1] += passed[1]
     result.only_before += sum(1 for key, old in before.items() if key not in after and old.outcome in VERDICTS)
+    was = {old.category for old in before.values() if old.outcome in VERDICTS}
+    here = {new.category for new in after.values() if new.outcome == "skipped"}
+    result.skipped = tuple(name for name in CATEGORIES if name in was & here and name not in tallies)
     _add_rows(result, tallies, accuracy, dict(sizes or {}), official)
     return result
 
@@ -281,16 +329,19 @@ def _row(
     before = sum(weight * passed[part][0] / tallies[part].total for part, weight in weights.items())
     improved = sum(tallies[part].improved for part in weights)
     regressed = sum(tallies[part].regressed for part in weights)
+    spread = paired_spread(weights, tallies)
     return Row(
         name=name,
         entries=sum(tallies[part].total for part in weights),
         before=before,
         after=before + difference,
         difference=difference,
-        interval95=interval(difference, paired_spread(weights, tallies), -1.0, 1.0),
+        interval95=interval(difference, spread, -1.0, 1.0),
         improved=improved,
         regressed=regressed,
         p_value=mcnemar(improved, regressed),
+        chance=chance(difference, spread),
+        categories=tuple(weights),
     )
 
 

@@ -30,7 +30,10 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class GateCheck:
-    """One thing looked at. ``value`` and ``limit`` in percent, ``why`` a sentence for people."""
+    """One thing looked at. ``value`` and ``limit`` in percent, ``why`` a sentence for people.
+
+    ``entries``: those a reader should look at first, as ``id: before → after``.
+    """
 
     name: str
     model: str
@@ -38,6 +41,7 @@ class GateCheck:
     why: str
     value: float | None = None
     limit: float | None = None
+    entries: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,8 @@ class GateResult:
 
     def to_dict(self) -> dict[str, Any]:
         """As it stands in ``summary.json``."""
-        return {"verdict": self.verdict, "checks": [asdict(check) for check in self.checks]}
+        checks = [asdict(check) | {"entries": list(check.entries)} for check in self.checks]
+        return {"verdict": self.verdict, "checks": checks}
 
 
 def parse_gate(text: str) -> Gate:
@@ -88,23 +93,27 @@ def evaluate_gates(
     gates: Sequence[Gate] = (),
     *,
     comparisons: Sequence[Comparison] = (),
+    further: Sequence[GateCheck] = (),
     margin_pct: float = 0.0,
     max_errors_pct: float = 2.0,
     allow_missing: bool = False,
 ) -> GateResult:
     """Every check of a run's summary.
 
-    Without gates and comparisons (one per model against the baseline) the result is ``none``. With any, too many errors
-    fail as well. ``margin_pct``: regressions up to so many percentage points are accepted.
+    Without gates, comparisons (one per model against the baseline) and ``further`` checks of the caller the result is
+    ``none``. With any, too many errors fail as well. ``margin_pct``: regressions up to so many percentage points are
+    accepted.
     """
     checks: list[GateCheck] = []
-    if gates or comparisons:
+    if gates or comparisons or further:
         for model, numbers in summary.get("models", {}).items():
             checks.append(_errors(model, numbers, max_errors_pct))
             checks += [_threshold(model, numbers, gate, allow_missing) for gate in gates]
         if not summary.get("models"):
             checks.append(GateCheck("results", "", False, "there are no results"))
-    checks += [check for comparison in comparisons for check in regressions(comparison, margin_pct)]
+    for comparison in comparisons:
+        checks += regressions(comparison, margin_pct, allow_missing=allow_missing)
+    checks += further
     return GateResult.of(checks)
 
 
@@ -130,10 +139,18 @@ def _threshold(model: str, numbers: Mapping[str, Any], gate: Gate, allow_missing
     percent = 100 * value
     # A value that equals the limit but for the last bits of the division meets it.
     ok = percent >= gate.percent - 1e-9
-    why = f"{gate.group} is {percent:.2f} %, at least {gate.percent:g} % asked for"
+    why = f"{gate.group} is {percent:.2f} %, at least {gate.percent:g} % asked for: {_by(percent - gate.percent, ok)}"
     if missing:
         why += f" (without {', '.join(missing)})"
     return GateCheck(name, model, ok, why, percent, gate.percent)
+
+
+def _by(difference: float, ok: bool) -> str:
+    """How far from the limit, with enough digits not to say 0.00 for a miss."""
+    text = f"{abs(difference):.2f}"
+    if not ok and float(text) == 0:
+        text = f"{abs(difference):.2g}"
+    return f"{'met' if ok else 'missed'} by {text} points"
 
 
 def _value(numbers: Mapping[str, Any], group: str) -> tuple[float | None, list[str], str]:
@@ -151,23 +168,36 @@ def _value(numbers: Mapping[str, Any], group: str) -> tuple[float | None, list[s
     return found["accuracy"], list(found["missing"]), ""
 
 
-def regressions(comparison: Comparison, margin_pct: float = 0.0) -> list[GateCheck]:
+def regressions(comparison: Comparison, margin_pct: float = 0.0, *, allow_missing: bool = False) -> list[GateCheck]:
     """A check per group (and overall): worse than the baseline beyond the margin, and not by chance.
 
-    A group fails when its difference is below ``-margin_pct`` and the paired 95 % interval excludes zero.
+    A group fails when its loss is larger than ``margin_pct`` points and significant: paired, clustered, at 5 % over all
+    groups together (`Comparison.losses`). Categories the baseline has and this run skipped fail, too.
     """
+    lost = {row.name for row in comparison.losses(margin_pct / 100)}
     checks = []
-    for name, row in comparison.rows.items():
-        if name in comparison.gated:
-            percent = 100 * row.difference
-            high = 100 * row.interval95[1]
-            ok = not (percent < -margin_pct and high < 0)
-            why = (
-                f"{name}: {percent:+.2f} points against the baseline "
-                f"(95 % interval {100 * row.interval95[0]:+.2f} to {high:+.2f}, {row.entries} paired entries)"
-            )
-            checks.append(GateCheck(f"baseline:{name}", comparison.after, ok, why, percent, -margin_pct))
+    for name in comparison.gated:
+        row = comparison.rows[name]
+        percent, (low, high) = 100 * row.difference, (100 * bound for bound in row.interval95)
+        why = (
+            f"{name}: {percent:+.2f} points against the baseline "
+            f"(95 % interval {low:+.2f} to {high:+.2f}, {row.entries} paired entries)"
+        )
+        if name in lost:
+            why += f": {-percent - margin_pct:.2f} points more than the {margin_pct:g} allowed, and not by chance"
+        entries = tuple(
+            f"{change.id}: {change.before or 'passed'} → {change.after or 'passed'}"
+            for change in comparison.regressed_worst_first
+            if name in lost and change.category in row.categories
+        )
+        ok = name not in lost
+        checks.append(GateCheck(f"baseline:{name}", comparison.after, ok, why, percent, -margin_pct, entries))
     if not checks:
         why = "no entry was judged in both this run and the baseline"
         checks.append(GateCheck("baseline", comparison.after, False, why))
+    if comparison.skipped:
+        why = f"skipped here, judged in the baseline: {', '.join(comparison.skipped)}"
+        advice = " (--bfcl-allow-missing accepts that)"
+        ok = allow_missing
+        checks.append(GateCheck("baseline:skipped", comparison.after, ok, why + ("" if ok else advice)))
     return checks

@@ -1,0 +1,187 @@
+"""What can be compared: a run directory, a file of result lines, or an official score folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_bfcl.dataset.categories import CATEGORIES, category_of
+from pytest_bfcl.failures import FailureTag, UsageError
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset import DataSet
+    from pytest_bfcl.runs import Fingerprint, RunDirectory
+
+Key = tuple[str, int]
+"""Entry id and repeat."""
+_MALFORMED = ("ast_decoder:decoder_failed", "ast_decoder:decoder_wrong_output_format", "relevance_error:decoder_failed",
+              "agentic:no_last_message")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What of a result line matters to a comparison."""
+
+    id: str
+    category: str
+    outcome: str
+    tag: str | None
+    reason: str | None
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any], rules: str = "official") -> Judged:
+        """From a result line, or a verdict line of ``pytest-bfcl score``.
+
+        Under ``corrected`` rules the tag is not kept apart from the headline's.
+        """
+        entry_id = str(record["id"])
+        category = str(record.get("category") or category_of(entry_id))
+        if "outcome" not in record and isinstance(record.get("valid"), bool):
+            return cls._of_verdict(record, entry_id, category, rules)
+        outcome, reason = record.get("outcome"), record.get("reason")
+        if rules == "corrected":
+            outcome, reason = record.get("corrected_outcome"), record.get("corrected_reason")
+        elif "official_outcome" in record:
+            outcome, reason = record["official_outcome"], record.get("official_reason")
+        return cls(entry_id, category, str(outcome), record.get("tag"), reason)
+
+    @classmethod
+    def _of_verdict(cls, line: Mapping[str, Any], entry_id: str, category: str, rules: str) -> Judged:
+        corrected = rules == "corrected" and "corrected_valid" in line
+        if line["corrected_valid"] if corrected else line["valid"]:
+            return cls(entry_id, category, "passed", None, None)
+        tag = line.get("tag")
+        outcome = "failed" if tag is None or FailureTag(tag).counts else "error"
+        return cls(entry_id, category, outcome, tag, line.get("reason"))
+
+
+def by_model(records: Iterable[Mapping[str, Any]], rules: str = "official") -> dict[str, dict[Key, Judged]]:
+    """Model → (entry id, repeat) → verdict; memory write stages are left out."""
+    models: dict[str, dict[Key, Judged]] = {}
+    for record in records:
+        judged = Judged.of(record, rules)
+        row = CATEGORIES.get(judged.category)
+        if row is None or row.group != "memory_prereq":
+            key = (judged.id, int(record.get("repeat") or 1))
+            models.setdefault(str(record.get("model") or ""), {})[key] = judged
+    return models
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of a comparison. ``fingerprint`` is ``None`` where nothing says what was measured."""
+
+    label: str
+    read: Callable[[str], dict[str, dict[Key, Judged]]]
+    fingerprint: Fingerprint | None = None
+
+    def models(self, rules: str = "official") -> dict[str, dict[Key, Judged]]:
+        """`by_model` of this side's verdicts."""
+        return self.read(rules)
+
+
+def side_of_run(run: RunDirectory) -> Side:
+    """An open run directory."""
+    return Side(str(run.path), lambda rules: by_model(run.records(), rules), run.fingerprint)
+
+
+def open_side(text: str | Path, dataset: DataSet | None = None) -> Side:
+    """A side from ``PATH`` or ``PATH#MODEL`` (one model of several).
+
+    ``dataset`` tells which entries of an official score folder passed: the folder lists failed ones only. Raises
+    `UsageError` when there is nothing with verdicts.
+    """
+    path, model = _path_and_model(str(text))
+    side = _open(path, dataset)
+    return side if model is None else _only(side, model)
+
+
+def _path_and_model(text: str) -> tuple[Path, str | None]:
+    path = Path(text).expanduser()
+    head, mark, model = text.partition("#")
+    if not path.exists() and mark and Path(head).expanduser().exists():
+        return Path(head).expanduser(), model
+    if not path.exists():
+        raise UsageError(f"{text} does not exist")
+    return path, None
+
+
+def _open(path: Path, dataset: DataSet | None) -> Side:
+    from pytest_bfcl.runs import RunDirectory, is_run
+    from pytest_bfcl.runs.directory import RESULTS_FILE
+
+    if path.is_dir() and is_run(path):
+        return side_of_run(RunDirectory.open(path))
+    if path.is_file() or (path / RESULTS_FILE).is_file():
+        return Side(str(path), lambda rules: _of_file(path, rules))
+    if next(path.rglob("BFCL_v*_score.json"), None) is not None:
+        return Side(str(path), lambda rules: _of_scores(path, dataset, rules))
+    if next(path.rglob("BFCL_v*_result.json"), None) is not None:
+        raise UsageError(f"{path} holds answers without verdicts: `pytest-bfcl score {path} -o FILE` judges them")
+    raise UsageError(f"{path} is neither a run directory, a results.jsonl, nor an official score folder")
+
+
+def _of_file(path: Path, rules: str) -> dict[str, dict[Key, Judged]]:
+    from pytest_bfcl.runs import read_replay_lines
+
+    return by_model((line for line in read_replay_lines(path) if _judged(line, path)), rules)
+
+
+def _judged(line: Mapping[str, Any], path: Path) -> bool:
+    if "error" in line and "valid" not in line and "outcome" not in line:
+        return False  # a line that could not be judged
+    if "outcome" not in line and "valid" not in line:
+        raise UsageError(f"{path}: {line.get('id')} has no verdict: `pytest-bfcl score {path} -o FILE` judges it")
+    return True
+
+
+def _of_scores(root: Path, dataset: DataSet | None, rules: str) -> dict[str, dict[Key, Judged]]:
+    from pytest_bfcl.runs.official_scores import ScoreFile, read_scores
+
+    if rules != "official":
+        raise UsageError(f"{root}: an official score folder has verdicts under official rules only")
+    if dataset is None:
+        raise UsageError(f"{root}: the data is needed to tell which entries passed (--data official)")
+    data = dataset
+
+    def verdicts(file: ScoreFile, category: str) -> Iterator[Judged]:
+        ids = [ref.id for ref in data.index(category)]
+        if len(ids) != file.total or not file.failed.keys() <= set(ids):
+            raise UsageError(
+                f"{file.path}: {file.total} entries were evaluated, the {data.name} data has {len(ids)}: "
+                "which of them passed cannot be told"
+            )
+        for entry_id in ids:
+            failed = file.failed.get(entry_id)
+            reason = None if failed is None else _reason_of(failed)
+            yield Judged(entry_id, category, "passed" if failed is None else "failed", _tag_of(reason), reason)
+
+    return {
+        model: {(judged.id, 1): judged for name, file in files.items() for judged in verdicts(file, name)}
+        for model, files in read_scores(root).items()
+    }
+
+
+def _reason_of(line: Mapping[str, Any]) -> str:
+    error = line.get("error")
+    nested = error.get("error_type") if isinstance(error, Mapping) else None
+    return str(nested or line.get("error_type") or "unknown")
+
+
+def _tag_of(reason: str | None) -> str | None:
+    if reason is None:
+        return None
+    return str(FailureTag.MALFORMED_OUTPUT if reason in _MALFORMED else FailureTag.WRONG_ANSWER)
+
+
+def _only(side: Side, model: str) -> Side:
+    def read(rules: str) -> dict[str, dict[Key, Judged]]:
+        found = side.read(rules)
+        kept = {name: verdicts for name, verdicts in found.items() if name.rpartition("@")[0] == model or name == model}
+        if not kept:
+            raise UsageError(f"{side.label} has no model {model!r}; it has: {', '.join(found) or 'none'}")
+        return kept
+
+    return Side(f"{side.label}#{model}", read, side.fingerprint)
