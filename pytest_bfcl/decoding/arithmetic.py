@@ -89,9 +89,10 @@ class Folder:
         weights = _weight(left), _weight(right)
         self._spend(sum(weights))
         if isinstance(kind, ast.Mult):
-            times = right if isinstance(right, int) else left if isinstance(left, int) else 0
-            _limit(max(weights) * max(times, 0))
-            self._spend(max(weights) * max(times, 0))
+            times, weight = (right, weights[0]) if isinstance(right, int) else (left, weights[1])
+            repeated = weight * max(times, 0) if isinstance(times, int) else 0
+            _limit(repeated)
+            self._spend(repeated)
         elif isinstance(kind, ast.Mod) and isinstance(left, (str, bytes)):
             self._check_format(left, right)
         else:

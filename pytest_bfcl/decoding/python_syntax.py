@@ -19,6 +19,7 @@ from pytest_bfcl.decoding.limits import check_integer, check_length
 
 _MAY_WARN = re.compile(r"\\|[0-9]\.?[A-Za-z]")
 """Texts on which the parser may warn (escapes, ``1or``): a warning turned into an error must not decide."""
+_WORD_FIRST = re.compile(r"\[?\s*\w")
 _WARNINGS_LOCK = threading.Lock()
 _LONG_INTEGER = 3_500
 """Shorter texts hold no integer of more than 4300 digits, in hexadecimal either."""
@@ -61,7 +62,10 @@ def decode_python(text: str, *, strict_signs: bool = False, positional: Position
     ``strict_signs`` is corrected rule C1, ``positional`` maps a function name to its documented parameter names (C4).
     Raises `DecodeError`.
     """
-    body = parse_expression(text.strip().strip("'"))
+    text = text.strip().strip("'")
+    if "(" not in text and _WORD_FIRST.match(text):  # prose: spared the parser
+        raise DecodeError("no call in the text")
+    body = parse_expression(text)
     if isinstance(body, ast.Call):
         nodes: list[ast.expr] = [body]
     elif isinstance(body, (ast.List, ast.Tuple, ast.Set)):

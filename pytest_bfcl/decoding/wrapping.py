@@ -43,11 +43,13 @@ def unwrap(text: str, read: Read, *, lines: bool = True) -> list[Any] | None:
 
     The same list given twice counts once.
     """
-    if len(text) > MAX_WRAPPED:
+    if len(text) > MAX_WRAPPED or not any(mark in text for mark in "({<"):
         return None
     found: list[list[Any]] = []
     for candidate in _candidates(text):
-        calls = _calls(candidate, read) or (_calls_on_lines(candidate, read) if lines else None)
+        calls = None if candidate == text else _calls(candidate, read)
+        if not calls and lines and "\n" in candidate and "(" in candidate:
+            calls = _calls_on_lines(candidate, read)
         if calls and calls not in found:
             found.append(calls)
     return found[0] if len(found) == 1 else None
@@ -80,7 +82,7 @@ def _candidates(text: str) -> Iterator[str]:
         yield whole
     outside = _FENCE.sub("\n", text) if blocks else text
     for start, end in bracketed_spans(outside):
-        if not _tagged(outside, start, end):
+        if (start, end) != (0, len(text)) and not _tagged(outside, start, end):
             yield outside[start:end]
 
 

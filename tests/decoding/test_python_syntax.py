@@ -1,0 +1,163 @@
+import warnings
+
+import pytest
+
+from pytest_bfcl.decoding import DecodeError, decode
+
+
+def value_of(expression):
+    return decode(f"[f(x={expression})]")[0]["f"]["x"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[f(x=1)]", "f(x=1)", "```\n[f(x=1)]\n```", " `[f(x=1)] # note", "(f(x=1))", "[f(x=1),]", "f(9, *rest, x=1)"],
+)
+def test_accepted_wrappings(text):
+    assert decode(text) == [{"f": {"x": 1}}]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```python\n[f(x=1)]\n```",
+        "Here: [f(x=1)]",
+        "\t[f(x=1)]",
+        "[f(x=1)]\r",
+        "'[f(x=1)]'",
+        "Sorry",
+        "[[f(x=1)]]",
+        "[f(x=1)] [g(y=1)]",
+        "f(x=1)\ng(y=1)",
+        "[get-it(x=1)]",
+        "<TOOLCALL>[f(x=1)]</TOOLCALL>",
+        "[f(x=1)][0]",
+        "f(x=\x00)",
+        "f(x='\ud800')",
+        "[f(x=1), y]",
+        "[f(x=1) for f in g]",
+    ],
+)
+def test_what_does_not_decode(text):
+    with pytest.raises(DecodeError):
+        decode(text)
+
+
+def test_empty_lists():
+    assert decode("") == decode("[]") == decode("``` ```") == decode("[ # nothing\n]") == []
+
+
+def test_tag():
+    for inside in ("[f(x=1)]", "f(x=1)", " '[f(x=1)]' ", "(f(x=1),)"):
+        assert decode(f"Well <TOOLCALL>{inside}</TOOLCALL> done", tool_call_tag=True) == [{"f": {"x": 1}}]
+    assert decode("<TOOLCALL>()</TOOLCALL>", tool_call_tag=True) == []
+    for text in ("[f(x=1)]", "<toolcall>[f(x=1)]</toolcall>", "</TOOLCALL>[f(x=1)]<TOOLCALL>"):
+        with pytest.raises(DecodeError):
+            decode(text, tool_call_tag=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [("a.b.c(x=1)", "a.b.c"), ("g(z=1).fill(x=1)", "fill"), ("t[0].m(x=1)", "m"), ("g()(x=1)", ""), ("(f)(x=1)", "f")],
+)
+def test_function_names(text, name):
+    assert decode(text) == [{name: {"x": 1}}]
+
+
+def test_keywords():
+    assert decode("f(x=1, x=2)") == [{"f": {"x": 2}}]
+    assert decode("f(**{'x': 1}, y=2)") == [{"f": {None: {"x": 1}, "y": 2}}]
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("'a' 'b'", "ab"),
+        ("b'q'", b"q"),
+        ("2j", 2j),
+        ("1_000", 1000),
+        ("0x10", 16),
+        ("None", None),
+        ("...", "..."),
+        ("-40", -40),
+        ("+40", -40),
+        ("~40", -40),
+        ("not True", -1),
+        ("-True", -1),
+        ("-(5)", -5),
+        ("[1, (2, 'x'), {'k': [y]}]", [1, (2, "x"), {"k": ["y"]}]),
+        ("true", "true"),
+        ("stock", "stock"),
+        ('rows["id"]', "rows['id']"),
+        ("a[1, 2]", "a[(1, 2)]"),
+        ("(a+b)[0]", "a + b[0]"),
+        ("a[1:2]", "a[1:2]"),
+        ("now(1,2)", "now(1, 2)"),
+        ("now()", "now()"),
+        ("now(1, z=2)", {"now": {"z": 2}}),
+        ("g(h(k=1), y=[i(j=2)])", {"g": {"y": [{"i": {"j": 2}}]}}),
+        ("1e999", float("inf")),
+    ],
+)
+def test_values(expression, value):
+    decoded = value_of(expression)
+    assert decoded == value
+    assert type(decoded) is type(value)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "--5",
+        "-x",
+        "-(1+2)",
+        "-'a'",
+        "-None",
+        "+...",
+        "{**x}",
+        "{[1]: 2}",
+        "{{}: 1}",
+        "lambda q: q",
+        "a.b",
+        "1 < 2",
+        "a and b",
+        "1 if a else 2",
+        "[i for i in j]",
+        "{1}",
+        "f'x'",
+        "[*a]",
+        "(y := 1)",
+        "await z",
+        "9" * 4301,
+        "0x" + "f" * 4000,
+        "!",
+        "",
+    ],
+)
+def test_values_that_do_not_decode(expression):
+    with pytest.raises(DecodeError):
+        value_of(expression)
+
+
+def test_warnings_turned_into_errors_change_nothing():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert value_of(r"'\d'") == r"\d"
+        assert value_of("g(1if a else 2)") == "g(1 if a else 2)"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000,
+        "f(" * 50_000,
+        "f(x=" + "-" * 100_000 + "1)",
+        "f(x=" + "1+" * 100_000 + "1)",
+        "f(x=" + "[" * 250 + "]" * 250 + ")",
+        "a" + ".b" * 100_000 + "(x=" + "y" * 10 + "+1)",
+        "f(x='" + "a" * 1_000_000,
+    ],
+)
+def test_hostile_texts_fail_quickly(text):
+    with pytest.raises(DecodeError):
+        decode(text)
