@@ -19,6 +19,7 @@ VERBS = {
     "fetch": "put the official data into the cache",
     "score": "judge stored outputs, without a model",
     "compare": "compare two runs, with error bars",
+    "report": "write the HTML report of a run again",
     "leaderboard": "rank runs in one table",
     "merge": "join the parts of a sharded run",
     "export": "write a run in the official layout or as CSV",

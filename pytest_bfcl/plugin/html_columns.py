@@ -1,4 +1,7 @@
-"""Extra columns for pytest-html: category, tag, reason, and a link to the entry's page in the run's report."""
+"""Extra columns for pytest-html: category, tag, reason, cost, latency, and a link to the entry's page.
+
+Transcripts stay in pages of their own: thousands of them inside one file would make it slow to open.
+"""
 
 from __future__ import annotations
 
@@ -7,44 +10,66 @@ import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import pytest
 
 if TYPE_CHECKING:
     from pytest_bfcl.plugin.session import BfclSession
 
-COLUMNS = ("category", "tag", "reason")
+COLUMNS = ("category", "tag", "reason", "cost", "latency", "entry")
 
 
 class Columns:
-    """The hooks of pytest-html. Transcripts stay in pages of their own: a table holding them would open slowly."""
+    """The hooks of pytest-html."""
 
-    def __init__(self, bfcl: BfclSession) -> None:
-        self.bfcl = bfcl
+    def __init__(self) -> None:
+        self.bfcl: BfclSession | None = None
+        self.folder = Path()
+
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """Learn where the run and the report will lie."""
+        from pytest_bfcl.plugin.session import SESSION
+
+        self.bfcl = config.stash.get(SESSION, None)
+        report = getattr(config.option, "htmlpath", None)
+        self.folder = (config.invocation_params.dir / os.path.expanduser(report or "report.html")).parent
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_table_header(self, cells: list[str]) -> None:
         """Names of our columns, before the last one."""
         for name in COLUMNS:
             cells.insert(-1, f'<th class="sortable" data-column-type="{name}">{name.capitalize()}</th>')
-        cells.insert(-1, "<th>Transcript</th>")
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_table_row(self, report: Any, cells: list[str]) -> None:
         """Values of our columns; empty for tests that are not entries."""
         text = getattr(report, "bfcl", None)
-        record = json.loads(text) if text else {}
+        values = self._values(json.loads(text)) if text else {}
         for name in COLUMNS:
-            cells.insert(-1, f"<td>{html.escape(str(record.get(name) or ''))}</td>")
-        cells.insert(-1, f"<td>{self._link(record) if record else ''}</td>")
+            cells.insert(-1, f'<td class="col-{name}">{values.get(name, "")}</td>')
 
-    def _link(self, record: dict[str, Any]) -> str:
-        from pytest_bfcl.reporting.links import ENTRIES, page_name
+    def _values(self, record: dict[str, Any]) -> dict[str, str]:
+        """The cells of one record, as safe markup."""
+        from pytest_bfcl.reporting.listing import total_of
+        from pytest_bfcl.reporting.rendering import visible
 
-        if self.bfcl.run is None:
-            return ""
-        models = [model.model for model in self.bfcl.run.fingerprint.models]
-        page = self.bfcl.run_path / ENTRIES / page_name(record, models)
-        target = Path(str(self.bfcl.config.getoption("htmlpath", None) or "report.html"))
-        folder = self.bfcl.config.invocation_params.dir / target.parent
-        return f'<a href="{html.escape(os.path.relpath(page, folder))}">page</a>'
+        values = {name: html.escape(visible(str(record.get(name) or ""))) for name in ("category", "tag", "reason")}
+        if record.get("cost_usd") is not None:
+            values["cost"] = f"{record['cost_usd']:.6f}"
+        latency = total_of(record.get("latency_s"))
+        if latency is not None:
+            values["latency"] = f"{latency:.3f}"
+        if self.bfcl is not None:
+            values["entry"] = f'<a href="{html.escape(self._link(self.bfcl, record))}">page</a>'
+        return values
+
+    def _link(self, bfcl: BfclSession, record: dict[str, Any]) -> str:
+        """The entry's page, relative to the report."""
+        from pytest_bfcl.reporting import page_name
+        from pytest_bfcl.reporting.links import ENTRIES
+
+        several = len(bfcl.specs) > 1
+        models = [spec.text for spec in bfcl.specs] if several else [str(record.get("model") or "")]
+        target = bfcl.run_path / ENTRIES / page_name(record, models)
+        return quote(Path(os.path.relpath(target, self.folder)).as_posix())

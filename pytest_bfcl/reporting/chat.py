@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_bfcl.checkers.wording import call_text
+from pytest_bfcl.dataset.categories import CATEGORIES
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
@@ -100,8 +101,6 @@ def _turns(output: Any, record: Mapping[str, Any]) -> list[list[Any]]:
 
 
 def _nested(record: Mapping[str, Any]) -> bool:
-    from pytest_bfcl.dataset.categories import CATEGORIES
-
     row = CATEGORIES.get(str(record.get("category")))
     return row is not None and row.stateful
 

@@ -45,6 +45,7 @@ class Listing:
         self._entries: dict[str, list[Any]] = {}
         self._positions: dict[str, int] = {}
         self._rows: list[list[Any]] = []
+        self.has_latency = self.has_cost = False
 
     def add(self, record: Mapping[str, Any], request: str) -> None:
         """One record, and the beginning of what the user asked."""
@@ -55,6 +56,9 @@ class Listing:
             fields = [entry_id, self._categories(record.get("category")), request]
             self._entries[entry_id] = fields if page == entry_id else [*fields, page]
         known = (entry_id, str(record.get("mode"))) in self._known
+        latency, cost = total_of(record.get("latency_s")), record.get("cost_usd")
+        self.has_latency |= latency is not None
+        self.has_cost |= cost is not None
         differs = record.get("corrected_outcome") != record.get("outcome")
         self._rows.append(
             [
@@ -66,8 +70,8 @@ class Listing:
                 self._tags(record.get("tag")),
                 self._reasons(record.get("reason")),
                 headline(record)[:TEXT],
-                total_of(record.get("latency_s")),
-                record.get("cost_usd"),
+                latency,
+                cost,
                 KNOWN_ISSUE * known + DIFFERS * differs,
             ]
         )

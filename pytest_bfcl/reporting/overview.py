@@ -37,6 +37,7 @@ def content(summary: Summary, run: RunDirectory, found: Questions, listing: List
         "matrix": scores.matrix(models) if len(models) > 1 else [],
         "bars": [chart for chart in made if chart is not None],
         "wheel": wheel,
+        "has": {"latency": listing.has_latency, "cost": listing.has_cost},
         "data": rendering.embedded_json(listing.content()),
     }
 

@@ -83,8 +83,8 @@ class Assets:
 @cache
 def assets(script: str) -> Assets:
     """Style and script of a page kind (``index``, ``entry``, ``leaderboard``)."""
-    common = _read("theme.js")
-    return Assets(_read("report.css"), common + _read(f"{script}.js"))
+    style = "entry.css" if script == "entry" else "index.css"
+    return Assets(_read("common.css") + _read(style), _read("theme.js") + _read(f"{script}.js"))
 
 
 def _read(name: str) -> str:

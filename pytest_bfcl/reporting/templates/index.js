@@ -4,7 +4,8 @@
   var E = 0, M = 1, REPEAT = 2, OUT = 3, COR = 4, TAG = 5, REASON = 6, TEXT = 7, LAT = 8, COST = 9, FLAGS = 10;
   var KNOWN = 1, DIFFERS = 2, OVERSCAN = 12;
   var body = document.getElementById("rows"), table = document.getElementById("list");
-  var several = data.models.length > 1;
+  var has = {};
+  table.querySelectorAll("th[data-sort]").forEach(function (head) { has[head.dataset.sort] = true; });
   var fields = ["outcome", "category", "tag", "reason", "model"];
   var state = { q: "", differs: "", sort: "outcome", entry: "" };
   var shown = [], at = -1, height = 0, first = -1, last = -1;
@@ -97,10 +98,10 @@
     var what = cell(made);
     line(what, "span", row[TEXT] || found[2], "line").title = row[TEXT] || found[2];
     line(what, "span", row[TEXT] ? value(row, "reason") + (found[2] ? " · asked: " + found[2] : "") : "", "line small soft");
-    if (several) cell(made, data.models[row[M]], "wide").title = data.models[row[M]];
+    if (has.model) cell(made, data.models[row[M]], "wide").title = data.models[row[M]];
     chip(cell(made, null, "wide"), data.outcomes[row[COR]]);
-    cell(made, row[LAT] === null ? "–" : row[LAT].toFixed(2) + " s", "num wide");
-    cell(made, row[COST] === null ? "–" : "$" + (row[COST] >= 1 ? row[COST].toFixed(2) : Number(row[COST].toPrecision(3))), "num wide");
+    if (has.latency) cell(made, row[LAT] === null ? "–" : row[LAT].toFixed(2) + " s", "num wide");
+    if (has.cost) cell(made, row[COST] === null ? "–" : "$" + (row[COST] >= 1 ? row[COST].toFixed(2) : Number(row[COST].toPrecision(3))), "num wide");
     return made;
   }
   function space(pixels) {

@@ -1,0 +1,32 @@
+"""Write the HTML report of a run again: index.html and a page for every entry.
+
+For runs whose data set was not at hand when they ended, runs made by the library, or after an update of this program.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the verb."""
+    parser.add_argument("run", type=Path, help="a run directory")
+    parser.add_argument("--data", metavar="PATH", help="the data set of the run, when it is your own")
+    parser.add_argument("--markdown", action="store_true", help="print the summary as Markdown, too")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the report and say where it is."""
+    import json
+
+    from pytest_bfcl.evaluation import open_data
+    from pytest_bfcl.reporting import write_markdown, write_report
+
+    written = write_report(args.run, entry_source=open_data(args.data) if args.data else None)
+    if args.markdown:
+        summary = args.run / "summary.json"
+        if summary.is_file():
+            print(write_markdown(json.loads(summary.read_text(encoding="utf-8"))))
+    print(written)
+    return 0

@@ -1,0 +1,106 @@
+"""The summary as Markdown, for a pull request or ``$GITHUB_STEP_SUMMARY``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pytest_bfcl.reporting import overview
+from pytest_bfcl.reporting.rendering import percent, points, seconds, usd, visible
+from pytest_bfcl.reporting.scores import MatrixRow, ScoreRow, matrix, score_rows
+
+Summary = Mapping[str, Any]
+MAX_REASONS = 8
+
+
+def write_markdown(summary: Summary) -> str:
+    """``summary.json`` as GitHub Markdown: notices, gates, scores with intervals, failures, cost; ends in a newline."""
+    models: Mapping[str, Summary] = summary["models"]
+    blocks = [f"### {cell(overview.title(summary))}"]
+    blocks += [f"> {cell(notice)}" for notice in overview.notices(summary)]
+    blocks += _gates(summary.get("gate") or {})
+    if len(models) == 1:
+        blocks += [_scores(score_rows(model)) for model in models.values()]
+    elif models:
+        blocks.append(_matrix(matrix(models), list(models)))
+    for name, model in models.items():
+        facts = list(_facts(model))
+        if facts:
+            title = [f"**{cell(name)}**"] if len(models) > 1 else []
+            blocks.append("\n".join([*title, *(f"- {fact}" for fact in facts)]))
+    short = summary["fingerprint"].get("short")
+    blocks += [f"<sub>{cell(short)}</sub>"] if short else []
+    return "\n\n".join(blocks) + "\n"
+
+
+def cell(text: object) -> str:
+    """A text that stays text in Markdown: no markup, no table breaks, one line."""
+    plain = " ".join(visible(str(text)).split())
+    for character in "\\`*_[]|~":
+        plain = plain.replace(character, f"\\{character}")
+    return plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("@", "&#64;")
+
+
+def _gates(gate: Summary) -> list[str]:
+    checks = gate.get("checks") or ()
+    lines = [f"- {'✅' if check['ok'] else '❌'} {cell(check['why'])}" for check in checks]
+    return ["\n".join(["**Gates**", "", *lines])] if lines else []
+
+
+def _scores(rows: list[ScoreRow]) -> str:
+    lines = [
+        "| category | correct | official | 95 % interval | corrected | errors | skipped |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for row in rows:
+        count = "" if row.judged is None else f"{row.passed} / {row.judged}"
+        values = [percent(row.accuracy), _interval(row), percent(row.corrected), row.errors or "", row.skipped or ""]
+        name = cell(row.name) if row.kind == "category" else f"**{cell(row.name)}**"
+        lines.append("| " + " | ".join(map(str, [name + _why(row), count, *values])) + " |")
+    return "\n".join(lines)
+
+
+def _why(row: ScoreRow) -> str:
+    """Why there is no overall; formulas are left to the report."""
+    return f"<br><sub>{cell(row.note)}</sub>" if row.kind == "overall" and row.accuracy is None else ""
+
+
+def _matrix(rows: list[MatrixRow], models: list[str]) -> str:
+    head = "| category | " + " | ".join(cell(model) for model in models) + " |"
+    lines = [head, "| --- |" + " ---: |" * len(models)]
+    for row in rows:
+        values = [
+            "not run" if each is None or each.accuracy is None else f"{percent(each.accuracy)} ({_interval(each)})"
+            for each in row.cells
+        ]
+        name = cell(row.name) if row.kind == "category" else f"**{cell(row.name)}**"
+        lines.append(f"| {name} | {' | '.join(values)} |")
+    return "\n".join(lines)
+
+
+def _interval(row: ScoreRow) -> str:
+    return f"{points(row.interval[0])} – {points(row.interval[1])}" if row.interval else "–"
+
+
+def _facts(model: Summary) -> Iterator[str]:
+    known = [
+        f"{cell(name)} {percent(score['accuracy_without_known_issues'])}"
+        for name, score in model["categories"].items()
+        if score.get("known_issues")
+    ]
+    if known:
+        yield f"excluding known issues: {', '.join(known)}"
+    if model["failure_counts"]:
+        yield "failures: " + ", ".join(f"{cell(tag)} {count}" for tag, count in model["failure_counts"].items())
+        top = list(model["reasons"].items())[:MAX_REASONS]
+        yield "most often: " + ", ".join(f"{cell(reason)} {count}" for reason, count in top)
+    facts = []
+    if model["cost_usd"] is not None:
+        facts.append(f"cost {usd(model['cost_usd'])}")
+    if model["latency"]["mean"] is not None:
+        facts.append(f"latency mean {seconds(model['latency']['mean'])}, p95 {seconds(model['latency']['p95'])}")
+    tokens = model["tokens"]
+    if tokens["input"] or tokens["output"]:
+        facts.append(f"{tokens['input']:,} tokens in, {tokens['output']:,} out")
+    if facts:
+        yield "; ".join(facts)
