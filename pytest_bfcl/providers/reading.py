@@ -53,7 +53,7 @@ class PageReader:
 
         deadline = time.monotonic() + TOTAL_LIMIT_S
         for _ in range(MAX_REDIRECTS + 1):
-            address, request = _pinned(checked(url, self._resolve))
+            address, request = pinned(checked(url, self._resolve))
             # A client of its own for each hop: pooled connections are keyed by address and would mix up TLS names.
             with (
                 httpx.Client(
@@ -76,7 +76,7 @@ class PageReader:
         return self._tls
 
 
-def _pinned(target: Target) -> tuple[httpx.URL, dict[str, Any]]:
+def pinned(target: Target) -> tuple[httpx.URL, dict[str, Any]]:
     """The request that goes to the checked address and nowhere else, under the host's name."""
     import httpx
 

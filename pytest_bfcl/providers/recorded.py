@@ -1,8 +1,8 @@
-"""Every search and page of a run, kept in the run directory and given again: ``<run>/web/<process>.jsonl``.
+"""Whatever a run asked of the outside, kept in the run directory and given again.
 
-A line is ``{"call": call, "result": result}``; a call is ``["search", keywords, max_results, region]`` or
-``["fetch", url, mode]``. The first result of a call counts for the whole run, whichever process asked, so a replay of
-the run sees what the run saw.
+A line of ``<run>/web/<process>.jsonl`` is ``{"call": call, "result": result}``; a call is ``["search", keywords,
+max_results, region]`` or ``["fetch", url, mode]`` (REST: `recorded_rest`). The first result of a call counts for the
+whole run, whichever process asked, so a replay of the run sees what the run saw.
 """
 
 from __future__ import annotations
@@ -19,53 +19,40 @@ from pytest_bfcl.providers.search import SearchProvider
 Call = tuple[Any, ...]
 
 
-class RecordedSearch:
-    """Recorded results first; what is not recorded is asked of ``provider`` and recorded.
+class Recording:
+    """Results by call, in a folder of files that any number of processes append to.
 
-    Without a provider (a replay) it raises `AdapterError` of kind ``not_recorded``: nothing was wrong with the model.
+    ``what`` names the kind of calls in messages (``web``).
     """
 
-    def __init__(self, folder: Path, provider: SearchProvider | None = None, process: str = "main") -> None:
+    what = "web"
+
+    def __init__(self, folder: Path, process: str = "main") -> None:
         self.folder = folder
-        self._provider = provider
         self._path = folder / f"{process}.jsonl"
         self._results: dict[str, Any] = {}
         self._read: dict[Path, int] = {}
         self._lock = threading.Lock()
 
-    def search(self, keywords: str, max_results: int, region: str) -> Any:
-        """See `SearchProvider.search`."""
-        asked = self._provider
-        return self._result(
-            ("search", keywords, max_results, region),
-            (lambda: asked.search(keywords, max_results, region)) if asked else None,
-        )
-
-    def fetch(self, url: str, mode: str) -> Any:
-        """See `SearchProvider.fetch`."""
-        asked = self._provider
-        return self._result(("fetch", url, mode), (lambda: asked.fetch(url, mode)) if asked else None)
-
-    def close(self) -> None:
-        """Close the provider; files are closed after every line."""
-        if self._provider is not None:
-            self._provider.close()
-
-    def _result(self, call: Call, ask: Callable[[], Any] | None) -> Any:
+    def find(self, call: Call) -> tuple[Any] | None:
+        """The recorded result in a tuple, ``None`` when there is none."""
         key = _key(call)
         with self._lock:
             if key not in self._results:
                 self._refresh()
-            if key in self._results:
-                return json.loads(self._results[key])
+            return (json.loads(self._results[key]),) if key in self._results else None
+
+    def _result(self, call: Call, ask: Callable[[], Any] | None) -> Any:
+        known = self.find(call)
+        if known is not None:
+            return known[0]
         if ask is None:
             raise AdapterError(
                 "not_recorded",
-                f"web {call[0]}: {str(call[1])[:200]!r} is not in the recording {self.folder}",
-                advice="replay with the model and parameters of the recorded run, or search live",
+                f"{self.what} {call[0]}: {str(call[1])[:200]!r} is not in the recording {self.folder}",
+                advice="replay with the model and parameters of the recorded run, or ask live",
             )
-        result = ask()
-        return self._keep(key, call, result)
+        return self._keep(_key(call), call, ask())
 
     def _keep(self, key: str, call: Call, result: Any) -> Any:
         """Append the result, unless another process was faster: then theirs counts."""
@@ -80,7 +67,7 @@ class RecordedSearch:
                     self._results[key] = json.dumps(result)
                 return json.loads(self._results[key])
         except OSError as error:
-            raise HarnessError("storage", f"cannot record a web {call[0]} in {self.folder}: {error}") from error
+            raise HarnessError("storage", f"cannot record a {self.what} {call[0]} in {self.folder}: {error}") from error
 
     def _append(self, line: dict[str, Any]) -> None:
         torn = self._path.exists() and not _ends_whole(self._path)
@@ -105,6 +92,35 @@ class RecordedSearch:
             self._results.setdefault(key, json.dumps(value["result"]))
         except (ValueError, TypeError, KeyError):
             return  # torn by a killed process
+
+
+class RecordedSearch(Recording):
+    """Recorded results first; what is not recorded is asked of ``provider`` and recorded.
+
+    Without a provider (a replay) it raises `AdapterError` of kind ``not_recorded``: nothing was wrong with the model.
+    """
+
+    def __init__(self, folder: Path, provider: SearchProvider | None = None, process: str = "main") -> None:
+        super().__init__(folder, process)
+        self._provider = provider
+
+    def search(self, keywords: str, max_results: int, region: str) -> Any:
+        """See `SearchProvider.search`."""
+        asked = self._provider
+        return self._result(
+            ("search", keywords, max_results, region),
+            (lambda: asked.search(keywords, max_results, region)) if asked else None,
+        )
+
+    def fetch(self, url: str, mode: str) -> Any:
+        """See `SearchProvider.fetch`."""
+        asked = self._provider
+        return self._result(("fetch", url, mode), (lambda: asked.fetch(url, mode)) if asked else None)
+
+    def close(self) -> None:
+        """Close the provider; files are closed after every line."""
+        if self._provider is not None:
+            self._provider.close()
 
 
 def _key(call: Call) -> str:

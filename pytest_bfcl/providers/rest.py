@@ -1,0 +1,135 @@
+"""The protocol of REST providers, and which one a run uses (contract "Selecting"; docs/retired.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, Protocol, runtime_checkable
+from urllib.parse import urlencode, urlsplit, urlunsplit
+
+from pytest_bfcl.failures import UsageError
+
+Kind = Literal["local", "live", "replay", "none"]
+
+WORDS = ("auto", "local", "live", "record", "replay")
+
+
+@runtime_checkable
+class RestProvider(Protocol):
+    """Where GET requests are answered; called from several threads at once.
+
+    ``live`` says whether answers may change or fail, so that a known request is tried before a model is asked.
+    """
+
+    @property
+    def live(self) -> bool:
+        """Whether answers come from services that may change or fail."""
+        ...
+
+    def get(self, url: str, params: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, Any]:
+        """``{"status": number, "body": value or None}``; ``{"error": text}`` for an address that cannot be asked.
+
+        ``body`` is the parsed JSON of the response. Raises `pytest_bfcl.failures.BenchmarkError` for trouble that is
+        not the caller's.
+        """
+        ...
+
+    def close(self) -> None:
+        """Release connections and threads."""
+        ...
+
+
+def rest_source(choice: str) -> str | None:
+    """The run or folder named in ``replay:PATH``, ``None`` for every other choice."""
+    word, colon, path = choice.partition(":")
+    return path if word == "replay" and colon else None
+
+
+def check_rest_choice(choice: str) -> str:
+    """The choice itself; raises `ValueError` for a word that names no provider."""
+    if choice not in WORDS and not rest_source(choice):
+        raise ValueError(f"one of {', '.join(WORDS)}, or replay:PATH")
+    return choice
+
+
+def rest_problem(choice: str, *, official: bool, archive: Path | None = None) -> str | None:
+    """Why GET requests cannot be answered, ``None`` when they can; arguments as for `open_rest`. Opens nothing."""
+    kind = _kind(choice, official)
+    if kind == "none":
+        return "needs a recorded provider: choose --bfcl-rest replay:PATH, or live"
+    if kind == "replay":
+        folder = recording_folder(choice, archive)
+        if folder is None or not any(folder.glob("*.jsonl")):
+            return f"nothing to replay: {folder or 'no run'} holds no recorded requests (name it: replay:PATH)"
+    return None
+
+
+def open_rest(
+    choice: str = "auto", *, official: bool, archive: Path | None = None, process: str = "main"
+) -> RestProvider:
+    """The provider of a run.
+
+    Args:
+        choice: ``auto``, ``local``, ``live``, ``record``, ``replay`` (of this run) or ``replay:PATH``.
+        official: Whether the data is the official set, whose services are those of the real web.
+        archive: The run's folder for requests (``<run>/rest``). Live ones are always recorded there, local ones with
+            ``record``; a recorded one is not asked again.
+        process: Name of the archive's file this process writes.
+
+    Raises `UsageError` when there is none (`rest_problem` says why without raising).
+    """
+    problem = rest_problem(choice, official=official, archive=archive)
+    if problem is not None:
+        raise UsageError(problem)
+    from pytest_bfcl.providers.recorded_rest import RecordedRest
+
+    kind = _kind(choice, official)
+    if kind == "replay":
+        folder = recording_folder(choice, archive)
+        assert folder is not None
+        return RecordedRest(folder)
+    provider = _opened(kind)
+    if archive is not None and (kind == "live" or choice == "record"):
+        return RecordedRest(archive, provider, process)
+    return provider
+
+
+def recording_folder(choice: str, archive: Path | None) -> Path | None:
+    """The folder of recorded requests: that of ``replay:PATH`` (a run directory or a folder), or the run's own."""
+    named = rest_source(choice)
+    if named is None:
+        return archive
+    folder = Path(named).expanduser()
+    return folder / "rest" if (folder / "rest").is_dir() else folder
+
+
+def whole_url(url: str, params: Mapping[str, Any]) -> str:
+    """The address with its query: lists repeat their name, ``None`` is left out, the rest is written as text."""
+    pairs = []
+    for name, value in params.items():
+        values = value if isinstance(value, list | tuple) else [value]
+        pairs += [(str(name), str(each)) for each in values if each is not None]
+    if not pairs:
+        return url
+    parts = urlsplit(url)
+    query = "&".join(part for part in (parts.query, urlencode(pairs)) if part)
+    return urlunsplit(parts._replace(query=query))
+
+
+def _kind(choice: str, official: bool) -> Kind:
+    word = choice.partition(":")[0]
+    if word in ("local", "live", "replay"):
+        return word  # type: ignore[return-value]
+    if word == "record":
+        return "live" if official else "local"
+    return "none" if official else "local"
+
+
+def _opened(kind: Kind) -> RestProvider:
+    if kind == "local":
+        from pytest_bfcl.providers.local_rest import LocalRest
+
+        return LocalRest()
+    from pytest_bfcl.providers.live_rest import LiveRest
+
+    return LiveRest()
