@@ -6,9 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pytest_bfcl.checkers.problem import plain
+from pytest_bfcl.checkers.wording import parted
 
 MAX_DIFFERENCES = 12
 MAX_DEPTH = 12
+MAX_SHOWN = 300
+"""Characters of a differing text that are told, around the place where it differs."""
 ABSENT = "(absent)"
 
 
@@ -25,6 +28,8 @@ def state_difference(mine: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict
             if len(found) >= MAX_DIFFERENCES:
                 found["…"] = f"{len(differing)} attributes differ: {', '.join(differing[:20])}"
                 return found
+            if isinstance(expected, str) and isinstance(called, str):
+                expected, called = parted(expected, called, MAX_SHOWN)
             found[path] = {"expected": _shown(expected), "called": _shown(called)}
     return found
 
@@ -68,8 +73,8 @@ def _shown(value: Any) -> Any:
     """A leaf for people: plain values as they are (shortened), anything else as short text."""
     if hasattr(value, "__dict__") and not isinstance(value, type):
         try:
-            return str(value)[:300]
+            return str(value)[:MAX_SHOWN]
         except RecursionError:
             return f"<{type(value).__name__}>"
     shown = plain(value)
-    return shown if not isinstance(shown, str) or len(shown) <= 300 else shown[:300] + "…"
+    return shown if not isinstance(shown, str) or len(shown) <= MAX_SHOWN else shown[:MAX_SHOWN] + "…"

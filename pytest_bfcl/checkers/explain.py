@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.checkers import tables
-from pytest_bfcl.checkers.differences import ABSENT
+from pytest_bfcl.checkers import tables, turn_text
 from pytest_bfcl.checkers.entries import checker_of
 from pytest_bfcl.checkers.problem import RULE_WORDS
 from pytest_bfcl.checkers.wording import allowed_text, answer_text, call_text, clean, cut, shortened, value_text
@@ -51,9 +50,7 @@ def describe(entry: Entry, transcript: Transcript, verdict: Verdict) -> FailureT
     detail = verdict.detail
     reason = str(detail.get("underlying") or verdict.reason or "")
     lines: list[Line] = []
-    request = _request(entry, transcript, detail.get("turn"))
-    if request:
-        lines.append(("request", request))
+    lines += _request(entry, detail.get("turn"))
     if verdict.tag is not None and not verdict.tag.counts:
         lines.append(("error", cut(clean(str(detail.get("error", ""))), 400)))
     else:
@@ -70,7 +67,7 @@ def describe(entry: Entry, transcript: Transcript, verdict: Verdict) -> FailureT
     return FailureText(f"{verdict.tag}: {verdict.reason}", tuple(lines))
 
 
-def _request(entry: Entry, transcript: Transcript, turn: Any) -> str:
+def _request(entry: Entry, turn: Any) -> list[Line]:
     """The user's last words of the turn in question, shortened."""
     turns: Sequence[Any] = entry.question
     if isinstance(turn, int) and 0 <= turn < len(turns):
@@ -78,9 +75,13 @@ def _request(entry: Entry, transcript: Transcript, turn: Any) -> str:
     else:
         messages, place = next((each for each in reversed(turns) if each), []), ""
     words = [message.get("content") for message in messages if message.get("role") == "user"]
-    if not words:
-        return place + ("no new message: functions held back so far are handed over" if place else "")
-    return place + shortened(clean(str(words[-1])).replace("\\n", " "), 2 * WIDTH - 40)
+    said = clean(str(words[-1])).replace("\\n", " ") if words else ""
+    if not place:
+        return [("request", shortened(said, 2 * WIDTH - 40))] if words else []
+    if not words and isinstance(turn, int):
+        names = ", ".join(str(document.get("name")) for document in entry.missed_function.get(turn, ()))
+        said = f"no new message: now these functions are offered too: {clean(names)}"
+    return turn_text.request_lines(place, said)
 
 
 def _body(reason: str) -> Callable[[Entry, Transcript, Mapping[str, Any]], list[Line]]:
@@ -173,58 +174,6 @@ def _no_call_due(entry: Entry, transcript: Transcript, detail: Mapping[str, Any]
     return [("expected", "no call"), ("reply", _reply(transcript))]
 
 
-def _state(entry: Entry, transcript: Transcript, detail: Mapping[str, Any]) -> list[Line]:
-    lines = _turn_calls(detail)
-    lines.append(("state of", str(detail.get("class", ""))))
-    difference = detail.get("difference")
-    for path, values in list(difference.items())[:MAX_LISTED] if isinstance(difference, Mapping) else ():
-        if not isinstance(values, Mapping):
-            lines.append(("", f"… {values}"))
-            continue
-        lines.append(("", f"{clean(str(path))}"))
-        lines.append(("", f"    expected  {_state_value(values.get('expected'))}"))
-        lines.append(("", f"    is        {_state_value(values.get('called'))}"))
-    return lines
-
-
-def _state_value(value: Any) -> str:
-    return ABSENT if value == ABSENT else value_text(value, WIDTH)
-
-
-def _results(entry: Entry, transcript: Transcript, detail: Mapping[str, Any]) -> list[Line]:
-    lines = _turn_calls(detail)
-    missing = detail.get("missing") or []
-    for call, result in list(zip(detail.get("missing_calls") or [], missing, strict=False))[:MAX_LISTED]:
-        lines.append(("no result", f"of {cut(clean(str(call)), WIDTH)}"))
-        lines.append(("", f"-> {cut(clean(str(result)), WIDTH)}"))
-    return lines
-
-
-def _turn_calls(detail: Mapping[str, Any]) -> list[Line]:
-    def shown(calls: Any) -> str:
-        return cut("; ".join(clean(str(call)) for call in calls or ()), 3 * WIDTH) or "(no call)"
-
-    return [("expected", shown(detail.get("expected"))), ("called", shown(detail.get("called")))]
-
-
-def _empty_turn(entry: Entry, transcript: Transcript, detail: Mapping[str, Any]) -> list[Line]:
-    lines = _turn_calls(detail)
-    turn = detail.get("turn")
-    if isinstance(turn, int) and turn < len(transcript.turns):
-        for step in transcript.turns[turn].steps[:2]:
-            if step.reply.text:
-                lines.append(("reply", value_text(step.reply.text, 2 * WIDTH)))
-    return lines
-
-
-def _turns(entry: Entry, transcript: Transcript, detail: Mapping[str, Any]) -> list[Line]:
-    steps = len(transcript.turns[-1].steps) if transcript.turns else 0
-    return [
-        ("expected", str(detail.get("expected", ""))),
-        ("called", f"{detail.get('called', '')}; the last one took {steps} steps"),
-    ]
-
-
 def _answer(entry: Entry, transcript: Transcript, detail: Mapping[str, Any]) -> list[Line]:
     lines = [("expected", allowed_text(detail.get("expected"), 2 * WIDTH))]
     if "called" in detail:
@@ -239,11 +188,11 @@ _BODIES: dict[str, Callable[[Any, Any, Mapping[str, Any]], list[Line]]] = {
     "parallel_function_checker_no_order:cannot_find_match": _no_match,
     "irrelevance_error:decoder_success": _no_call_due,
     "irrelevance_error:malformed_call": _no_call_due,
-    "multi_turn:irrelevance_error:decoder_success": _no_call_due,
-    "multi_turn:instance_state_mismatch": _state,
-    "multi_turn:execution_response_mismatch": _results,
-    "multi_turn:empty_turn_model_response": _empty_turn,
-    "multi_turn:force_terminated": _turns,
+    "multi_turn:irrelevance_error:decoder_success": turn_text.quiet_turn_lines,
+    "multi_turn:instance_state_mismatch": turn_text.state_lines,
+    "multi_turn:execution_response_mismatch": turn_text.result_lines,
+    "multi_turn:empty_turn_model_response": turn_text.empty_turn_lines,
+    "multi_turn:force_terminated": turn_text.forced_lines,
     "agentic:answer_not_found": _answer,
     "agentic:no_last_message": _answer,
 }

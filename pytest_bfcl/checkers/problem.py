@@ -38,7 +38,7 @@ RULE_WORDS: dict[str, str] = {
     "multi_turn:empty_turn_model_response": "this turn needs at least one call that decodes",
     "multi_turn:instance_state_mismatch": "after this turn the simulated system must be in the expected state",
     "multi_turn:execution_response_mismatch": "the results of all expected calls must have been obtained by now",
-    "multi_turn:force_terminated": "the conversation must not run into the step limit",
+    "multi_turn:force_terminated": "every turn must be reached; more than 20 steps in one turn end the conversation",
     "multi_turn:irrelevance_error:decoder_success": "no call is due in this turn",
     "agentic:no_last_message": "the conversation must end with a message, not with a call",
     "agentic:answer_not_found": "the final message must contain an accepted answer as a word of its own",

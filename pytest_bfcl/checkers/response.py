@@ -1,4 +1,4 @@
-"""Whether a turn's expected results have been obtained (multi_turn spec §4.2, point f)."""
+"""Results of calls: whether the expected ones have been obtained (multi_turn spec §4.2, point f), and errors."""
 
 from __future__ import annotations
 
@@ -27,3 +27,10 @@ def calls_behind(missing: Sequence[str], calls: Sequence[str], results: Sequence
             wanted[result] -= 1
             found.append(call)
     return found
+
+
+def is_error(result: str) -> bool:
+    """Whether a result text tells of a failed call: an exception, or an object (or list of one) with ``error``."""
+    from pytest_bfcl.simulators import ERROR_PREFIX
+
+    return result.startswith((ERROR_PREFIX, "[{'error'")) or (result.startswith("{") and '"error": ' in result[:60])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pytest_bfcl.checkers.corrected import OFFICIAL, RuleSet
 from pytest_bfcl.checkers.differences import state_difference
 from pytest_bfcl.checkers.problem import RULE_WORDS, plain
-from pytest_bfcl.checkers.response import calls_behind, missing_results
+from pytest_bfcl.checkers.response import calls_behind, is_error, missing_results
 from pytest_bfcl.checkers.steps import turn_calls, was_forced
 from pytest_bfcl.failures import BenchmarkError, HarnessError, UsageError, Verdict
 from pytest_bfcl.transcript import wire_name
@@ -26,17 +26,20 @@ if TYPE_CHECKING:
 Kind = Literal["own", "reference"]
 
 SHOWN_CALLS = 40
-"""Calls of a failed turn that a verdict's detail shows."""
+SHOWN_RESULTS = 10
+SHOWN_CHARS = 300
+"""Calls of a failed turn, results of them, and characters of a result that a verdict's detail shows."""
 
 
 @dataclass(slots=True)
 class TurnRecord:
-    """What one turn came to: calls made and expected, whether it is right, and why not."""
+    """What one turn came to: calls made (by step) with their results, expected ones, and what is wrong, if anything."""
 
     made: list[list[str]]
     expected: list[str]
     reason: str | None = None
     detail: dict[str, Any] = field(default_factory=dict)
+    results: list[str] = field(default_factory=list)
     quiet_calls: list[str] = field(default_factory=list)
     quiet_offence: list[str] = field(default_factory=list)
 
@@ -93,6 +96,7 @@ class StateRecord:
                     expected=plain(turn.expected[:SHOWN_CALLS]),
                     called=plain([call for step in turn.made for call in step][:SHOWN_CALLS]),
                     **turn.detail,
+                    **_telling_results(turn),
                 )
         return Verdict.passed()
 
@@ -120,6 +124,20 @@ class StateRecord:
         }
 
 
+def _telling_results(turn: TurnRecord) -> dict[str, Any]:
+    """``results``: number of a made call → its result text (shortened), where that helps to see what went wrong.
+
+    Told are errors, and results of functions whose expected result is missing.
+    """
+    missing = {call.partition("(")[0] for call in turn.detail.get("missing_calls", ())}
+    calls = [call for step in turn.made for call in step]
+    told: dict[str, str] = {}
+    for number, (call, result) in enumerate(zip(calls[:SHOWN_CALLS], turn.results, strict=False)):
+        if len(told) < SHOWN_RESULTS and (is_error(result) or call.partition("(")[0] in missing):
+            told[str(number)] = result[:SHOWN_CHARS]
+    return {"results": told} if told else {}
+
+
 def replay(entry: Entry, transcript: Transcript, kind: Kind = "own") -> StateRecord:
     """Run the conversation's calls and the ground truth's on two fresh sets of simulators.
 
@@ -135,9 +153,9 @@ def replay(entry: Entry, transcript: Transcript, kind: Kind = "own") -> StateRec
     for number, (turn, expected) in enumerate(zip(transcript.turns, truth, strict=False)):
         made = turn_calls(turn, transcript)
         calls = [call for step in made for call in step]
-        obtained += mine.execute_all(calls)
+        told = TurnRecord(made, expected, results=mine.execute_all(calls))
+        obtained += told.results
         results = theirs.execute_all(expected)
-        told = TurnRecord(made, expected)
         if expected:
             told.reason, told.detail = _judge_turn(mine, theirs, made, expected, results, obtained)
         else:

@@ -35,6 +35,21 @@ def cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: max(width - 1, 1)] + "…"
 
 
+def parted(one: str, other: str, width: int) -> tuple[str, str]:
+    """Two texts, each at most ``width`` characters, cut such that the place where they part is still to be seen."""
+    if max(len(one), len(other)) <= width:
+        return one, other
+    same = 0
+    for mine, theirs in zip(one, other, strict=False):
+        if mine != theirs:
+            break
+        same += 1
+    start = max(same - width // 3, 0)
+    if start < 4:
+        return cut(one, width), cut(other, width)
+    return cut("…" + one[start:], width), cut("…" + other[start:], width)
+
+
 def value_text(value: Any, width: int = 200) -> str:
     """A value in Python notation with double quotes; never longer than ``width``."""
     return cut(_value(value, 0), width)

@@ -1,0 +1,315 @@
+"""What a person reads about a failed conversation: expected and made calls, what the state is, which results lack.
+
+Made for a terminal of 100 columns: calls stand one a line, long ones wrapped, and what is wrong is marked with
+``<--``. Nothing here decides anything; the verdict's detail and the transcript are only put into words.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pytest_bfcl.checkers.differences import ABSENT
+from pytest_bfcl.checkers.response import is_error
+from pytest_bfcl.checkers.steps import STEP_LIMIT, step_calls, turn_calls
+from pytest_bfcl.checkers.wording import clean, cut, parted, value_text
+from pytest_bfcl.failures import UsageError
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset.entry import Entry
+    from pytest_bfcl.transcript import Step, Transcript
+
+WIDTH = 86
+"""Characters of a text beside its label; with the label a line has at most 100."""
+MAX_CALLS = 12
+MAX_CALL_CHARS = 3 * WIDTH
+MAX_EARLIER = 5
+
+Line = tuple[str, str]
+Detail = Mapping[str, Any]
+
+
+def request_lines(place: str, words: str) -> list[Line]:
+    """The user's words, wrapped, at most four lines."""
+    lines = textwrap.wrap(place + words, WIDTH, max_lines=4, placeholder=" …", break_on_hyphens=False)
+    return [("request" if number == 0 else "", line) for number, line in enumerate(lines)]
+
+
+def state_lines(entry: Entry, transcript: Transcript, detail: Detail) -> list[Line]:
+    """A state that is not the expected one: the calls, earlier calls that may be the cause, the differing parts."""
+    lines = [*_calls(entry, transcript, detail), *_earlier(entry, transcript, detail)]
+    lines.append(("state", f"{detail.get('class', '')} differs after this turn:"))
+    difference = detail.get("difference")
+    for path, values in difference.items() if isinstance(difference, Mapping) else ():
+        if not isinstance(values, Mapping):
+            lines += _wrapped("", f"… {values}")
+            continue
+        name = clean(str(path))
+        expected, made = parted(_state_value(values.get("expected")), _state_value(values.get("called")), WIDTH - 14)
+        short = f"{name}: expected {expected}, is {made}"
+        if len(short) <= WIDTH:
+            lines.append(("", short))
+        else:
+            lines += [("", cut(name, WIDTH)), ("", f"    expected  {expected}"), ("", f"    is        {made}")]
+    return lines
+
+
+def result_lines(entry: Entry, transcript: Transcript, detail: Detail) -> list[Line]:
+    """Results that were never obtained, each with the call that gives it."""
+    lines = [*_calls(entry, transcript, detail), *_earlier(entry, transcript, detail)]
+    missing = detail.get("missing") or []
+    behind = detail.get("missing_calls") or []
+    for number, (call, result) in enumerate(zip(behind, missing, strict=False)):
+        if number == MAX_CALLS:
+            lines.append(("", f"… and {len(missing) - MAX_CALLS} more"))
+            break
+        lines += _wrapped("missing", f"the result of {clean(_spaced(str(call)))}", 2)
+        lines.append(("", "    -> " + cut(clean(str(result)), WIDTH - 7)))
+    return lines
+
+
+def empty_turn_lines(entry: Entry, transcript: Transcript, detail: Detail) -> list[Line]:
+    """A turn without a call that decodes: what was expected, and what was said instead."""
+    return _calls(entry, transcript, detail)
+
+
+def quiet_turn_lines(entry: Entry, transcript: Transcript, detail: Detail) -> list[Line]:
+    """Calls in a turn that should have none, and why none is due."""
+    turn = detail.get("turn")
+    why = "something the request needs is only said in the next turn"
+    if isinstance(turn, int) and turn + 1 in entry.missed_function:
+        names = ", ".join(str(document.get("name")) for document in entry.missed_function[turn + 1])
+        why = f"{names} is only offered in the next turn"
+    lines = _wrapped("expected", f"no call: {why}")
+    return [*lines, *_listed("called", [(str(call), "") for call in detail.get("called") or ()])]
+
+
+def forced_lines(entry: Entry, transcript: Transcript, detail: Detail) -> list[Line]:
+    """A conversation that ended too early: how far it came, and what its last turn went on calling."""
+    lines: list[Line] = [("expected", str(detail.get("expected", "")))]
+    if not transcript.turns:
+        return [*lines, ("called", "no turn at all")]
+    last = transcript.turns[-1]
+    count = len(turn_calls(last, transcript))
+    number = len(transcript.turns)
+    if count <= STEP_LIMIT and not transcript.forced_quit:
+        ended = f"the conversation ended after turn {number}"
+        return [*lines, ("called", f"{detail.get('called', '')}: {ended}")]
+    lines += _wrapped("called", f"{detail.get('called', '')}: turn {number} still called something in step {count}")
+    made = [call for step in turn_calls(last, transcript) for call in step]
+    runs: list[list[Any]] = []
+    for call in made:
+        if runs and runs[-1][0] == call:
+            runs[-1][1] += 1
+        else:
+            runs.append([call, 1])
+    shown = [(call, f"{times} times" if times > 1 else "") for call, times in runs]
+    left_out = len(shown) - 6
+    return [*lines, *_listed("", [*shown[:2], ("…", f"{left_out} more"), *shown[-4:]] if left_out > 1 else shown)]
+
+
+def _calls(entry: Entry, transcript: Transcript, detail: Detail) -> list[Line]:
+    """Expected and made calls of the turn; those without a counterpart are marked, failed ones show their error."""
+    expected = [str(call) for call in detail.get("expected") or ()]
+    made = [str(call) for call in detail.get("called") or ()]
+    results = detail.get("results") or {}
+    missing = {_key(entry, str(call)) for call in detail.get("missing_calls") or ()}
+    lacking, extra = _unmatched(entry, expected, made)
+    partners = _partners(entry, expected, made, lacking, extra)
+    marks_expected = {number: "not called" for number in lacking if number not in partners.values()}
+    marks_made = {
+        number: _argument_difference(entry, made[number], expected[partners[number]])
+        if number in partners
+        else "not expected"
+        for number in extra
+    }
+    lines = _listed("expected", [(call, marks_expected.get(number, "")) for number, call in enumerate(expected)])
+    shown: list[tuple[str, str]] = []
+    for number, call in enumerate(made):
+        shown.append((call, marks_made.get(number, "")))
+        result = str(results.get(str(number), ""))
+        if result and (number in extra or is_error(result) or _key(entry, call) in missing):
+            shown.append((f"    -> {cut(result, WIDTH - 8)}", ""))
+    return [*lines, *_listed("called", shown), *_undecoded(transcript, detail)]
+
+
+def _listed(label: str, calls: Sequence[tuple[str, str]]) -> list[Line]:
+    """Calls one a line with their marks; of very many only the marked ones."""
+    if not calls:
+        return [(label, "(no call)")]
+    if len(calls) > MAX_CALLS:
+        chosen = [pair for pair in calls if pair[1]][:MAX_CALLS] or list(calls[:MAX_CALLS])
+        calls = [*chosen, (f"… and {len(calls) - len(chosen)} more", "")]
+    lines: list[Line] = []
+    for text, mark in calls:
+        lines += _marked(label if not lines else "", text, mark)
+    return lines
+
+
+def _marked(label: str, text: str, mark: str) -> list[Line]:
+    indent = " " * (len(text) - len(text.lstrip()))
+    lines = _wrapped(label, cut(clean(_spaced(text.lstrip())), MAX_CALL_CHARS), 3, indent)
+    if mark:
+        name, last = lines[-1]
+        if len(last) + len(mark) + 6 <= WIDTH:
+            lines[-1] = (name, f"{last}  <-- {mark}")
+        else:
+            lines += _wrapped("", f"<-- {mark}", 3, indent + "    ")
+    return lines
+
+
+def _spaced(call: str) -> str:
+    """A plain call with a space after each comma, so that it can be wrapped; any other text as it is."""
+    from pytest_bfcl.simulators import split_call
+
+    parsed = split_call(call)
+    if parsed is None or len(call) > 2_000:
+        return call
+    parts = [*map(repr, parsed.args), *(f"{name}={value!r}" for name, value in parsed.kwargs.items())]
+    return f"{parsed.name}({', '.join(parts)})"
+
+
+def _wrapped(label: str, text: str, most: int = 3, indent: str = "") -> list[Line]:
+    pieces = textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent + "    ",
+        max_lines=most,
+        placeholder=" …",
+        break_on_hyphens=False,
+    )
+    return [(label if number == 0 else "", piece) for number, piece in enumerate(pieces or [""])]
+
+
+def _undecoded(transcript: Transcript, detail: Detail) -> list[Line]:
+    """Steps of the turn that did not decode: such a step is dropped as a whole and ends its turn."""
+    turn = detail.get("turn")
+    if not isinstance(turn, int) or not 0 <= turn < len(transcript.turns):
+        return []
+    lines: list[Line] = []
+    steps = transcript.turns[turn].steps
+    for number, step in enumerate(steps):
+        said = _said(step)
+        if len(lines) >= 4 or step_calls(step, transcript) is not None or not said:
+            continue
+        last_words = number == len(steps) - 1 and number > 0 and not step.reply.tool_calls
+        lines += _wrapped("then said" if last_words else "undecoded", said, 2)
+    return lines
+
+
+def _said(step: Step) -> str:
+    """A reply that is no call, as short text."""
+    if step.reply.tool_calls:
+        return "; ".join(f"{clean(call.name)}({clean(call.arguments[:WIDTH])})" for call in step.reply.tool_calls[:3])
+    return value_text(step.reply.text, 2 * WIDTH) if step.reply.text else ""
+
+
+def _earlier(entry: Entry, transcript: Transcript, detail: Detail) -> list[Line]:
+    """Calls of earlier turns that may have changed something and are not in the ground truth: the likely cause."""
+    turn = detail.get("turn")
+    if not isinstance(turn, int):
+        return []
+    lines: list[Line] = []
+    for number, (made, wanted) in enumerate(zip(transcript.turns[:turn], entry.possible_answer or [], strict=False)):
+        calls = [call for step in turn_calls(made, transcript) for call in step]
+        _, extra = _unmatched(entry, list(map(str, wanted)), calls)
+        for index in extra:
+            if not _writes(entry, calls[index]):
+                continue
+            if len(lines) == MAX_EARLIER:
+                return [*lines, ("", "…")]
+            due = "" if wanted else ", where no call was due"
+            shown = cut(clean(_spaced(calls[index])), 2 * WIDTH)
+            lines += _wrapped("before" if not lines else "", f"in turn {number + 1}{due}: {shown}", 3)
+    return lines
+
+
+def _writes(entry: Entry, call: str) -> bool:
+    from pytest_bfcl.simulators import simulator_class
+
+    name = call.partition("(")[0].strip()
+    for class_name in entry.involved_classes:
+        try:
+            simulator = simulator_class(class_name)
+        except UsageError:
+            continue
+        if simulator.offers_tool(name):
+            return simulator.writes(name)
+    return False
+
+
+def _unmatched(entry: Entry, expected: Sequence[str], made: Sequence[str]) -> tuple[list[int], list[int]]:
+    """Positions of expected calls nobody made, and of made calls nobody expected (spelling apart)."""
+    open_keys: dict[str, list[int]] = {}
+    for number, call in enumerate(expected):
+        open_keys.setdefault(_key(entry, call), []).append(number)
+    extra: list[int] = []
+    for number, call in enumerate(made):
+        waiting = open_keys.get(_key(entry, call))
+        if waiting:
+            waiting.pop(0)
+        else:
+            extra.append(number)
+    return sorted(number for waiting in open_keys.values() for number in waiting), extra
+
+
+def _partners(
+    entry: Entry, expected: Sequence[str], made: Sequence[str], lacking: Sequence[int], extra: Sequence[int]
+) -> dict[int, int]:
+    """Made → expected position of calls of one function that differ in their arguments."""
+    left = list(lacking)
+    found: dict[int, int] = {}
+    for number in extra:
+        name = made[number].partition("(")[0]
+        partner = next((other for other in left if expected[other].partition("(")[0] == name), None)
+        if partner is not None and _arguments(entry, made[number]) is not None:
+            left.remove(partner)
+            found[number] = partner
+    return found
+
+
+def _argument_difference(entry: Entry, made: str, expected: str) -> str:
+    """In which arguments two calls of one function differ."""
+    mine, wanted = _arguments(entry, made) or {}, _arguments(entry, expected) or {}
+    parts = list(_differing(mine, wanted))
+    return "; ".join(parts[:3]) + ("; …" if len(parts) > 3 else "") if parts else "written differently"
+
+
+def _differing(mine: Mapping[str, Any], wanted: Mapping[str, Any]) -> Iterator[str]:
+    for name in [*wanted, *(name for name in mine if name not in wanted)]:
+        if name not in mine:
+            yield f"{name} is left out, expected {value_text(wanted[name], 50)}"
+        elif name not in wanted:
+            yield f"{name} is not expected"
+        elif repr(mine[name]) != repr(wanted[name]):
+            here, there = parted(value_text(mine[name], 4_000), value_text(wanted[name], 4_000), 50)
+            yield f"{name} is {here}, expected {there}"
+
+
+def _key(entry: Entry, call: str) -> str:
+    arguments = _arguments(entry, call)
+    if arguments is None:
+        return call.strip()
+    return f"{call.partition('(')[0].strip()} {sorted((name, repr(value)) for name, value in arguments.items())}"
+
+
+def _arguments(entry: Entry, call: str) -> dict[str, Any] | None:
+    """The arguments of a plain call by name; ``None`` when the text is not one, or positions have no names."""
+    from pytest_bfcl.simulators import split_call
+
+    parsed = split_call(call)
+    if parsed is None:
+        return None
+    names: list[str] = []
+    for document in entry.all_functions:
+        if document.get("name") == parsed.name:
+            names = list((document.get("parameters") or {}).get("properties") or {})
+    if len(parsed.args) > len(names):
+        return None
+    return {**dict(zip(names, parsed.args, strict=False)), **parsed.kwargs}
+
+
+def _state_value(value: Any) -> str:
+    return ABSENT if value == ABSENT else value_text(value, 4_000)

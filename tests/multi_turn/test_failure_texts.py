@@ -1,0 +1,150 @@
+"""What a person reads about failed conversations: it fits a terminal and says what went wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_bfcl.checkers import failure_text, judge
+from pytest_bfcl.dataset import DataSet
+from pytest_bfcl.evaluation import open_data
+from pytest_bfcl.runs import transcript_from_line
+
+DATA = open_data("bundled")
+CHAIN = "multi_turn_base_0"  # bees: ls and cd, grep, mkdir and mv, touch and echo
+HELD = "multi_turn_miss_func_1"  # a van: fuel, doors, engine, lights (held out, then offered), navigation
+LS, GREP = ["ls()", "cd('hives')"], ["grep(file_name='hive_b.txt', pattern='mites')"]
+MOVE = ["mkdir('quarantine')", "mv('hive_b.txt', 'quarantine')"]
+NOTE = ["touch('queens.txt')", "echo(content='blue 2022, white 2021', file_name='queens.txt')"]
+VAN = [["fillFuelTank(12.25)"], ["lockDoors(unlock=False, door=['driver', 'rear_left'])"]]
+VAN += [["pressBrakePedal(1.0)", "startEngine('START')"], [], ["setHeadlights('on')"], []]
+
+
+def text(entry_id: str, turns: list[Any], rules: str = "official") -> str:
+    """The failure text of a conversation; a turn is a list of calls (one step), a list of steps, or said text."""
+    entry = DATA.entry(entry_id)
+    trajectory = [turn if turn and isinstance(turn[0], list) else [turn] if turn else [] for turn in turns]
+    line = {"id": entry_id, "category": entry.category, "trajectory": trajectory}
+    record = transcript_from_line(line)
+    verdict = judge(entry, record, rules)
+    assert not verdict.valid
+    shown = failure_text(entry, record, verdict)
+    assert max(map(len, shown.splitlines())) <= 100, shown
+    return shown
+
+
+def test_a_state_that_differs_names_the_cause_and_the_difference() -> None:
+    shown = text(CHAIN, [LS, GREP, ["mkdir('quarantine')", "mv('hive_b.txt', 'quarantin')"], NOTE])
+    assert "(turn 3 of 4) Hive B gets a folder of its own" in shown
+    assert 'destination is "quarantin", expected "quarantine"' in shown
+    assert "GorillaFileSystem differs after this turn:" in shown
+    assert "root.contents.hives.contents.quarantine.contents.hive_b.txt" in shown
+    assert shown.count("expected  ") == 1 + 2
+    assert "hive_a" not in shown, "only what differs"
+
+
+def test_calls_left_out_and_calls_not_expected_are_marked() -> None:
+    shown = text(CHAIN, [LS, GREP, [MOVE[0], "touch('note.txt')"], NOTE])
+    lines = shown.splitlines()
+    assert any("mv(source='hive_b.txt', destination='quarantine')  <-- not called" in line for line in lines)
+    assert any("touch('note.txt')  <-- not expected" in line for line in lines)
+    assert any(line.endswith("mkdir('quarantine')") for line in lines)
+
+
+def test_spelling_alone_is_no_difference() -> None:
+    shown = text(CHAIN, [["ls( a = False )", 'cd( "hives" )'], GREP, MOVE, [NOTE[0]]])
+    assert "turn 4 of 4" in shown
+    assert "touch('queens.txt')  <--" not in shown
+    assert "<-- not called" in shown
+
+
+def test_an_earlier_call_is_named_as_the_cause() -> None:
+    shown = text(HELD, [*VAN[:3], ["setHeadlights('on')", "lockDoors(True, ['driver'])"], *VAN[4:]])
+    assert "(turn 5 of 6) no new message: now these functions are offered too: setHeadlights" in shown
+    assert "before    in turn 4, where no call was due" in shown
+    assert "lockDoors(True, ['driver'])" in shown
+    assert 'doorStatus.driver: expected "locked", is "unlocked"' in shown
+
+
+def test_missing_results_are_shown_with_their_call_and_what_came_instead() -> None:
+    shown = text(CHAIN, [LS, ["grep(file_name='hive_b.txt', pattern='mite ')"], MOVE, NOTE])
+    assert 'pattern is "mite ", expected "mites"' in shown
+    assert '-> {"matching_lines": []}' in shown
+    assert "missing   the result of grep(file_name='hive_b.txt', pattern='mites')" in shown
+    assert '-> {"matching_lines": ["mites counted: 9"]}' in shown
+
+
+def test_a_failed_call_shows_its_error() -> None:
+    shown = text(CHAIN, [["cd('hives')", "cd('hives')", "ls()"], GREP, MOVE, NOTE])
+    assert '-> {"error":' in shown
+    assert "missing   the result of ls()" in shown
+
+
+def test_a_turn_without_a_call_shows_what_was_said() -> None:
+    shown = text(CHAIN, [LS, [], MOVE, NOTE])
+    assert "called    (no call)" in shown
+    assert "this turn needs at least one call that decodes" in shown
+
+
+def test_an_undecodable_step_is_quoted() -> None:
+    entry = DATA.entry(CHAIN)
+    trajectory = [[LS], ["I will look at [hive_b.txt] now."], [MOVE], [NOTE]]
+    record = transcript_from_line({"id": CHAIN, "category": entry.category, "trajectory": trajectory})
+    shown = failure_text(entry, record, judge(entry, record))
+    assert 'undecoded "I will look at [hive_b.txt] now."' in shown
+
+
+def test_an_endless_turn_names_what_it_went_on_calling() -> None:
+    shown = text(CHAIN, [LS, [GREP, *[["pwd()"]] * 20]])
+    assert "expected  4 turns" in shown
+    assert "called    2 turns: turn 2 still called something in step 21" in shown
+    assert "pwd()  <-- 20 times" in shown
+    shown = text(CHAIN, [LS, GREP])
+    assert "called    2 turns: the conversation ended after turn 2" in shown
+
+
+def test_calls_in_a_quiet_turn_say_why_none_was_due() -> None:
+    shown = text(HELD, [*VAN[:3], ["displayCarStatus('headlights')"], *VAN[4:5], ["set_navigation('x')"]], "corrected")
+    assert "expected  no call: setHeadlights is only offered in the next turn" in shown
+    assert "called    displayCarStatus('headlights')" in shown
+    shown = text("multi_turn_miss_param_0", [LS, GREP, MOVE, NOTE, NOTE], "corrected")
+    assert "something the request needs is only said in the next turn" in shown
+
+
+def test_long_texts_are_shown_where_they_part() -> None:
+    story = "The queen was seen on the third frame from the left, and she looked well. " * 6
+    entry = DATA.entry(CHAIN).model_copy(
+        update={"possible_answer": [LS, GREP, MOVE, ["touch('a')", f"echo({story + 'End.'!r}, 'a')"]]}
+    )
+    made = [[LS], [GREP], [MOVE], [["touch('a')", f"echo({story + 'Fin.'!r}, 'a')"]]]
+    record = transcript_from_line({"id": CHAIN, "category": entry.category, "trajectory": made})
+    shown = failure_text(entry, record, judge(entry, record))
+    assert max(map(len, shown.splitlines())) <= 100
+    assert 'well. End."' in shown
+    assert 'well. Fin."' in shown
+
+
+def test_hostile_texts_stay_one_bounded_text() -> None:
+    shown = text(CHAIN, [LS, GREP, ["mkdir('\x1b[31m')", "mv('" + "x" * 9000 + "', '\u202e')"] * 15, NOTE])
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown
+    assert len(shown) < 8000
+
+
+@pytest.mark.golden
+def test_every_recorded_failure_fits_a_terminal(golden_dir: Path, official: DataSet) -> None:
+    lines = [json.loads(line) for line in (golden_dir / "multi_turn_mutations.jsonl").read_text().splitlines()]
+    failed = [line for line in lines if not line["valid"]][::7]
+    for line in failed:
+        entry = official.entry(line["id"])
+        record = transcript_from_line({key: line[key] for key in ("id", "category", "trajectory")})
+        shown = failure_text(entry, record, judge(entry, record))
+        rows = shown.splitlines()
+        assert max(map(len, rows)) <= 100, shown
+        assert len(rows) <= 80, shown
+        assert "(turn " in shown, shown
+        assert any(row.startswith(("  state", "  missing", "  called")) for row in rows), shown
+    assert len(failed) > 50
