@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
-_CHARACTER = re.compile(r"'(?:[^'\\\n]|\\.[0-9a-fA-F]*)'")
+_CHARACTER = re.compile(r"'(?:[^'\\\n]|\\.)*'")  # of any length: models quote texts so, and the grammar allows it
 _TEXT_BLOCK = re.compile(r'"""[ \t]*\n(.*)"""', re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:u+([0-9a-fA-F]{4})|([0-3]?[0-7]{1,2})|(\r?\n)|(.))", re.DOTALL)
 _SIMPLE_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "s": " "}

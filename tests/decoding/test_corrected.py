@@ -80,6 +80,7 @@ CASES = [
         [{"svc.f": {"x": "new int[][]{{1}}"}}],
     ),
     ("C13", "java", r'[svc.f(x="a\"b");]', [{"svc.f": {"x": r"a\"b"}}], [{"svc.f": {"x": 'a"b'}}]),
+    ("C13", "java", "[svc.f(x='a text');]", [{"svc.f": {"x": "a text"}}], [{"svc.f": {"x": "a text"}}]),
     ("C14", "javascript", '[f(x="a" + "b")]', [{"f": {"x": 'a" + "b'}}], [{"f": {"x": '"a" + "b"'}}]),
     ("C14", "javascript", r"[f(x='it\'s')]", [{"f": {"x": r"it\'s"}}], [{"f": {"x": "it's"}}]),
     ("C14", "javascript", "[f(x=/* c */ 1)]", [{"f": {"x": "/* c */"}}], [{"f": {"x": "1"}}]),

@@ -30,6 +30,8 @@ def typed(kind, items=None):
         ("Main", typed("String"), "Main"),
         (r'"a\tbA"', typed("String"), "a\tbA"),
         ("'q'", typed("char"), "q"),
+        ("'several words'", typed("String"), "several words"),
+        ("new String[]{'ab', 'cd'}", typed("Array", "String"), ["ab", "cd"]),
         ("new Gear(2)", typed("any"), "new Gear(2)"),
         ('"a" + "b"', typed("String"), '"a" + "b"'),
         ('new String[]{"x", "y, z", w}', typed("Array", "String"), ["x", "y, z", "w"]),
