@@ -38,8 +38,15 @@ def marker_lines() -> Iterator[str]:
     yield "prompt: function-calling entries whose calls are written as text"
 
 
-def check_entry(bfcl_entry: Any, transcript: Any) -> None:
-    """Stands for the test function: its arguments are the fixtures every entry needs."""
+def check_entry(model: Any, bfcl_loop: Any) -> None:
+    """Stands for the test function: its arguments are the fixtures every entry needs.
+
+    Entry and transcript are filled in by `EntryItem.setup`: two fixtures an item would cost more than the judging.
+    """
+
+
+def check_through_fixtures(bfcl_entry: Any, transcript: Any) -> None:
+    """The same for files where a project overrides one of these fixtures."""
 
 
 class DataRoot(pytest.Directory):
@@ -139,7 +146,8 @@ class EntryItem(pytest.Function):
         """The item; items of a file share the first one's fixture information."""
         name = f"{ref.id}[{label}]" if label else ref.id
         shared = {"fixtureinfo": first._fixtureinfo} if first is not None else {}
-        item: EntryItem = cls.from_parent(parent, name=name, originalname=ref.id, callobj=check_entry, **shared)
+        check = first.obj if first is not None else _check_for(parent)
+        item: EntryItem = cls.from_parent(parent, name=name, originalname=ref.id, callobj=check, **shared)
         if label and hasattr(parent, "id"):  # pytest 9.1: ids are structured, and --lf compares the structure
             item._id = parent.id.child(ref.id).with_params(label)
         item.ref, item.spec, item.repeat = ref, spec, repeat
@@ -169,8 +177,20 @@ class EntryItem(pytest.Function):
 
     def setup(self) -> None:
         """Fill the fixtures: parse the entry, hold the conversation. Trouble becomes a short text, no traceback."""
-        with self.file.bfcl.outcomes.setup_of(self):
+        bfcl = self.file.bfcl
+        bfcl.current = self
+        with bfcl.outcomes.setup_of(self):
             super().setup()
+            if "transcript" not in self.funcargs:
+                self.funcargs["bfcl_entry"] = bfcl.conversations.entry_of(self)
+                self.funcargs["transcript"] = bfcl.conversations.transcript(
+                    self, self.funcargs["model"], self.funcargs["bfcl_loop"]
+                )
+
+    def teardown(self) -> None:
+        """Let go of the entry and its conversation."""
+        self.file.bfcl.conversations.forget(self)
+        super().teardown()
 
     def runtest(self) -> None:
         """Judge the transcript; raises `pytest_bfcl.Failure` for the model's mistake."""
@@ -273,8 +293,6 @@ class Collection:
             elif not isinstance(item, EntryItem):
                 ordered.append(item)
         items[:] = [*ordered, *waiting]
-        for each in kept:
-            self.bfcl.expectations.mark(each)
         return result
 
     def _with_write_stages(self, kept: list[EntryItem], named: list[EntryItem]) -> list[EntryItem]:
@@ -336,6 +354,17 @@ class LastFailedGuard:
         from _pytest.runner import pytest_make_collect_report
 
         return pytest_make_collect_report(collector)
+
+
+def _check_for(parent: EntryFile) -> Any:
+    """What stands for the test function in a file: the quick form unless a project's own fixtures take part."""
+    from pytest_bfcl.plugin.conversations import is_own
+
+    for name in ("bfcl_entry", "transcript"):
+        definitions = parent.session._fixturemanager.getfixturedefs(name, parent) or ()
+        if not all(map(is_own, definitions)):
+            return check_through_fixtures
+    return check_entry
 
 
 def _label(item: EntryItem) -> str:

@@ -56,6 +56,12 @@ def _positive(text: str) -> int:
     return value
 
 
+def _margin(text: str) -> float:
+    if not 0 <= (value := float(text)) <= 100:
+        raise ValueError("percentage points between 0 and 100")
+    return value
+
+
 def _search(text: str) -> str:
     from pytest_bfcl.providers import check_choice
 
@@ -106,6 +112,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("fail-under", "gate: fail when the group's accuracy in percent is lower; repeatable", metavar="GROUP=PCT",
            many=True),
     Option("baseline", "gate: fail when significantly worse than this run", metavar="RUN"),
+    Option("baseline-margin", "loss against the baseline that is accepted, in percentage points", _margin, 0.0, "PTS"),
     Option("expected", "file of entries expected to fail (xfail)", metavar="FILE", file=True),
     Option("write-expected", "write the failed entries to this file", metavar="FILE"),
     Option("max-errors", "errors allowed, in percent of the entries; beyond it no score is claimed", float, 2.0, "PCT"),
@@ -198,6 +205,7 @@ class Plan:
     out: str | None = None
     fail_under: list[str] = field(default_factory=list)
     baseline: str | None = None
+    baseline_margin: float = 0.0
     expected: dict[str, Any] | None = None
     write_expected: str | None = None
     allow_missing: bool = False
@@ -237,6 +245,7 @@ def make_plan(config: pytest.Config) -> Plan:
         out=values["out"],
         fail_under=list(values["fail-under"] or []),
         baseline=values["baseline"],
+        baseline_margin=values["baseline-margin"],
         expected=_json(values["expected"], "expected"),
         write_expected=values["write-expected"],
         allow_missing=values["allow-missing"],

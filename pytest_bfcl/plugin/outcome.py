@@ -139,6 +139,7 @@ class Outcomes:
             kinds = AdapterError if record["tag"] == FailureTag.ADAPTER_ERROR else HarnessError
             raise kinds(kind, str(detail.get("error") or record["reason"]), advice=str(detail.get("advice") or ""))
         item.stash[RECORD] = record
+        self.bfcl.expectations.mark(item, record)
         item.user_properties += [(name, str(record[name])) for name in ("tag", "reason") if record[name]]
 
     def check(self, item: EntryItem) -> None:

@@ -38,8 +38,8 @@ class BfclSession:
     def __init__(self, config: pytest.Config) -> None:
         from pytest_bfcl.models import parse_spec
         from pytest_bfcl.plugin.conversations import Conversations
+        from pytest_bfcl.plugin.expectations import Expectations
         from pytest_bfcl.plugin.outcome import Outcomes
-        from pytest_bfcl.plugin.verdict import Expectations
         from pytest_bfcl.scoring.model_info import parse_model_info
 
         self.config = config
@@ -362,7 +362,7 @@ def activate(config: pytest.Config) -> BfclSession:
     if plugins.hasplugin("html"):
         from pytest_bfcl.plugin import html_columns
 
-        plugins.register(html_columns.Columns(bfcl), "bfcl-html")
+        plugins.register(html_columns.Columns(), "bfcl-html")
     return bfcl
 
 

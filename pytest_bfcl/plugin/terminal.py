@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.plugin.gating import gate_lines
 from pytest_bfcl.plugin.selection import virtual_argument
 
 if TYPE_CHECKING:
@@ -73,15 +74,24 @@ class Terminal:
                 terminalreporter.write_line(line)
         if "machine_cost_usd" in summary:
             terminalreporter.write_line(f"machine: {summary['machine_cost_usd']:.4f} USD")
-        for check in summary["gate"].get("checks", ()):
-            word = "met" if check["ok"] else "MISSED"
-            terminalreporter.write_line(f"gate {word}: {check['why']}", green=check["ok"], red=not check["ok"])
         if self.bfcl.outcomes.stopped:
             terminalreporter.write_line(f"stopped: {self.bfcl.outcomes.stopped}; results are kept", red=True)
         assert self.bfcl.run is not None
         fingerprint = self.bfcl.run.fingerprint
         terminalreporter.write_line(fingerprint.short())
         terminalreporter.write_line(f"run: {self.bfcl.run_path}")
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self) -> Generator[None, None, None]:
+        """The gates' verdict as the last lines, below pytest's own summary."""
+        result = yield
+        reporter = self.bfcl.config.pluginmanager.getplugin("terminalreporter")
+        summary = self.bfcl.config.pluginmanager.getplugin("bfcl-verdict").summary
+        if reporter is None or summary is None:
+            return result
+        for line, good in gate_lines(summary["gate"], self.bfcl.outcomes.foreign_failures):
+            reporter.write_line(line, green=good is True, red=good is False)
+        return result
 
 
 SHOWN_GROUPS = ("non_live", "live", "multi_turn", "web_search", "memory", "agentic")

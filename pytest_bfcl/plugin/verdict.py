@@ -1,4 +1,4 @@
-"""How a session ends: expected failures, summary, gates, one exit code (contract §7), and the dry run."""
+"""How a session ends: summary, gates, one exit code (contract §7), reports; and the dry run."""
 
 from __future__ import annotations
 
@@ -7,89 +7,27 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_bfcl.dataset.categories import CATEGORIES
-from pytest_bfcl.failures import Failure, UsageError
+from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.plugin.gating import JUDGED, Gates
 from pytest_bfcl.plugin.selection import entry_id_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pytest_bfcl.plugin.collection import EntryItem
     from pytest_bfcl.plugin.session import BfclSession
     from pytest_bfcl.runs import RunDirectory
-    from pytest_bfcl.scoring.comparison import Comparison
 
-GATED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
-
-
-class Expectations:
-    """Entries expected to fail (``--bfcl-expected``): keyed on model, mode and entry id, never on node ids."""
-
-    def __init__(self, bfcl: BfclSession) -> None:
-        self.bfcl = bfcl
-        self._keys: set[tuple[str, str]] | None = None
-
-    def mark(self, item: EntryItem) -> None:
-        """Mark an item whose failure is expected; errors stay errors, an unexpected pass is shown as one."""
-        if self.bfcl.plan.expected is None:
-            return
-        if self._keys is None:
-            self._keys = {
-                (str(key["id"]), f"{key['model']}|{key['mode']}") for key in self.bfcl.plan.expected.get("failures", ())
-            }
-        model, mode = self.bfcl.conversations.identity(item)
-        if (item.ref.id, f"{model}|{mode}") in self._keys:
-            item.add_marker(pytest.mark.xfail(raises=Failure, reason="expected by --bfcl-expected", strict=False))
+MAXFAIL = "stopping after "
+"""How pytest and xdist begin to say that ``-x`` or ``--maxfail`` stopped a session."""
 
 
 class Verdicts:
     """The end of the session, on the controller."""
 
     def __init__(self, bfcl: BfclSession) -> None:
-        from pytest_bfcl.scoring.gates import parse_gate
-
         self.bfcl = bfcl
         self.summary: dict[str, Any] | None = None
         self._began = time.monotonic()
-        self.gates = [parse_gate(text) for text in bfcl.plan.fail_under]
-        self._check_data()
-
-    def _check_data(self) -> None:
-        """Gates, baselines and expected failures hold for one data set: refuse to guess it, refuse another one."""
-        plan = self.bfcl.plan
-        if plan.baseline:
-            from pytest_bfcl.runs import RunDirectory
-
-            differences = RunDirectory.open(self._baseline_path()).fingerprint.differences(
-                self.bfcl.fingerprint(), models=False
-            )
-            if differences:
-                listed = "; ".join(differences)
-                raise UsageError(f"--bfcl-baseline {plan.baseline} measured something else: {listed}")
-        if plan.expected is not None:
-            data = self.bfcl.fingerprint().to_dict()["dataset"]
-            if plan.expected.get("dataset", data) != data:
-                raise UsageError("--bfcl-expected was written for another data set; write it anew with this one")
-        known = plan.baseline or plan.expected or plan.data != "auto" or self.bfcl.config.args
-        if self.gates and not known:
-            raise UsageError("a gate needs to know its data: add --bfcl-data official, bundled or a path")
-
-    def _baseline_path(self) -> Path:
-        return self.bfcl.config.invocation_params.dir / str(self.bfcl.plan.baseline)
-
-    def _comparisons(self, run: RunDirectory) -> list[Comparison]:
-        """Every model against the same one in the baseline."""
-        if not self.bfcl.plan.baseline:
-            return []
-        from pytest_bfcl.runs import RunDirectory
-        from pytest_bfcl.scoring.comparison import by_model, compare, pair_models
-
-        rules = self.bfcl.settings.rules
-        before = by_model(RunDirectory.open(self._baseline_path()).records(), rules)
-        after = by_model(run.records(), rules)
-        official = self.bfcl.dataset.official
-        pairs = pair_models(before, after)
-        return [compare(before[a], after[b], names=(a, b), official=official) for a, b in pairs]
+        self.gates = Gates(bfcl)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
@@ -122,7 +60,7 @@ class Verdicts:
         self.summary = self._summarise(run)
         code = self._exit_code(session, run, stopped)
         run.write_summary(self.summary)
-        self._write_expected(run)
+        self.bfcl.expectations.write(run)
         self.bfcl.config.hook.pytest_bfcl_summary(summary=self.summary)
         self._write_report(run)
         run.close()
@@ -169,6 +107,7 @@ class Verdicts:
             fingerprint=run.fingerprint.to_dict(),
             known_issues=known_issues(self.bfcl.dataset.version),
             sizes=self._sizes(),
+            full_sizes=self._full_sizes(),
             max_errors_pct=self.bfcl.settings.max_errors_pct,
         )
         if self.bfcl.plan.model_info:
@@ -189,45 +128,25 @@ class Verdicts:
                 sizes[category] = sizes.get(category, 0) + 1
         return sizes
 
+    def _full_sizes(self) -> dict[str, int] | None:
+        """Entries the data set has per scoring category: what a group lacks when only a part of it is run."""
+        data = self.bfcl.dataset
+        if data.official:
+            return None  # known
+        return {name: len(data.index(name)) for name in data.categories() if name in GROUPS["all_scoring"]}
+
     def _exit_code(self, session: pytest.Session, run: RunDirectory, stopped: str | None) -> int | None:
         """The gates' verdict as exit code, or ``None`` to leave pytest's."""
-        plan = self.bfcl.plan
-        if self.bfcl.outcomes.stopped and not session.shouldfail:
-            return pytest.ExitCode.INTERRUPTED if session.exitstatus in GATED else None
-        if stopped or session.exitstatus not in GATED or not (plan.fail_under or plan.baseline or plan.expected):
+        if stopped and stopped.startswith(MAXFAIL):  # -x: no verdict; xdist would call it an interruption
+            return pytest.ExitCode.TESTS_FAILED
+        if stopped:
+            return pytest.ExitCode.INTERRUPTED if session.exitstatus in JUDGED else None
+        if session.exitstatus not in JUDGED or not self.gates.asked:
             return None
         assert self.summary is not None
-        gate = self.summary["gate"] = self._gate(self.summary, run)
-        failed = gate["verdict"] != "passed" or self.bfcl.outcomes.foreign_failures
+        gate = self.summary["gate"] = self.gates.evaluate(self.summary, run)
+        failed = gate["verdict"] == "failed" or self.bfcl.outcomes.foreign_failures
         return pytest.ExitCode.TESTS_FAILED if failed else pytest.ExitCode.OK
-
-    def _gate(self, summary: dict[str, Any], run: RunDirectory) -> dict[str, Any]:
-        """Thresholds, the baseline, the share of errors."""
-        from pytest_bfcl.scoring.gates import evaluate_gates
-
-        return evaluate_gates(
-            summary,
-            self.gates,
-            comparisons=self._comparisons(run),
-            max_errors_pct=self.bfcl.settings.max_errors_pct,
-            allow_missing=self.bfcl.plan.allow_missing,
-        ).to_dict()
-
-    def _write_expected(self, run: RunDirectory) -> None:
-        path = self.bfcl.plan.write_expected
-        if path is None:
-            return
-        import json
-
-        failures = [
-            {name: record[name] for name in ("model", "mode", "id")}
-            for record in run.records()
-            if record["outcome"] == "failed"
-        ]
-        unique = list({tuple(failure.items()): failure for failure in failures}.values())
-        content = {"dataset": run.fingerprint.to_dict()["dataset"], "failures": unique}
-        target = self.bfcl.config.invocation_params.dir / path
-        target.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
     def _write_report(self, run: RunDirectory) -> None:
         """The HTML report; its trouble must not hide the results."""

@@ -1,0 +1,126 @@
+"""Gates: what the options ask for, checked before the run where possible; one verdict and one exit code after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_bfcl.failures import UsageError
+
+if TYPE_CHECKING:
+    from pytest_bfcl.plugin.session import BfclSession
+    from pytest_bfcl.runs import RunDirectory
+    from pytest_bfcl.scoring import Comparison, GateCheck, Side
+
+JUDGED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+SHOWN = 10
+"""Entries listed below a missed gate; all of them are in summary.json."""
+
+
+class Gates:
+    """The gate options of a session: thresholds, a baseline, expected failures, the errors allowed."""
+
+    def __init__(self, bfcl: BfclSession) -> None:
+        from pytest_bfcl.scoring import parse_gate
+
+        self.bfcl = bfcl
+        self.thresholds = [parse_gate(text) for text in bfcl.plan.fail_under]
+        self.baseline = self._open_baseline()
+        bfcl.expectations.check_conditions()
+        if self.thresholds and self._data_is_guessed():
+            raise UsageError("a gate needs to know its data: add --bfcl-data official, bundled or a path")
+
+    @property
+    def asked(self) -> bool:
+        """Whether any gate is set."""
+        return bool(self.thresholds or self.baseline or self.bfcl.expectations.asked)
+
+    def _data_is_guessed(self) -> bool:
+        """Whether nothing but ``auto`` says which data this is."""
+        plan = self.bfcl.plan
+        if plan.data != "auto" or plan.baseline or self.bfcl.expectations.asked:
+            return False
+        named = any(argument.partition("::")[0].endswith(".jsonl") for argument in self.bfcl.config.args)
+        return bool(self.bfcl.arguments) or not named
+
+    def _open_baseline(self) -> Side | None:
+        """The baseline; refused when it measured something else, or when its models are others."""
+        from pytest_bfcl.scoring import Side, open_side
+        from pytest_bfcl.scoring.comparison import comparability, pair_models
+
+        bfcl = self.bfcl
+        if not bfcl.plan.baseline:
+            return None
+        try:
+            side = open_side(str(bfcl.config.invocation_params.dir / bfcl.plan.baseline), bfcl.dataset)
+            comparability(side, Side("this run", lambda rules: {}, bfcl.fingerprint()))
+        except UsageError as error:
+            said = str(error).replace("cannot be compared", "measured something else")
+            raise UsageError(f"--bfcl-baseline {bfcl.plan.baseline}: {said}") from None
+        before, now = list(side.models(bfcl.settings.rules)), [spec.text for spec in bfcl.specs]
+        if not before or (len(before) != 1 and not pair_models(map(_bare, before), map(_bare, now))):
+            raise UsageError(
+                f"--bfcl-baseline {bfcl.plan.baseline} has {', '.join(before) or 'no results'}, "
+                f"this run {', '.join(now)}: no model in common (RUN#MODEL picks one)"
+            )
+        return side
+
+    def evaluate(self, summary: Mapping[str, Any], run: RunDirectory) -> dict[str, Any]:
+        """Every check over the finished run, as it stands in ``summary.json``."""
+        from pytest_bfcl.scoring import GateCheck, evaluate_gates
+
+        further: list[GateCheck] = []
+        comparisons: list[Comparison] = []
+        try:
+            comparisons = self._comparisons(run)
+        except UsageError as error:
+            further.append(GateCheck("baseline", "", False, str(error)))
+        expected = self.bfcl.expectations.check(run.records())
+        return evaluate_gates(
+            summary,
+            self.thresholds,
+            comparisons=comparisons,
+            further=[*further, *([expected] if expected else [])],
+            margin_pct=self.bfcl.plan.baseline_margin,
+            max_errors_pct=self.bfcl.settings.max_errors_pct,
+            allow_missing=self.bfcl.plan.allow_missing,
+        ).to_dict()
+
+    def _comparisons(self, run: RunDirectory) -> list[Comparison]:
+        """Every model against the same one in the baseline."""
+        from pytest_bfcl.scoring import compare_sides, side_of_run
+
+        if self.baseline is None:
+            return []
+        return compare_sides(self.baseline, side_of_run(run), self.bfcl.settings.rules)
+
+
+def _bare(model: str) -> str:
+    from pytest_bfcl.models import parse_spec
+
+    return parse_spec(model).base
+
+
+def gate_lines(gate: Mapping[str, Any], foreign_failures: int) -> Iterator[tuple[str, bool | None]]:
+    """The lines about the gates and whether each is good news: every check, what to look at, then the verdict."""
+    checks = gate["checks"]
+    models = {check["model"] for check in checks if check["model"]}
+    for check in checks:
+        model = f"{check['model']}: " if len(models) > 1 and check["model"] else ""
+        yield f"gate {'met' if check['ok'] else 'MISSED'}: {model}{check['why']}", check["ok"]
+        if not check["ok"]:
+            entries = check.get("entries") or []
+            yield from ((f"    {entry}", None) for entry in entries[:SHOWN])
+            if len(entries) > SHOWN:
+                yield f"    … and {len(entries) - SHOWN} more in summary.json", None
+    if not checks:
+        return
+    missed = [check["name"] for check in checks if not check["ok"]]
+    if missed:
+        yield f"gates: FAILED by {', '.join(dict.fromkeys(missed))}", False
+    elif foreign_failures:
+        yield f"gates: met, but {foreign_failures} other tests failed", False
+    else:
+        yield f"gates: PASSED, {len(checks)} of {len(checks)} met", True
