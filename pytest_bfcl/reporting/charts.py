@@ -13,7 +13,7 @@ from typing import Any
 
 SERIES = 8
 """Number of distinct series colours; further series reuse them."""
-LEFT, PLOT = 210, 400
+LEFT, PLOT = 176, 300
 SIZE, RADIUS = 560, 190
 
 
@@ -42,7 +42,7 @@ class BarChart:
     height: float
     left: int = LEFT
     plot: int = PLOT
-    width: int = LEFT + PLOT + 80
+    width: int = LEFT + PLOT + 54
 
     @property
     def ticks(self) -> list[tuple[float, str]]:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pytest_bfcl.checkers.differences import ABSENT
 from pytest_bfcl.checkers.problem import RULE_WORDS
 from pytest_bfcl.checkers.tables import CallRow, call_rows, compared
 from pytest_bfcl.checkers.wording import allowed_text, answer_text, call_text, clean, cut, value_text
@@ -164,11 +165,14 @@ def _state(difference: Any) -> list[StateRow]:
     rows = []
     for path, values in difference.items() if isinstance(difference, Mapping) else ():
         if isinstance(values, Mapping):
-            expected, actual = values.get("expected"), values.get("called")
-            rows.append(StateRow(clean(str(path)), value_text(expected, WIDTH), value_text(actual, WIDTH)))
+            rows.append(StateRow(clean(str(path)), _leaf(values.get("expected")), _leaf(values.get("called"))))
         else:
             rows.append(StateRow("…", clean(str(values)), ""))
     return rows
+
+
+def _leaf(value: Any) -> str:
+    return ABSENT if value == ABSENT else value_text(value, WIDTH)
 
 
 def _facts(reason: str, detail: Mapping[str, Any]) -> list[tuple[str, str]]:

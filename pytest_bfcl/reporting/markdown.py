@@ -53,8 +53,9 @@ def _scores(rows: list[ScoreRow]) -> str:
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     for row in rows:
-        count = "" if row.judged is None else f"{row.passed} / {row.judged}"
-        values = [percent(row.accuracy), _interval(row), percent(row.corrected), row.errors or "", row.skipped or ""]
+        count = f"{row.passed} / {row.judged}" if row.judged else ""
+        official = "not run" if row.judged == 0 and row.accuracy is None else percent(row.accuracy)
+        values = [official, _interval(row), percent(row.corrected), row.errors or "", row.skipped or ""]
         name = cell(row.name) if row.kind == "category" else f"**{cell(row.name)}**"
         lines.append("| " + " | ".join(map(str, [name + _why(row), count, *values])) + " |")
     return "\n".join(lines)

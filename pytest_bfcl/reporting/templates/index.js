@@ -61,7 +61,7 @@
     var counts = [0, 0, 0, 0];
     shown.forEach(function (n) { counts[data.rows[n][OUT]]++; });
     $("count").textContent = shown.length + " of " + data.rows.length + " entries" + (shown.length ? ": " + data.outcomes.map(function (name, i) {
-      return counts[i] ? counts[i] + " " + name : ""; }).filter(Boolean).join(", ") : "") + (data.shortened ? "; texts are shortened here, the entry pages have all" : "");
+      return counts[i] ? counts[i] + " " + (name === "error" && counts[i] > 1 ? "errors" : name) : ""; }).filter(Boolean).join(", ") : "") + (data.shortened ? "; texts are shortened here, the entry pages have all" : "");
     table.querySelectorAll("th[data-sort]").forEach(function (cell) {
       cell.setAttribute("aria-sort", cell.dataset.sort === name ? (back > 0 ? "ascending" : "descending") : "none");
     });
@@ -108,7 +108,7 @@
     var made = document.createElement("tr"), inner = document.createElement("td");
     made.className = "space";
     made.setAttribute("aria-hidden", "true");
-    inner.colSpan = 7;
+    inner.colSpan = table.tHead.rows[0].cells.length;
     inner.style.height = pixels + "px";
     made.appendChild(inner);
     return made;

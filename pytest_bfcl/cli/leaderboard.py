@@ -1,0 +1,30 @@
+"""Rank runs in one static page, with the six leaderboard CSV files beside it.
+
+All runs must have measured the same data by the same rules. With --official the reference's arithmetic is used: errors
+count as answers and categories not run as zero, in page and files.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the verb."""
+    parser.add_argument("runs", nargs="+", type=Path, help="run directories, or folders holding them")
+    parser.add_argument("-o", "--out", required=True, type=Path, metavar="DIR", help="where to write")
+    parser.add_argument("--official", action="store_true", help="the reference's arithmetic and CSV format")
+    parser.add_argument("--model-info", type=Path, metavar="FILE", help="TOML: display name, link, licence, prices")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the board and say where it is."""
+    from pytest_bfcl.reporting import write_leaderboard
+    from pytest_bfcl.runs.merge import find_runs
+    from pytest_bfcl.scoring.model_info import read_model_info
+
+    infos = read_model_info(args.model_info) if args.model_info else {}
+    page, *files = write_leaderboard(list(find_runs(args.runs)), args.out, official=args.official, infos=infos)
+    print(f"{page} and {len(files)} CSV files")
+    return 0

@@ -1,0 +1,290 @@
+"""Many runs in one table: a static page, and the six leaderboard files.
+
+Runs of different data or rules are not ranked together. Where a run lacks categories, the score is taken over the
+categories all runs have, and the page says so; the reference's arithmetic (missing is zero) is there on request.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pytest_bfcl.dataset.categories import GROUPS
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.reporting import charts, formulas, rendering
+from pytest_bfcl.runs import RunDirectory
+from pytest_bfcl.scoring import aggregate
+from pytest_bfcl.scoring.aggregate import CategoryScore
+from pytest_bfcl.scoring.cost import cost_usd, mean, percentile95
+from pytest_bfcl.scoring.leaderboard import model_rows
+from pytest_bfcl.scoring.model_info import ModelInfo
+from pytest_bfcl.scoring.official_csv import ModelRow, write_csvs
+from pytest_bfcl.scoring.statistics import Tally, interval, spread_of
+from pytest_bfcl.scoring.tally import ModelTally
+
+COLUMNS = ("non_live", "live", "multi_turn", "web_search", "memory", "irrelevance")
+MAX_BLADES = 6
+
+Infos = Mapping[str, ModelInfo]
+
+
+@dataclass(frozen=True, slots=True)
+class Contestant:
+    """One model of one run: its counts, its row of the leaderboard files, and what the run says of itself."""
+
+    key: str
+    info: ModelInfo
+    mode: str
+    tally: ModelTally
+    row: ModelRow
+    run: Path
+    state: str
+    comparable: bool
+
+    @property
+    def headline(self) -> dict[str, Tally]:
+        """Category → counts by the run's headline rules, of what was judged."""
+        return {name: found.headline for name, found in self.tally.categories.items() if found.headline.total}
+
+    @property
+    def errors(self) -> int:
+        """Entries that ended in an error."""
+        return sum(found.outcomes["error"] for found in self.tally.categories.values())
+
+    @property
+    def cost(self) -> float | None:
+        """USD: what was recorded, else from the prices of the model information."""
+        if self.tally.priced:
+            return self.tally.cost
+        if self.row.usage is None or self.info.input_price is None or self.info.output_price is None:
+            return None
+        return cost_usd(self.row.usage, self.info.input_price, self.info.output_price)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One line of the board; scores are fractions, ``groups`` in the order of `COLUMNS`."""
+
+    rank: int
+    name: str
+    link: str
+    organisation: str
+    licence: str
+    mode: str
+    score: float | None
+    interval: tuple[float, float] | None
+    corrected: float | None
+    groups: tuple[float | None, ...]
+    cost: float | None
+    latency: float | None
+    p95: float | None
+    delta: float | None
+    errors: int
+    notes: tuple[str, ...]
+
+
+def write_leaderboard(
+    runs: Sequence[Path], out: Path, *, official: bool = False, infos: Infos | None = None
+) -> list[Path]:
+    """Write ``index.html`` and the six CSV files into ``out``; returns the paths, the page first.
+
+    ``official`` uses the reference's arithmetic: errors are answers, categories not run count as zero. Raises
+    `UsageError` when there are no runs, or they measured different things.
+    """
+    opened = [RunDirectory.open(path) for path in runs]
+    if not opened:
+        raise UsageError("name at least one run directory")
+    _check_same(opened)
+    found = [each for run in opened for each in contestants(run, infos or {}, official=official)]
+    found = _told_apart(found)
+    places, basis = rank(found, official=official)
+    out.mkdir(parents=True, exist_ok=True)
+    files = write_csvs([each.row for each in found], out, official=official)
+    page = out / "index.html"
+    rendering.write_page(page, _page(places, basis, found, opened[0], files, official=official))
+    return [page, *files]
+
+
+def _check_same(runs: Sequence[RunDirectory]) -> None:
+    first = runs[0]
+    for run in runs[1:]:
+        differences = first.fingerprint.differences(run.fingerprint, models=False)
+        if differences:
+            listed = "\n".join(f"  {difference}" for difference in differences)
+            raise UsageError(f"{first.path} and {run.path} measured different things and cannot be ranked\n{listed}")
+
+
+def contestants(run: RunDirectory, infos: Infos, *, official: bool = False) -> list[Contestant]:
+    """The models of one run."""
+    tallies: dict[str, ModelTally] = {}
+    for record in run.records():
+        key = str(record.get("model") or "model")
+        if key not in tallies:
+            tallies[key] = ModelTally(key, str(record.get("mode") or ""))
+        tallies[key].add(record)
+    rows = {row.info.name: row for row in model_rows(run.records(), official=official)}
+    fingerprint = run.fingerprint
+    return [
+        Contestant(
+            key=key,
+            info=infos.get(key) or ModelInfo(key),
+            mode=tally.mode,
+            tally=tally,
+            row=replace(rows[key], info=infos.get(key) or ModelInfo(key)),
+            run=run.path,
+            state=fingerprint.state,
+            comparable=fingerprint.comparable,
+        )
+        for key, tally in tallies.items()
+        if key in rows
+    ]
+
+
+def _told_apart(found: list[Contestant]) -> list[Contestant]:
+    """Models that appear in several runs get the run's name behind theirs."""
+    counts = Counter(each.info.name for each in found)
+    told = []
+    for each in found:
+        if counts[each.info.name] > 1:
+            info = replace(each.info, name=f"{each.info.name} ({each.run.name})")
+            each = replace(each, info=info, row=replace(each.row, info=info))
+        told.append(each)
+    return told
+
+
+def rank(found: Sequence[Contestant], *, official: bool = False) -> tuple[list[Place], str]:
+    """The board, best first, and in words what the score is."""
+    needed = list(dict.fromkeys(aggregate.categories_in(aggregate.OVERALL)))
+    shared = [name for name in needed if found and all(name in each.headline for each in found)]
+    if official:
+        basis = f"Overall with the reference's arithmetic (missing counts as zero): {formulas.overall_formula()}"
+    elif len(shared) == len(needed):
+        basis = f"Overall: {formulas.overall_formula()}"
+    else:
+        basis = (
+            f"Partial score over the {len(shared)} of {len(needed)} categories all runs have, weights rescaled "
+            f"({', '.join(shared) or 'none'}); Overall would be {formulas.overall_formula()}"
+        )
+    places = [_place(each, shared, official=official) for each in found]
+    places.sort(key=lambda place: (place.score is None, -(place.score or 0.0), place.name))
+    return [replace(place, rank=number) for number, place in enumerate(places, 1)], basis
+
+
+def _place(each: Contestant, shared: Sequence[str], *, official: bool) -> Place:
+    headline = each.headline
+    scores = _scores({name: headline[name] for name in shared})
+    corrected = {name: each.tally.categories[name].corrected for name in shared}
+    usage = each.row.usage
+    latencies = usage.latencies if usage is not None else []
+    value = aggregate.value(aggregate.OVERALL, scores)
+    if official:
+        value = aggregate.official_value(aggregate.OVERALL, each.row.scores)
+    return Place(
+        rank=0,
+        name=each.info.name,
+        link=each.info.link if each.info.link.startswith(("https://", "http://")) else "",
+        organisation=each.info.organisation,
+        licence=each.info.licence,
+        mode={"fc": "FC", "prompt": "prompt"}.get(each.mode, each.mode),
+        score=value,
+        interval=None if official or value is None else _interval(value, headline, scores),
+        corrected=aggregate.value(aggregate.OVERALL, _scores(corrected)),
+        groups=tuple(_group(name, each, official=official) for name in COLUMNS),
+        cost=each.cost,
+        latency=_float(mean(latencies)),
+        p95=_float(percentile95(latencies)),
+        delta=None if each.row.formats is None else each.row.formats.max_delta,
+        errors=each.errors,
+        notes=tuple(_notes(each)),
+    )
+
+
+def _float(value: float | None) -> float | None:
+    return None if value is None else float(value)
+
+
+def _scores(tallies: Mapping[str, Tally]) -> dict[str, CategoryScore]:
+    return {
+        name: CategoryScore(tally.accuracy, tally.total)
+        for name, tally in tallies.items()
+        if tally.accuracy is not None
+    }
+
+
+def _interval(value: float, headline: Mapping[str, Tally], scores: Mapping[str, CategoryScore]) -> tuple[float, float]:
+    weights = aggregate.category_weights(aggregate.OVERALL, {name: score.total for name, score in scores.items()})
+    return interval(value, spread_of(weights, headline))
+
+
+def _group(name: str, each: Contestant, *, official: bool) -> float | None:
+    term = aggregate.formula(name)
+    if official:
+        return aggregate.official_value(term, each.row.scores)
+    return None if aggregate.missing(term, each.row.scores) else aggregate.value(term, each.row.scores)
+
+
+def _notes(each: Contestant) -> Iterable[str]:
+    if each.state.startswith("stopped"):
+        yield f"stopped early ({each.state.partition(':')[2]})"
+    elif each.state == "running":
+        yield "not finished"
+    if not each.comparable:
+        yield "own system prompt"
+    total = sum(found.attempted for found in each.tally.categories.values())
+    if each.errors and each.errors * 50 > total:
+        yield f"{each.errors} of {total} entries ended in an error"
+
+
+def _page(
+    places: Sequence[Place],
+    basis: str,
+    found: Sequence[Contestant],
+    first: RunDirectory,
+    files: Sequence[Path],
+    *,
+    official: bool,
+) -> str:
+    from pytest_bfcl.reporting import overview
+
+    fingerprint = first.fingerprint.to_dict()
+    names = {each.info.name: each for each in found}
+    best = [names[place.name] for place in places[:MAX_BLADES]]
+    axes = [name for name in COLUMNS if any(_group(name, each, official=official) is not None for each in best)]
+    if len(axes) < charts.MIN_SPOKES:
+        axes = [name for name in GROUPS["all_scoring"] if any(name in each.headline for each in best)]
+    values = {each.info.name: {axis: _axis(axis, each, official=official) for axis in axes} for each in best}
+    data = f"{fingerprint['dataset']['name']} {fingerprint['dataset']['version']}".strip()
+    return rendering.render(
+        "leaderboard.html.jinja",
+        title=f"Leaderboard: {len(places)} models on {data}",
+        rules=f"{fingerprint['rules']} rules {fingerprint['rules_version']}",
+        sha256=fingerprint["dataset"]["sha256"],
+        notices=overview.notices({"fingerprint": {"dataset": fingerprint["dataset"]}}),
+        basis=basis,
+        places=places,
+        columns=COLUMNS,
+        formulas={name: formulas.group_formula(name) for name in COLUMNS},
+        has={name: any(getattr(place, name) for place in places) for name in ("organisation", "licence", "errors")}
+        | {name: any(getattr(place, name) is not None for place in places) for name in ("cost", "latency", "delta")},
+        plots=[plot for plot in _plots(places) if plot is not None],
+        wheel=charts.wheel(axes, values) if len(best) > 1 else None,
+        blades=[each.info.name for each in best],
+        files=[path.name for path in files],
+    )
+
+
+def _axis(axis: str, each: Contestant, *, official: bool) -> float | None:
+    if axis in COLUMNS and axis != "irrelevance":
+        return _group(axis, each, official=official)
+    tally = each.headline.get(axis)
+    return tally.accuracy if tally is not None else _group(axis, each, official=official)
+
+
+def _plots(places: Sequence[Place]) -> Iterable[charts.Scatter | None]:
+    def rows(field: str) -> list[tuple[str, float | None, float | None, Sequence[float] | None]]:
+        return [(place.name, getattr(place, field), place.score, place.interval) for place in places]
+
+    yield charts.scatter("score against cost", "cost of the run, USD", rows("cost"))
+    yield charts.scatter("score against latency", "mean latency of a request, seconds", rows("latency"))
