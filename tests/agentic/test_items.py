@@ -1,0 +1,151 @@
+"""Memory and web search as pytest items: write stages pulled in, run once, in one worker; kills, skips, replays."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_bfcl.simulators.embedding import encoder_problem
+from tests.agentic import diligent
+
+CONFTEST = """
+import os, pytest
+import diligent
+
+class Model(diligent.{name}):
+    async def generate(self, request):
+        limit = os.environ.get("DIE_AFTER")
+        if limit and len(self.asked) == int(limit):
+            os._exit(9)
+        return await super().generate(request)
+
+@pytest.fixture(scope="session")
+def model():
+    return Model()
+"""
+
+
+class Bench:
+    """A project whose model is a diligent one, or none of its own."""
+
+    def __init__(self, pytester: pytest.Pytester) -> None:
+        self.pytester = pytester
+        self.path = pytester.path
+        pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = session\npythonpath = .\n")
+
+    def bring(self, name: str) -> None:
+        shutil.copy(Path(diligent.__file__), self.path / "diligent.py")
+        self.pytester.makeconftest(CONFTEST.format(name=name))
+
+    def run(self, *args: str, out: str = "run", model: str = "own:diligent-memory@fc") -> pytest.RunResult:
+        return self.pytester.runpytest_subprocess(
+            "--model", model, "--bfcl-data", "bundled", "--bfcl-out", out, "-p", "no:cacheprovider", *args
+        )
+
+    def records(self, out: str = "run") -> list[dict[str, Any]]:
+        return [json.loads(line) for line in (self.path / out / "results.jsonl").read_text().splitlines()]
+
+    def requests(self, out: str = "run") -> Counter[tuple[Any, ...]]:
+        """How often each request was sent to the model, over all processes."""
+        lines = [
+            json.loads(line)
+            for path in (self.path / out / "journal").glob("*.jsonl")
+            for line in path.read_text().splitlines()
+        ]
+        assert lines
+        return Counter((line["id"], line["repeat"], line["turn"], line["step"]) for line in lines)
+
+    def snapshots(self, out: str = "run") -> dict[str, Any]:
+        folder = self.path / out / "snapshots"
+        return {str(p.relative_to(folder)): json.loads(p.read_text()) for p in folder.rglob("*.json")}
+
+
+@pytest.fixture
+def bench(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.delenv("SERPAPI_API_KEY", raising=False)
+    return Bench(pytester)
+
+
+@pytest.mark.parametrize("workers", [(), ("-n2",)])
+def test_every_write_stage_once(bench: Bench, workers: tuple[str, ...]) -> None:
+    bench.bring("DiligentMemory")
+    result = bench.run("--bfcl-categories", "memory_kv,memory_rec_sum", *workers)
+    result.assert_outcomes(passed=2 * (43 + 12))
+    records = bench.records()
+    assert all(count == 1 for count in Counter(record["id"] for record in records).values())
+    assert all(count == 1 for count in bench.requests().values()), "nothing was asked twice"
+    together: dict[tuple[str, str], set[Any]] = {}
+    for record in records:
+        backend = record["category"].removesuffix("_prereq")
+        together.setdefault((backend, record["id"].split("-")[1]), set()).add(record["worker"])
+    assert len(together) == 10
+    assert all(len(processes) == 1 for processes in together.values())
+    if workers:
+        assert {process for processes in together.values() for process in processes} == {"gw0", "gw1"}
+
+
+def test_the_oracle_runs_all_agentic_categories_in_two_workers(bench: Bench) -> None:
+    result = bench.run("-m", "agentic", "-n2", model="oracle:")
+    vector = 0 if encoder_problem() else 43 + 12
+    result.assert_outcomes(passed=40 + 2 * (43 + 12) + vector, skipped=0 if vector else 43 + 12)
+
+
+def test_one_question_pulls_in_just_its_stages(bench: Bench) -> None:
+    bench.bring("DiligentMemory")
+    question = "memory_kv_20-finance-1"
+    result = bench.run("-k", question, "-v", "--bfcl-categories", "memory")
+    wanted = [record["id"] for record in bench.records()]
+    assert wanted[-1].split("-")[1] == "finance"
+    assert [entry_id for entry_id in wanted if "_prereq_" in entry_id] == wanted[:-1]
+    assert len(wanted) == 3
+    result.assert_outcomes(passed=3)
+    again = bench.run("-k", "finance", "--bfcl-categories", "memory_kv")
+    again.assert_outcomes(passed=7)  # eight questions, one of them done, and no write stage again
+    summary = json.loads((bench.path / "run" / "summary.json").read_text())
+    (model,) = summary["models"].values()
+    assert model["categories"]["memory_kv"]["total"] == 8
+
+
+@pytest.mark.parametrize("after", ["4", "33"])
+def test_killed_in_a_write_stage_and_continued(bench: Bench, monkeypatch: pytest.MonkeyPatch, after: str) -> None:
+    bench.bring("DiligentMemory")
+    args = ("--bfcl-categories", "memory_rec_sum", "--bfcl-concurrency", "3")
+    monkeypatch.setenv("DIE_AFTER", after)
+    bench.run(*args)
+    assert len(bench.requests()) <= int(after)
+    monkeypatch.delenv("DIE_AFTER")
+    bench.run(*args).assert_outcomes(passed=43 + 12)
+    bench.run(*args, out="whole").assert_outcomes(passed=43 + 12)
+    assert bench.snapshots() == bench.snapshots("whole")
+    assert bench.requests() == bench.requests("whole"), "no reply was paid for twice"
+
+
+def test_web_search_over_the_local_site_and_replayed(bench: Bench) -> None:
+    bench.bring("DiligentWeb")
+    args, model = ("-m", "web_search", "-n2"), "own:diligent-web@fc"
+    bench.run(*args, "--bfcl-search", "record", model=model).assert_outcomes(passed=40)
+    bench.run(*args, "--bfcl-search", "replay:run", model=model, out="again").assert_outcomes(passed=40)
+    kept = ("id", "outcome", "output", "calls", "tool_results")
+    first, again = ({r["id"]: [r[name] for name in kept] for r in bench.records(out)} for out in ("run", "again"))
+    assert first == again
+    assert not (bench.path / "again" / "web").exists()
+    unknown = bench.run("-m", "web_search", "--bfcl-search", "nowhere", out="none")
+    assert unknown.ret == pytest.ExitCode.USAGE_ERROR
+
+
+def test_without_weights_the_vector_memory_is_skipped(bench: Bench) -> None:
+    bench.pytester.makeconftest(
+        "from pytest_bfcl.dataset import weights\n"
+        "from pytest_bfcl.simulators import embedding\n"
+        "weights.weights_folder = lambda: None\n"
+        "embedding.find_spec = lambda name: None\n"
+    )
+    result = bench.run("--bfcl-categories", "memory_vector", "-rs", model="oracle:")
+    result.assert_outcomes(skipped=43 + 12)  # the write stages too
+    result.stdout.fnmatch_lines(["*pip install 'pytest-bfcl?embeddings?' && pytest-bfcl fetch --embeddings*"])
