@@ -55,6 +55,7 @@ format: $(STAMP)
 
 fetch: $(STAMP)
 	$(BIN)/pytest-bfcl fetch
+	$(BIN)/pytest-bfcl fetch --embeddings
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache
