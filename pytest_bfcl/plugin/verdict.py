@@ -63,6 +63,7 @@ class Verdicts:
         self.bfcl.expectations.write(run)
         self.bfcl.config.hook.pytest_bfcl_summary(summary=self.summary)
         self._write_report(run)
+        self._write_step_summary()
         run.close()
         if code is not None:
             session.exitstatus = code
@@ -156,3 +157,18 @@ class Verdicts:
             write_report(run.path, entry_source=self.bfcl.dataset)
         except Exception as error:
             self.bfcl.outcomes.notes.append(f"the report could not be written: {type(error).__name__}: {error}")
+
+    def _write_step_summary(self) -> None:
+        """The summary as Markdown, appended to the file GitHub shows with a job (``$GITHUB_STEP_SUMMARY``)."""
+        import os
+
+        path = os.environ.get("GITHUB_STEP_SUMMARY")
+        if not path or self.summary is None:
+            return
+        from pytest_bfcl.reporting import write_markdown
+
+        try:
+            with open(path, "a", encoding="utf-8", errors="backslashreplace") as file:
+                file.write(write_markdown(self.summary))
+        except OSError as error:
+            self.bfcl.outcomes.notes.append(f"the step summary could not be written: {error}")

@@ -14,7 +14,7 @@ from typing import Any
 SERIES = 8
 """Number of distinct series colours; further series reuse them."""
 LEFT, PLOT = 176, 300
-SIZE, RADIUS = 560, 190
+SIZE, RADIUS = 460, 190
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import CategoryScore
 from pytest_bfcl.scoring.cost import cost_usd, mean, percentile95
 from pytest_bfcl.scoring.leaderboard import model_rows
-from pytest_bfcl.scoring.model_info import ModelInfo
+from pytest_bfcl.scoring.model_info import ModelInfo, parse_model_info
 from pytest_bfcl.scoring.official_csv import ModelRow, write_csvs
 from pytest_bfcl.scoring.statistics import Tally, interval, spread_of
 from pytest_bfcl.scoring.tally import ModelTally
@@ -42,6 +42,7 @@ class Contestant:
     run: Path
     state: str
     comparable: bool
+    machine_cost: float | None = None
 
     @property
     def headline(self) -> dict[str, Tally]:
@@ -55,9 +56,11 @@ class Contestant:
 
     @property
     def cost(self) -> float | None:
-        """USD: what was recorded, else from the prices of the model information."""
+        """USD: what was recorded, else what the machine cost, else from the prices of the model information."""
         if self.tally.priced:
             return self.tally.cost
+        if self.machine_cost is not None:
+            return self.machine_cost
         if self.row.usage is None or self.info.input_price is None or self.info.output_price is None:
             return None
         return cost_usd(self.row.usage, self.info.input_price, self.info.output_price)
@@ -126,6 +129,9 @@ def contestants(run: RunDirectory, infos: Infos, *, official: bool = False) -> l
         tallies[key].add(record)
     rows = {row.info.name: row for row in model_rows(run.records(), official=official)}
     fingerprint = run.fingerprint
+    summary = run.summary() or {}
+    infos = {**parse_model_info({"models": summary["model_info"]}), **infos} if summary.get("model_info") else infos
+    machine = summary.get("machine_cost_usd") if len(tallies) == 1 else None
     return [
         Contestant(
             key=key,
@@ -136,6 +142,7 @@ def contestants(run: RunDirectory, infos: Infos, *, official: bool = False) -> l
             run=run.path,
             state=fingerprint.state,
             comparable=fingerprint.comparable,
+            machine_cost=machine,
         )
         for key, tally in tallies.items()
         if key in rows
@@ -256,6 +263,7 @@ def _page(
         axes = [name for name in GROUPS["all_scoring"] if any(name in each.headline for each in best)]
     values = {each.info.name: {axis: _axis(axis, each, official=official) for axis in axes} for each in best}
     data = f"{fingerprint['dataset']['name']} {fingerprint['dataset']['version']}".strip()
+    shown = [number for number in range(len(COLUMNS)) if any(place.groups[number] is not None for place in places)]
     return rendering.render(
         "leaderboard.html.jinja",
         title=f"Leaderboard: {len(places)} models on {data}",
@@ -264,7 +272,7 @@ def _page(
         notices=overview.notices({"fingerprint": {"dataset": fingerprint["dataset"]}}),
         basis=basis,
         places=places,
-        columns=COLUMNS,
+        columns=[(number, COLUMNS[number]) for number in shown],
         formulas={name: formulas.group_formula(name) for name in COLUMNS},
         has={name: any(getattr(place, name) for place in places) for name in ("organisation", "licence", "errors")}
         | {name: any(getattr(place, name) is not None for place in places) for name in ("cost", "latency", "delta")},

@@ -29,7 +29,7 @@ def content(summary: Summary, run: RunDirectory, found: Questions, listing: List
             "short": run.fingerprint.short(),
             "when": _when(summary["fingerprint"]),
             "notices": [*notices(summary), *_troubles(found, damaged)],
-            "cards": cards(models),
+            "cards": cards(models, summary.get("machine_cost_usd")),
         },
         "gate": {"verdict": "none", "checks": [], **(summary.get("gate") or {})},
         "models": list(models),
@@ -81,7 +81,7 @@ def _when(fingerprint: Summary) -> str:
     return " – ".join(time.replace("T", " ").replace("Z", " UTC") for time in times)
 
 
-def cards(models: Mapping[str, Summary]) -> list[dict[str, str]]:
+def cards(models: Mapping[str, Summary], machine_cost: float | None = None) -> list[dict[str, str]]:
     """The few figures at the top."""
     made = []
     if len(models) == 1:
@@ -102,6 +102,8 @@ def cards(models: Mapping[str, Summary]) -> list[dict[str, str]]:
     costs = [model["cost_usd"] for model in models.values() if model["cost_usd"] is not None]
     if costs:
         made.append({"label": "cost", "value": rendering.usd(sum(costs)), "note": "of the whole run"})
+    if machine_cost is not None:
+        made.append({"label": "machine", "value": rendering.usd(machine_cost), "note": "at its hourly price"})
     if len(models) == 1 and model["latency"]["mean"] is not None:
         p95 = rendering.seconds(model["latency"]["p95"])
         mean = rendering.seconds(model["latency"]["mean"])

@@ -1,0 +1,232 @@
+"""The report of a run: what stands in index.html and in the pages of entries."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_bfcl.dataset import DataSet
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.reporting import write_report
+from pytest_bfcl.runs import RunDirectory
+from pytest_bfcl.transcript import Reply
+from tests.reporting.samples import RIGHT, booking, entry, make_run, record, stored_run, write_data
+
+HOSTILE = (
+    "</script><script>window.pwned=1</script>",
+    "<img src=x onerror=window.pwned=1>",
+    '"><svg onload=window.pwned=1>',
+    "[link](javascript:window.pwned=1)",
+    "{{ 7*7 }} {% raw %}",
+    "null \x00 bell \x07 escape \x1b[31m",
+    "right \u202eto left\u202c zero\u200bwidth \u2028 line",
+    "surrogate \ud800 end",
+    "x" * 50_000,
+)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> DataSet:
+    return write_data(tmp_path / "bench")
+
+
+def page(run: Path, name: str) -> str:
+    return (run / "entries" / f"{name}.html").read_text(encoding="utf-8")
+
+
+def text(markup: str) -> str:
+    """What a reader sees, roughly."""
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", markup)).split())
+
+
+def listing(run: Path) -> dict[str, Any]:
+    found = re.search(
+        r'<script type="application/json" id="data">(.*?)</script>', (run / "index.html").read_text(encoding="utf-8")
+    )
+    assert found
+    return dict(json.loads(found.group(1)))
+
+
+def test_a_failed_entry_says_what_is_wrong(tmp_path: Path, data: DataSet) -> None:
+    run = make_run(tmp_path / "run", data, {"simple_python_1": booking(film="Heat", seats=3)})
+    index = write_report(run, entry_source=data)
+    assert index == run / "index.html"
+    shown = text(page(run, "simple_python_1"))
+    assert "Request: Two seats for Heat, at the back." in shown
+    assert "The argument “seats” is 3; accepted is 2." in shown
+    assert "seats 2 3 ✗ not an allowed value" in shown
+    assert 'row "back" or (left out) -' in shown
+    assert "official rules failed WRONG_ANSWER · value_error:others" in shown
+    assert 'cinema_book(film="Heat", seats=3)' in shown
+    assert "0.25 s · 40 tokens in · 9 out" in shown
+    assert "seats * integer How many." in shown
+    assert '{"enum": ["front", "back"]}' in shown
+    assert "bfcl/simple_python.jsonl::simple_python_1" in shown
+    assert f"--bfcl-data {data.root}" in shown
+
+
+def test_a_passed_entry_is_shown_too(tmp_path: Path, data: DataSet) -> None:
+    run = make_run(tmp_path / "run", data, {})
+    write_report(run, entry_source=data)
+    shown = text(page(run, "simple_python_0"))
+    assert "Right: the rules of this category are met." in shown
+    assert 'cinema.book(film="Heat", seats=2, row="back" or (left out))' in shown
+
+
+def test_the_list_of_entries(tmp_path: Path, data: DataSet) -> None:
+    failing = {"simple_python_1": booking(film="Heat", seats=3), "irrelevance_0": booking(**RIGHT)}
+    run = make_run(tmp_path / "run", data, failing, Reply("I cannot do that."))
+    write_report(run, entry_source=data)
+    found = listing(run)
+    rows = {found["entries"][row[0]][0]: dict(zip(found["columns"], row, strict=True)) for row in found["rows"]}
+    assert len(rows) == 6
+    assert found["outcomes"][rows["irrelevance_1"]["outcome"]] == "passed"
+    assert rows["simple_python_1"]["text"] == "The argument “seats” is 3; accepted is 2."
+    assert found["reasons"][rows["simple_python_0"]["reason"]] == "ast_decoder:decoder_failed"
+    assert rows["simple_python_0"]["text"].startswith("It answered in words instead of calling a function")
+    assert rows["irrelevance_0"]["text"].startswith("It called cinema_book(film=")
+    assert {entry[2] for entry in found["entries"]} == {"Two seats for Heat, at the back.", "Sing to me."}
+
+
+def test_pages_are_linked_in_a_chain_per_outcome(tmp_path: Path, data: DataSet) -> None:
+    wrong = booking(film="Heat", seats=3)
+    run = make_run(tmp_path / "run", data, {"simple_python_0": wrong, "simple_python_2": wrong})
+    write_report(run, entry_source=data)
+    assert '<a href="simple_python_2.html" id="next"' in page(run, "simple_python_0")
+    assert 'id="previous"' not in page(run, "simple_python_0")
+    assert '<a href="simple_python_0.html" id="previous"' in page(run, "simple_python_2")
+    assert '<a href="../index.html#simple_python_2"' in page(run, "simple_python_2")
+
+
+def test_own_data_is_never_called_bfcl(tmp_path: Path, data: DataSet) -> None:
+    run = make_run(tmp_path / "run", data, {})
+    assert "These are not BFCL scores" in write_report(run, entry_source=data).read_text(encoding="utf-8")
+
+
+def test_nothing_is_loaded_from_outside(tmp_path: Path, data: DataSet) -> None:
+    run = make_run(tmp_path / "run", data, {"simple_python_1": booking(film="http://x.example/a.png", seats=1)})
+    write_report(run, entry_source=data)
+    for file in (run / "index.html", run / "entries" / "simple_python_1.html"):
+        markup = file.read_text(encoding="utf-8")
+        assert "default-src 'none'" in html.unescape(markup)
+        assert "unsafe" not in markup
+        assert not re.search(r"<(link|iframe|object|embed|img)\b|\ssrc=|@import|url\(", markup)
+        assert not [link for link in re.findall(r'href="([^"]*)"', markup) if ":" in link]
+
+
+def test_without_the_data_set_the_report_says_so(tmp_path: Path, data: DataSet) -> None:
+    run = make_run(tmp_path / "run", data, {"simple_python_1": booking(film="Heat", seats=3)})
+    assert "Questions are not shown" in text(write_report(run).read_text(encoding="utf-8"))
+    shown = text(page(run, "simple_python_1"))
+    assert "The argument “seats” is 3; accepted is 2." in shown
+    assert "Request: Two seats for Heat" in shown  # from the stored transcript
+
+
+def test_another_version_of_the_data_is_not_used(tmp_path: Path, data: DataSet) -> None:
+    run = make_run(tmp_path / "run", data, {})
+    other = write_data(tmp_path / "other", {"simple_python": [entry("simple_python_0", "Another question")]})
+    assert "is not what was measured" in text(write_report(run, entry_source=other).read_text(encoding="utf-8"))
+    assert "Another question" not in page(run, "simple_python_0")
+
+
+def test_a_run_without_summary_gets_one_for_its_report(tmp_path: Path, data: DataSet) -> None:
+    run = make_run(tmp_path / "run", data, {})
+    (run / "summary.json").unlink()
+    assert "4 / 4" in text(write_report(run, entry_source=data).read_text(encoding="utf-8"))
+    assert not (run / "summary.json").exists()
+
+
+def test_no_run_is_a_usage_error(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="not a run directory"):
+        write_report(tmp_path)
+
+
+@pytest.mark.parametrize("said", HOSTILE)
+def test_model_text_is_shown_and_not_run(tmp_path: Path, said: str) -> None:
+    data = write_data(tmp_path / "bench", {"simple_python": [entry(f"simple_python_{n}") for n in range(3)]})
+    replies = {
+        "simple_python_0": Reply(said, reasoning=said),
+        "simple_python_1": booking(film=said, seats=2),
+        "simple_python_2": booking(**{said[:200]: said}),
+    }
+    run = make_run(tmp_path / "run", data, replies)
+    write_report(run, entry_source=data)
+    for name in ("index.html", *(f"entries/simple_python_{number}.html" for number in range(3))):
+        markup = (run / name).read_bytes().decode("utf-8")
+        assert len(re.findall(r"<script>", markup)) == 1
+        assert not re.search(r"<(img|svg onload)", markup)
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u202e\u200b\u2028]", markup)
+        assert 'href="javascript' not in markup
+    shown = text(page(run, "simple_python_0"))
+    if len(said) < 100 and said.isprintable():
+        assert " ".join(said.split()) in shown
+    if len(said) > 20_000:
+        assert "34000 more characters; the whole text is in the run's transcripts" in shown
+    assert len(page(run, "simple_python_0")) < 200_000
+
+
+def test_hidden_characters_are_written_out(tmp_path: Path) -> None:
+    data = write_data(tmp_path / "bench", {"simple_python": [entry("simple_python_0")]})
+    run = make_run(tmp_path / "run", data, {"simple_python_0": Reply("a\x00b\u202ec\u200bd")})
+    write_report(run, entry_source=data)
+    assert "a\\x00b\\u202ec\\u200bd" in page(run, "simple_python_0")
+
+
+def test_odd_ids_make_safe_file_names(tmp_path: Path) -> None:
+    model = "openai:tiny@fc"
+    ids = ("simple_python_../../../etc/x", "simple_python_<b>_1", "simple_python_" + "y" * 300)
+    run = stored_run(tmp_path / "run", [record(name, "simple_python", model, "failed") for name in ids])
+    write_report(run)
+    names = sorted(path.name for path in (run / "entries").iterdir())
+    assert len(names) == 3
+    assert all(re.fullmatch(r"[A-Za-z0-9._-]{1,120}\.html", name) for name in names)
+    assert not (tmp_path / "etc").exists()
+    assert "<b>_1" not in (run / "index.html").read_text(encoding="utf-8")
+
+
+def test_several_models_have_pages_of_their_own(tmp_path: Path) -> None:
+    models = ("openai:a@fc", "openai:a@prompt", "openai:b@fc")
+    records = [record(f"simple_python_{n}", "simple_python", model, "failed") for model in models for n in range(2)]
+    run = stored_run(tmp_path / "run", [*records, record("simple_python_0", "simple_python", models[0], repeat=2)])
+    index = write_report(run).read_text(encoding="utf-8")
+    assert len(list((run / "entries").iterdir())) == 7
+    found = listing(run)
+    assert [found["models"], len(set(found["suffixes"]))] == [list(models), 3]
+    for row in found["rows"]:
+        suffix = found["suffixes"][row[1]] + (f"-r{row[2]}" if row[2] > 1 else "")
+        assert (run / "entries" / f"{found['entries'][row[0]][0]}{suffix}.html").is_file()
+    assert "every figure" in index
+
+
+def test_a_damaged_line_is_told(tmp_path: Path) -> None:
+    run = stored_run(tmp_path / "run", [record("simple_python_0", "simple_python", "openai:a@fc")])
+    with open(run / "results.jsonl", "a", encoding="utf-8") as file:
+        file.write('{"id": "simple_python_1", "cat\n')
+    assert "1 damaged lines" in text(write_report(run).read_text(encoding="utf-8"))
+
+
+def test_a_very_large_run_stays_below_five_megabytes(tmp_path: Path) -> None:
+    from pytest_bfcl.reporting.listing import MAX_BYTES, Listing
+
+    listing = Listing(["m"], {})
+    for number in range(40_000):
+        listing.add(record(f"simple_python_{number}", "simple_python", "m", "failed"), "what was asked " * 9)
+    content = listing.content()
+    assert content["shortened"]
+    assert len(json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()) <= MAX_BYTES
+
+
+def test_continuing_a_run_replaces_pages(tmp_path: Path, data: DataSet) -> None:
+    run = make_run(tmp_path / "run", data, {})
+    write_report(run, entry_source=data)
+    with RunDirectory.open(run) as opened:
+        changed = next(iter(opened.records())) | {"outcome": "failed", "tag": "WRONG_ANSWER", "reason": "x:y"}
+    with open(run / "results.jsonl", "a", encoding="utf-8") as file:
+        file.write(json.dumps(changed) + "\n")
+    write_report(run, entry_source=data)
+    assert "x:y" in page(run, changed["id"])
