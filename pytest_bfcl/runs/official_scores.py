@@ -49,6 +49,15 @@ class ScoreFile:
         return int(self.header["total_count"])
 
 
+def is_score_folder(path: Path) -> bool:
+    """Whether a folder holds official score files, and is not a run directory that happens to have some."""
+    from pytest_bfcl.runs.directory import RESULTS_FILE, is_run
+
+    if not path.is_dir() or is_run(path) or (path / RESULTS_FILE).is_file():
+        return False
+    return next(path.rglob("BFCL_v*_score.json"), None) is not None
+
+
 def read_scores(root: Path) -> dict[str, dict[str, ScoreFile]]:
     """Model folder → category → score file, for every score file below ``root``.
 

@@ -96,13 +96,20 @@ class Comparison:
     def losses(self, margin: float = 0.0) -> list[Row]:
         """Gated rows worse by more than ``margin`` (a fraction) and not by chance, the largest loss first.
 
-        Chance is ruled out at 5 % for all gated rows together (Holm); rows over the same categories count once.
+        Chance is ruled out at 5 % for all gated rows together (Holm); rows that say the same count once.
         """
-        rows = [self.rows[name] for name in self.gated]
-        distinct = {str(row.categories): row.chance for row in rows}
-        adjusted = holm(distinct)
-        lost = [row for row in rows if row.difference < -margin and adjusted[str(row.categories)] < SIGNIFICANT]
-        return sorted((row for row in lost if row.difference < 0), key=lambda row: (row.difference, row.name))
+        rows = self.distinct([self.rows[name] for name in self.gated])
+        adjusted = holm({row.name: row.chance for row in rows})
+        lost = [row for row in rows if row.difference < -margin and adjusted[row.name] < SIGNIFICANT]
+        return sorted(lost, key=lambda row: (row.difference, row.name))
+
+    @staticmethod
+    def distinct(rows: Iterable[Row]) -> list[Row]:
+        """Rows without those that repeat an earlier one: a group of one category, all of a run of one group."""
+        found: dict[tuple[tuple[str, ...], float], Row] = {}
+        for row in rows:
+            found.setdefault((row.categories, round(row.difference, 12)), row)
+        return list(found.values())
 
     @property
     def regressed_worst_first(self) -> list[Change]:

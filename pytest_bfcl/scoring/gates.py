@@ -176,8 +176,8 @@ def regressions(comparison: Comparison, margin_pct: float = 0.0, *, allow_missin
     """
     lost = {row.name for row in comparison.losses(margin_pct / 100)}
     checks = []
-    for name in comparison.gated:
-        row = comparison.rows[name]
+    for row in comparison.distinct(comparison.rows[name] for name in comparison.gated):
+        name = row.name
         percent, (low, high) = 100 * row.difference, (100 * bound for bound in row.interval95)
         why = (
             f"{name}: {percent:+.2f} points against the baseline "

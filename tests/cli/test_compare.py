@@ -1,0 +1,156 @@
+"""`pytest-bfcl compare`: run directories, result files, score folders, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_bfcl.cli import main
+from pytest_bfcl.runs import RunDirectory, json_line
+from tests.runs.samples import SPEC, fingerprint
+from tests.scoring.samples import line, lines
+
+Records = list[dict[str, Any]]
+
+
+def saved(path: Path, records: Records, **changes: Any) -> str:
+    with RunDirectory.create(path, fingerprint(**changes)) as run:
+        for record in records:
+            run.append(record)
+        run.state("finished")
+    return str(path)
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> tuple[str, str, str]:
+    """A baseline, a checkpoint that is clearly worse in one category, and one that differs by one entry."""
+    base = list(lines({"parallel": (45, 50), "multiple": (40, 50)}))
+    worse = list(lines({"parallel": (25, 50), "multiple": (41, 50)}))
+    same = list(lines({"parallel": (44, 50), "multiple": (40, 50)}))
+    return saved(tmp_path / "base", base), saved(tmp_path / "worse", worse), saved(tmp_path / "same", same)
+
+
+def test_a_comparison_is_printed_and_written(
+    runs: tuple[str, str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base, worse, same = runs
+    files = [f"--{kind}={tmp_path / 'out' / f'c.{kind}'}" for kind in ("markdown", "html", "json")]
+    assert main(["compare", base, worse, same, *files]) == 0
+    printed = capsys.readouterr().out
+    assert f"{SPEC} in {base} → {SPEC} in {worse}" in printed
+    assert "Significant regression: non_live" in printed
+    assert "No significant regression: the differences may be chance." in printed
+    assert "1 improved, 20 regressed, 79 unchanged" in printed
+    (row,) = [row.split() for row in printed.splitlines() if row.startswith(" parallel ") and "-40.00" in row]
+    assert row[:7] == ["parallel", "50", "90.00", "%", "50.00", "%", "-40.00"]
+    assert printed.index("parallel_25: passed → value_error:string") < printed.index("improved\n")
+    assert ["passed", "WRONG_ANSWER", "20"] in [row.split() for row in printed.splitlines()]
+    text = (tmp_path / "out" / "c.markdown").read_text()
+    assert "| parallel | 50 | 90.00 % | 50.00 % | -40.00 |" in text
+    assert "- parallel\\_44: passed → value\\_error:string" in text
+    page = (tmp_path / "out" / "c.html").read_text()
+    assert page.count("<h2>") == 2
+    assert "http" not in page.replace("http-equiv", "").replace("Content-Security", "")
+    found = json.loads((tmp_path / "out" / "c.json").read_text())
+    assert len(found[0]["regressed"]) == 20
+    assert found[0]["rows"]["parallel"]["p_value"] < 0.001
+
+
+def test_fail_gives_the_exit_code(runs: tuple[str, str, str]) -> None:
+    base, worse, same = runs
+    assert main(["compare", base, same, "--fail"]) == 0
+    assert main(["compare", base, worse, "--fail"]) == 1
+    assert main(["compare", base, same, worse, "--fail"]) == 1
+    assert main(["compare", worse, base, "--fail"]) == 0
+    assert main(["compare", base, worse, "--fail", "--margin", "50"]) == 0
+    assert main(["compare", base, worse, "--margin", "200"]) == 2
+
+
+def test_other_data_is_refused_or_compared_on_what_is_shared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = saved(tmp_path / "a", list(lines({"parallel": (3, 4)})), dataset="mine")
+    after = saved(tmp_path / "b", list(lines({"parallel": (3, 6)})), dataset="mine", dataset_sha256="0" * 64)
+    assert main(["compare", before, after]) == 2
+    assert "they differ in\n  data SHA-256" in (said := capsys.readouterr().err)
+    assert "--shared" in said
+    assert main(["compare", before, after, "--shared"]) == 0
+    printed = capsys.readouterr().out
+    assert "NOT the same test" in printed
+    assert "2 entries have a verdict only in" in printed
+    bundled = saved(tmp_path / "c", list(lines({"parallel": (3, 4)})), dataset="bundled")
+    assert main(["compare", before, bundled, "--shared"]) == 2
+    assert "these sets share ids, not questions" in capsys.readouterr().err
+
+
+def test_headline_rules_do_not_matter_but_are_mentioned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = saved(tmp_path / "a", list(lines({"parallel": (3, 4)})))
+    after = saved(tmp_path / "b", list(lines({"parallel": (3, 4)})), rules="corrected")
+    assert main(["compare", before, after]) == 0
+    assert "led by different rules" in capsys.readouterr().out
+
+
+def test_models_of_one_run_are_compared_within_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    native = list(lines({"parallel": (3, 4)}))
+    prompting = [record | {"model": "openai:tiny@prompt", "mode": "prompt"} for record in native]
+    run = saved(tmp_path / "run", [*native, *prompting])
+    assert main(["compare", run]) == 0
+    assert "openai:tiny@fc → openai:tiny@prompt" in capsys.readouterr().out
+    assert main(["compare", f"{run}#openai:tiny@prompt", f"{run}#{SPEC}"]) == 0
+    assert "openai:tiny@prompt → openai:tiny@fc" in capsys.readouterr().out
+    assert main(["compare", f"{run}#openai:big"]) == 2
+    assert "has no model 'openai:big'" in capsys.readouterr().err
+    assert main(["compare", saved(tmp_path / "one", native)]) == 2
+
+
+def test_files_of_results_and_of_verdicts_will_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    records = list(lines({"parallel": (3, 4)}))
+    (tmp_path / "results.jsonl").write_bytes(b"".join(map(json_line, records)))
+    verdict = {"tag": "MALFORMED_OUTPUT", "reason": "ast_decoder:decoder_failed", "corrected_valid": True}
+    verdicts = [{"id": record["id"], "valid": False} | verdict for record in records]
+    verdicts += [{"id": "parallel_77", "error": "line 5: unknown"}]
+    (tmp_path / "verdicts.jsonl").write_bytes(b"".join(map(json_line, verdicts)))
+    sides = [str(tmp_path / "results.jsonl"), str(tmp_path / "verdicts.jsonl")]
+    assert main(["compare", *sides]) == 0
+    printed = capsys.readouterr().out
+    assert "taken on trust" in printed
+    assert "0 improved, 3 regressed, 1 unchanged" in printed
+    assert ["WRONG_ANSWER", "MALFORMED_OUTPUT", "1"] in [row.split() for row in printed.splitlines()]
+    assert main(["compare", *sides, "--rules", "corrected"]) == 0
+    assert "1 improved, 0 regressed, 3 unchanged" in capsys.readouterr().out
+    (tmp_path / "answers.jsonl").write_bytes(json_line({"id": "parallel_1", "output": "x"}))
+    assert main(["compare", sides[0], str(tmp_path / "answers.jsonl")]) == 2
+    assert "has no verdict: `pytest-bfcl score" in capsys.readouterr().err
+
+
+def test_score_folders_are_compared_with_the_data_at_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from pytest_bfcl.dataset import open_dataset
+
+    ids = [ref.id for ref in open_dataset("bundled").index("parallel")]
+    records = [line(entry_id, "parallel", "failed" if n < 2 else "passed") for n, entry_id in enumerate(ids)]
+    run = saved(tmp_path / "run", [record | {"detail": {}, "output": "", "calls": None} for record in records])
+    out = tmp_path / "official"
+    assert main(["export", run, "-o", str(out), "--data", "bundled"]) == 0
+    capsys.readouterr()
+    assert main(["compare", str(out / "score"), run, "--data", "bundled"]) == 0
+    assert f"0 improved, 0 regressed, {len(ids)} unchanged" in capsys.readouterr().out
+    (out / "score" / "openai_tiny@fc" / "non_live" / "BFCL_v4_parallel_score.json").write_text(
+        '{"accuracy": 1.0, "correct_count": 1, "total_count": 1}\n'
+    )
+    assert main(["compare", str(out / "score"), run, "--data", "bundled"]) == 2
+    assert "which of them passed cannot be told" in capsys.readouterr().err
+
+
+def test_what_holds_no_verdicts_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", str(tmp_path), str(tmp_path)]) == 2
+    assert "neither a run directory" in capsys.readouterr().err
+    assert main(["compare", str(tmp_path / "absent"), str(tmp_path)]) == 2
+    assert "does not exist" in capsys.readouterr().err
+    folder = tmp_path / "result" / "m" / "non_live"
+    folder.mkdir(parents=True)
+    (folder / "BFCL_v4_parallel_result.json").write_text("{}\n")
+    assert main(["compare", str(tmp_path), str(tmp_path)]) == 2
+    assert "answers without verdicts" in capsys.readouterr().err
