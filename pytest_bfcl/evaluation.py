@@ -20,13 +20,14 @@ from pytest_bfcl.conversation import (
     LookAhead,
     ModeSwitch,
     RunStopped,
+    Services,
     conversation_cost,
     converse,
     fill_calls,
     plan_job,
 )
 from pytest_bfcl.dataset.categories import CATEGORIES
-from pytest_bfcl.failures import AdapterError, BenchmarkError, UsageError
+from pytest_bfcl.failures import AdapterError, BenchmarkError, EntrySkipped, UsageError
 from pytest_bfcl.rescoring import open_data, score_lines
 from pytest_bfcl.settings import Price, Settings
 from pytest_bfcl.transcript import Mode, Transcript
@@ -172,6 +173,7 @@ class _Evaluation:
         self.progress = progress
         self.switch = _mode_switch(model, settings, data, self._note_switch)
         self.search = search
+        self.services: Services | None = None
         self._skip_reasons: dict[str, str | None] = {}
         self.budget = Budget(settings.budget_usd, settings.price)
         self.directory: RunDirectory | None = None
@@ -230,6 +232,9 @@ class _Evaluation:
     async def finish(self, stack: ExitStack) -> RunResult:
         """Everything still to be done, then the summary."""
         self._open_search(stack)
+        archive = self.directory.path / "rest" if self.directory is not None else None
+        services = Services.of(self.settings, official=self.data.official, archive=archive)
+        self.services = stack.enter_context(services)
         jobs, reported = self._plan()
         ahead = LookAhead(self._converse, concurrency=self.settings.concurrency, stop_reason=self._stop_reason)
         ahead.plan(jobs)
@@ -294,6 +299,7 @@ class _Evaluation:
                 repeat=repeat,
                 snapshots=self._snapshots(model, repeat),
                 search=self.search,
+                services=self.services,
                 on_reply=self.budget.charge,
             ),
         )
@@ -319,6 +325,9 @@ class _Evaluation:
             return skipped_record(entry.id, entry.category, model.spec, model.mode, why, repeat=repeat, rules=rules)
         try:
             transcript = await ahead.transcript((entry.id, repeat))
+        except EntrySkipped as skipped:
+            model, why = self.switch.model, skipped.message
+            return skipped_record(entry.id, entry.category, model.spec, model.mode, why, repeat=repeat, rules=rules)
         except BenchmarkError as error:
             model = self.switch.model  # it may have been switched meanwhile
             return error_record(

@@ -164,6 +164,15 @@ class HarnessError(BenchmarkError):
     """A defect of this package or of the data; ``kind`` for instance ``data``, ``checker``, ``worker_crash``."""
 
 
+class EntrySkipped(BenchmarkError):
+    """An entry cannot be run or judged here through nobody's fault: no verdict, the reason is shown.
+
+    ``kind`` for instance ``recording`` (it needs a recorded provider), ``service_down``.
+    """
+
+    prefix = "skipped"
+
+
 class UsageError(Exception):
     """A user's mistake (option, file, missing data): shown as one message, never with a traceback."""
 

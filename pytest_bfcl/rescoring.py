@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.failures import BenchmarkError, UsageError
+from pytest_bfcl.conversation.execution import execute, is_executed
+from pytest_bfcl.conversation.services import Services
+from pytest_bfcl.failures import BenchmarkError, EntrySkipped, UsageError
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet, Entry
@@ -23,6 +26,7 @@ def score_lines(
     lines: Iterable[Mapping[str, Any] | str | bytes],
     dataset: DataSet | str | None = None,
     rules: str = "official",
+    rest: str = "auto",
 ) -> Iterator[dict[str, Any]]:
     """Judge replay lines one by one, in input order; prints nothing.
 
@@ -30,12 +34,17 @@ def score_lines(
     which verdict ``valid``, ``tag``, ``reason`` and ``detail`` are. A line that cannot be judged (no JSON, no such
     entry, an unusable shape) yields ``{"id", "error"}``. ``dataset`` is a data set or a choice of one (default
     ``auto``), opened when the first line needs it: lines that bring their question need none.
+
+    Calls of retired categories are carried out unless the line holds their results; ``rest`` says where requests and
+    recorded calls come from (`pytest_bfcl.providers.rest`). A line that needs a recording nobody has yields ``valid``
+    ``None`` and the reason in ``skipped``.
     """
-    judge = _LineJudge(dataset, rules)
-    for number, line in enumerate(lines, 1):
-        if isinstance(line, str | bytes) and not line.strip():
-            continue
-        yield judge(line, number)
+    with ExitStack() as stack:
+        judge = _LineJudge(dataset, rules, rest, stack)
+        for number, line in enumerate(lines, 1):
+            if isinstance(line, str | bytes) and not line.strip():
+                continue
+            yield judge(line, number)
 
 
 def open_data(choice: str | Path = "auto") -> DataSet:
@@ -47,11 +56,14 @@ def open_data(choice: str | Path = "auto") -> DataSet:
 
 
 class _LineJudge:
-    def __init__(self, dataset: DataSet | str | None, rules: str) -> None:
+    def __init__(self, dataset: DataSet | str | None, rules: str, rest: str, stack: ExitStack) -> None:
         if rules not in ("official", "corrected"):
             raise UsageError(f"rules are official or corrected, not {rules!r}")
         self._dataset = dataset
         self._rules = rules
+        self._rest = rest
+        self._stack = stack
+        self._services: dict[bool, Services] = {}
         self._entries: OrderedDict[str, Entry] = OrderedDict()
 
     def __call__(self, line: Mapping[str, Any] | str | bytes, number: int) -> dict[str, Any]:
@@ -62,6 +74,8 @@ class _LineJudge:
         entry_id = parsed.get("id")
         try:
             return self._judged(parsed)
+        except EntrySkipped as skipped:
+            return _not_judged(str(entry_id), skipped.message)
         except (UsageError, BenchmarkError, KeyError) as error:
             return {"id": entry_id, "error": f"line {number}: {error}"}
 
@@ -70,6 +84,8 @@ class _LineJudge:
 
         entry = entry_from_line(line) or self._entry(str(line.get("id")))
         transcript = transcript_from_line({**line, "category": entry.category})
+        if is_executed(entry):
+            execute(entry, transcript, self._services_for(entry))
         official, corrected = self._verdicts(entry, transcript)
         headline = corrected if self._rules == "corrected" else official
         return {
@@ -90,6 +106,12 @@ class _LineJudge:
         both = judge_both(entry, transcript)
         return both.official, both.corrected
 
+    def _services_for(self, entry: Entry) -> Services:
+        if entry.official not in self._services:
+            services = Services(self._rest, official=entry.official)
+            self._services[entry.official] = self._stack.enter_context(services)
+        return self._services[entry.official]
+
     def _entry(self, entry_id: str) -> Entry:
         entry = self._entries.get(entry_id)
         if entry is None:
@@ -104,6 +126,13 @@ class _LineJudge:
         if self._dataset.find(entry_id) is None and entry_id.count(":") == 2:
             return format_variant(entry_id, self._dataset)
         return self._dataset.entry(entry_id)
+
+
+def _not_judged(entry_id: str, why: str) -> dict[str, Any]:
+    return {
+        "id": entry_id, "valid": None, "tag": None, "reason": None, "detail": {}, "corrected_valid": None,
+        "skipped": why,
+    }  # fmt: skip
 
 
 def format_variant(entry_id: str, dataset: DataSet) -> Entry:

@@ -14,12 +14,14 @@ Entries that expect no call, relevance entries, and entries whose calls are exec
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.transcript import Mode, Reply, Step, Transcript, Turn
 
 if TYPE_CHECKING:
+    from pytest_bfcl.conversation.services import Services
     from pytest_bfcl.dataset import Entry
     from pytest_bfcl.failures import Verdict
 
@@ -39,6 +41,7 @@ def reward(
     mode: Mode | None = None,
     underscore_names: bool = False,
     partial: bool = False,
+    services: Services | None = None,
 ) -> float:
     """The reward of one output for one entry.
 
@@ -50,14 +53,20 @@ def reward(
         mode: How the calls are written; default: ``fc`` for native calls, else ``prompt``.
         underscore_names: Names went over the wire with dots replaced.
         partial: Graded instead of strict, see the module.
+        services: What calls of executable entries reach; give one that is kept open, or each call makes its own.
 
     Never raises for what a model wrote. Raises `HarnessError` when the entry cannot be judged: a broken entry must not
     look like a bad policy.
     """
     from pytest_bfcl.checkers import judge
+    from pytest_bfcl.conversation.execution import execute, is_executed
+    from pytest_bfcl.conversation.services import Services
 
     known = as_entry(entry)
     transcript = as_transcript(known, output, mode=mode, underscore_names=underscore_names)
+    if is_executed(known):
+        with ExitStack() as stack:
+            execute(known, transcript, services or stack.enter_context(Services(official=known.official)))
     verdict: Verdict = judge(known, transcript, rules)
     if verdict.valid:
         return 1.0

@@ -44,6 +44,8 @@ class Settings:
     rules: Rules = "official"
     search: str = "auto"
     """``auto``, ``local``, ``serpapi``, ``record``, ``replay`` or ``replay:RUN`` (see `pytest_bfcl.providers`)."""
+    rest: str = "auto"
+    """``auto``, ``local``, ``live``, ``record``, ``replay`` or ``replay:PATH``: what retired categories ask."""
     simulators: Literal["own", "reference"] = "own"
     step_limit: int = 20
     max_errors_pct: float = 2.0

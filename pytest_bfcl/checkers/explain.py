@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.checkers import tables, turn_text
+from pytest_bfcl.checkers import result_text, tables, turn_text
 from pytest_bfcl.checkers.entries import checker_of
 from pytest_bfcl.checkers.problem import RULE_WORDS
 from pytest_bfcl.checkers.wording import allowed_text, answer_text, call_text, clean, cut, shortened, value_text
@@ -87,6 +87,8 @@ def _request(entry: Entry, turn: Any) -> list[Line]:
 def _body(reason: str) -> Callable[[Entry, Transcript, Mapping[str, Any]], list[Line]]:
     if reason in _BODIES:
         return _BODIES[reason]
+    if reason.startswith(_EXECUTED) and not reason.endswith(":wrong_count"):
+        return result_text.result_lines
     if reason.endswith(":wrong_count"):
         return _wrong_count
     return _one_call
@@ -195,4 +197,11 @@ _BODIES: dict[str, Callable[[Any, Any, Mapping[str, Any]], list[Line]]] = {
     "multi_turn:force_terminated": turn_text.forced_lines,
     "agentic:answer_not_found": _answer,
     "agentic:no_last_message": _answer,
+    "executable_decoder:decoder_failed": _undecodable,
+    "executable_decoder:wrong_output_format": _undecodable,
+    "executable_checker:cannot_find_match": result_text.unmatched_lines,
+    "value_error:exec_result_count": _wrong_count,
+    "chat:call_made": _no_call_due,
+    "chat:no_text": _no_call_due,
 }
+_EXECUTED = ("executable_checker", "sql_checker")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_bfcl.checkers.advice import advice_for
 from pytest_bfcl.checkers.answer import check_answer
 from pytest_bfcl.checkers.ast import CallRules, check_calls
+from pytest_bfcl.checkers.chat import check_chat
 from pytest_bfcl.checkers.corrected import (
     CORRECTED,
     OFFICIAL,
@@ -21,8 +22,11 @@ from pytest_bfcl.checkers.corrected import (
     rule_set,
 )
 from pytest_bfcl.checkers.entries import checker_of, language_of, reply_of, single_turn_calls
+from pytest_bfcl.checkers.executable import check_executable
 from pytest_bfcl.checkers.problem import RULE_WORDS, plain
 from pytest_bfcl.checkers.relevance import check_irrelevance, check_relevance
+from pytest_bfcl.checkers.rest import check_rest
+from pytest_bfcl.checkers.sql import check_sql
 from pytest_bfcl.checkers.state import Kind, StateRecord, replay
 from pytest_bfcl.decoding import DecodeError, WrongShape
 from pytest_bfcl.failures import BenchmarkError, HarnessError, UsageError, Verdict
@@ -103,9 +107,7 @@ class _Judge:
         checker = checker_of(self.entry)
         check = _CHECKS.get(checker)
         if check is None:
-            raise HarnessError(
-                "checker", f"entries of category {self.entry.category!r} need their calls executed; they are not judged"
-            )
+            raise HarnessError("checker", f"nothing judges entries of category {self.entry.category!r}")
         return check(self, rules)
 
     def _calls_against_answers(self, rules: RuleSet) -> Verdict:
@@ -148,8 +150,19 @@ class _Judge:
             return _inference_error("agentic:inference_error", self.transcript)
         return check_answer(self.entry, self.transcript, rules)
 
+    def _executed(self, rules: RuleSet) -> Verdict:
+        """Retired categories whose calls were carried out; corrected rules change nothing there."""
+        checker = checker_of(self.entry)
+        if checker == "sql" and "tables" not in (self.entry.model_extra or {}):
+            return self._calls_against_answers(rules)
+        if self.transcript.inference_error is not None:
+            return _inference_error("adapter:inference_error", self.transcript)
+        if checker == "chat":
+            return check_chat(self.transcript)
+        return _EXECUTED[checker](self.entry, self.transcript)
+
     def _nothing(self, rules: RuleSet) -> Verdict:
-        """Write stages and chat are not scored; an inference error still is one."""
+        """Write stages are not scored; an inference error still is one."""
         if self.transcript.inference_error is not None:
             return _inference_error("agentic:inference_error", self.transcript)
         return Verdict.passed()
@@ -157,13 +170,20 @@ class _Judge:
 
 _CHECKS: dict[str, Callable[[_Judge, RuleSet], Verdict]] = {
     "ast": _Judge._calls_against_answers,
-    "sql": _Judge._calls_against_answers,
     "irrelevance": _Judge._no_call_due,
     "relevance": _Judge._call_due,
     "state": _Judge._state,
     "answer": _Judge._answer,
     "none": _Judge._nothing,
-    "chat": _Judge._nothing,
+    "executable": _Judge._executed,
+    "rest": _Judge._executed,
+    "sql": _Judge._executed,
+    "chat": _Judge._executed,
+}
+_EXECUTED: dict[str, Callable[[Entry, Transcript], Verdict]] = {
+    "executable": check_executable,
+    "rest": check_rest,
+    "sql": check_sql,
 }
 
 

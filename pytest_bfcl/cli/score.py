@@ -29,6 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", default="auto", help="auto, bundled, official or a path (default: auto)")
     parser.add_argument("--rules", choices=("official", "corrected"), default="official", help="which verdict counts")
     parser.add_argument(
+        "--rest", default="auto", help="recorded requests of retired categories: replay:PATH (default: none)"
+    )
+    parser.add_argument(
         "-o", "--out", default=STREAM, metavar="OUT.jsonl", help="where verdicts go (.gz packs them; default: stdout)"
     )
 
@@ -42,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
         lines = stack.enter_context(_lines(args.path))
         write = stack.enter_context(_writer(args.out))
         try:
-            for verdict in score_lines(lines, args.data, args.rules):
+            for verdict in score_lines(lines, args.data, args.rules, args.rest):
                 write(verdict)
                 progress.count(verdict)
             sys.stdout.flush()

@@ -3,9 +3,11 @@
 from pytest_bfcl.conversation.budget import Budget, conversation_cost, reply_cost
 from pytest_bfcl.conversation.calls import fill_calls
 from pytest_bfcl.conversation.engine import converse
+from pytest_bfcl.conversation.execution import execute, is_executed
 from pytest_bfcl.conversation.journal import HeldSnapshots, Journal, Snapshots
 from pytest_bfcl.conversation.lookahead import Job, LookAhead, RunStopped
 from pytest_bfcl.conversation.planning import plan_job, run_conversations
+from pytest_bfcl.conversation.services import Services
 from pytest_bfcl.conversation.switching import ModeSwitch
 
 __all__ = [
@@ -16,10 +18,13 @@ __all__ = [
     "LookAhead",
     "ModeSwitch",
     "RunStopped",
+    "Services",
     "Snapshots",
     "conversation_cost",
     "converse",
+    "execute",
     "fill_calls",
+    "is_executed",
     "plan_job",
     "reply_cost",
     "run_conversations",

@@ -6,6 +6,7 @@ says ends up in the transcript.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -13,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.conversation import prompts
 from pytest_bfcl.conversation.calls import fill_calls
+from pytest_bfcl.conversation.execution import execute, is_executed, require
+from pytest_bfcl.conversation.services import Services
 from pytest_bfcl.conversation.world import World, open_world
 from pytest_bfcl.failures import AdapterError, BenchmarkError, HarnessError
 from pytest_bfcl.models.base import Request
@@ -35,6 +38,7 @@ async def converse(
     repeat: int = 1,
     snapshots: Snapshots | None = None,
     search: Any = None,
+    services: Services | None = None,
     on_reply: Callable[[Reply], None] | None = None,
 ) -> Transcript:
     """Hold the whole conversation of one entry with one model.
@@ -42,19 +46,30 @@ async def converse(
     Single-turn entries take one request. Entries whose calls are executed go on until the model stops calling, turn
     after turn. A model with a method ``transcript_for(entry, repeat)`` (stored trajectories) is not asked when that
     gives a transcript. ``journal`` is looked up before every request and written after it; ``snapshots`` carry
-    memories from write stages to questions; ``search`` is the provider behind the web tools; ``on_reply`` is told of
-    every live reply (a budget's ``charge``).
+    memories from write stages to questions; ``search`` is the provider behind the web tools, ``services`` what the
+    calls of retired categories reach (made for this conversation if need be); ``on_reply`` is told of every live reply
+    (a budget's ``charge``).
 
-    Raises `AdapterError` when the provider could not be asked, `HarnessError` for defects of data or harness.
+    Raises `AdapterError` when the provider could not be asked, `HarnessError` for defects of data or harness,
+    `EntrySkipped` when a retired entry lacks a recording.
     """
+    if is_executed(entry) and services is None:
+        with Services.of(settings, official=entry.official) as own:
+            return await converse(
+                entry, model, settings=settings, texts=texts, journal=journal, repeat=repeat, services=own,
+                on_reply=on_reply,
+            )  # fmt: skip
     recorded = getattr(model, "transcript_for", None)
-    if recorded is not None:
-        transcript: Transcript | None = recorded(entry, repeat)
-        if transcript is not None:
-            return transcript
     try:
-        conversation = _Conversation(entry, model, settings, texts, journal, repeat, on_reply)
-        return await conversation.run(snapshots, search)
+        transcript: Transcript | None = recorded(entry, repeat) if recorded is not None else None
+        if transcript is None:
+            if services is not None and is_executed(entry):
+                await asyncio.to_thread(require, entry, services)
+            conversation = _Conversation(entry, model, settings, texts, journal, repeat, on_reply)
+            transcript = await conversation.run(snapshots, search)
+        if services is not None and is_executed(entry):
+            await asyncio.to_thread(execute, entry, transcript, services)
+        return transcript
     except BenchmarkError:
         raise
     except Exception as error:

@@ -61,7 +61,7 @@ def first_messages(
     messages = [dict(message) for message in entry.question[0]] if entry.question else []
     if memory is not None:
         messages = with_system(messages, memory_instruction(entry, memory, texts))
-    if mode == "prompt":
+    if mode == "prompt" and entry.row.checker != "chat":  # chat is offered no tools and told of none
         messages = with_system(messages, system_prompt(entry, functions, texts, template))
     return messages
 

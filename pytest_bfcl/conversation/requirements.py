@@ -38,6 +38,11 @@ def skip_reason(
         from pytest_bfcl.providers import search_problem
 
         return search_problem(settings.search, official=dataset.official, site=dataset.site, archive=archive)
+    if row.checker == "rest":
+        from pytest_bfcl.providers import rest_problem
+
+        recorded = archive.parent / "rest" if archive is not None else None
+        return rest_problem(settings.rest, official=dataset.official, archive=recorded)
     if row.backend == "vector":
         from pytest_bfcl.simulators.embedding import encoder_problem
 

@@ -34,6 +34,10 @@ DOCUMENT_FILES = {
 """Class → module name of its document file (data spec §6, point 4)."""
 
 
+KNOWN_REQUESTS = "api_status_check_ground_truth_rest.json"
+"""The requests whose responses the retired REST answers are (data spec §10)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """One file of a category: its path, its answer file, and how raw ids are renamed (data spec §6)."""
@@ -43,6 +47,8 @@ class Part:
     answers: Path | None = None
     rename: tuple[str, str] | None = None
     id_prefix: str | None = None
+    calls: Path | None = None
+    """Requests known to have given the recorded responses (the retired REST entries), line by line."""
 
     def entry_id(self, raw: str) -> str:
         """The expanded id of a raw one."""
@@ -119,7 +125,9 @@ class OfficialLayout:
         if not path.is_file() or category == "format_sensitivity":
             return []
         prefix = category if row.checker == "chat" else None
-        return [Part(category, path, answer_path if answer_path.is_file() else None, rename, prefix)]
+        known = self.root / "unused_datasets" / "executable_eval_sanity_check" / KNOWN_REQUESTS
+        calls = known if row.checker == "rest" and known.is_file() else None
+        return [Part(category, path, answer_path if answer_path.is_file() else None, rename, prefix, calls)]
 
     def scan(self, part: Part) -> Scan:
         """See `Layout`."""

@@ -149,6 +149,8 @@ class DataSet:
         part = self._part(ref)
         source = f"{ref.path.name}:{ref.line}"
         raw = _object(ref.path, ref.offset, ref.length, source)
+        if part.calls is not None:
+            raw["ground_truth_call"] = self._known_request(part.calls, ref.position)
         return expansion.build_entry(
             raw,
             ref.id,
@@ -248,6 +250,13 @@ class DataSet:
         if position >= len(spans):
             raise HarnessError("data", f"{source}: there is no answer line for this question")
         return _object(part.answers, *spans[position], source)
+
+    def _known_request(self, path: Path, position: int) -> Any:
+        """The request that gave a REST entry's recorded response, ``None`` beyond the file's end."""
+        if path not in self._answer_spans:
+            self._answer_spans[path] = line_spans(path)
+        spans = self._answer_spans[path]
+        return _object(path, *spans[position], path.name).get("ground_truth") if position < len(spans) else None
 
     def _scenario(self, ref: EntryRef) -> str:
         if ref.path.parent.name in ("memory_prereq", "memory_prereq_conversation"):

@@ -52,7 +52,7 @@ def answer(entry: Entry, mode: Mode, turn: int = 0, step: int = 0) -> Reply:
     if checker == "state":
         calls = turn_calls(entry, turn) if step == 0 else []
         return reply_with_calls(calls, entry, mode) if calls else Reply(text=CLOSING, finish_reason="stop")
-    calls = list(single_turn_calls(entry)) if checker in ("ast", "executable", "sql") else []
+    calls = list(single_turn_calls(entry)) if checker in ("ast", "executable", "sql", "rest") else []
     if calls:
         return reply_with_calls(calls, entry, mode)
     return Reply(text=REFUSAL if checker == "irrelevance" else CLOSING, finish_reason="stop")
@@ -60,9 +60,13 @@ def answer(entry: Entry, mode: Mode, turn: int = 0, step: int = 0) -> Reply:
 
 def single_turn_calls(entry: Entry) -> Iterator[Call]:
     """The calls of a single-turn answer: the first acceptable value of every parameter that may not be left out."""
+    if entry.row.checker == "rest":  # the answer is a response; the request stands beside it
+        texts = [(entry.model_extra or {}).get("ground_truth_call")]
+        yield from filter(None, (parse_call(text, entry) or folded_call(text) for text in texts if text))
+        return
     for expected in entry.possible_answer or []:
         if isinstance(expected, str):
-            call = parse_call(expected, entry)
+            call = parse_call(expected, entry) or folded_call(expected)
             if call:
                 yield call
         elif isinstance(expected, Mapping):
@@ -135,6 +139,17 @@ def parse_call(text: str, entry: Entry) -> Call | None:
     except (SyntaxError, ValueError, IndexError, RecursionError, MemoryError):
         return None
     return name, arguments
+
+
+def folded_call(text: str) -> Call | None:
+    """A call whose arguments hold arithmetic (``p=1/6``), computed by the bounded evaluator; ``None`` otherwise."""
+    from pytest_bfcl.decoding import DecodeError, decode_reply
+
+    try:
+        (call,) = decode_reply(Reply(text=text), "prompt")
+    except (DecodeError, ValueError):
+        return None
+    return next(iter(call.items()))
 
 
 def _parameter_names(entry: Entry, name: str) -> list[str]:

@@ -36,7 +36,7 @@ class Recording:
 
     def find(self, call: Call) -> tuple[Any] | None:
         """The recorded result in a tuple, ``None`` when there is none."""
-        key = _key(call)
+        key = self._key(call)
         with self._lock:
             if key not in self._results:
                 self._refresh()
@@ -52,7 +52,11 @@ class Recording:
                 f"{self.what} {call[0]}: {str(call[1])[:200]!r} is not in the recording {self.folder}",
                 advice="replay with the model and parameters of the recorded run, or ask live",
             )
-        return self._keep(_key(call), call, ask())
+        return self._keep(self._key(call), call, ask())
+
+    def _key(self, call: Call) -> str:
+        """The text by which a call is found."""
+        return json.dumps(call, default=repr)
 
     def _keep(self, key: str, call: Call, result: Any) -> Any:
         """Append the result, unless another process was faster: then theirs counts."""
@@ -88,7 +92,7 @@ class Recording:
     def _take(self, line: bytes) -> None:
         try:
             value = json.loads(line)
-            key = _key(tuple(value["call"]))
+            key = self._key(tuple(value["call"]))
             self._results.setdefault(key, json.dumps(value["result"]))
         except (ValueError, TypeError, KeyError):
             return  # torn by a killed process
@@ -121,10 +125,6 @@ class RecordedSearch(Recording):
         """Close the provider; files are closed after every line."""
         if self._provider is not None:
             self._provider.close()
-
-
-def _key(call: Call) -> str:
-    return json.dumps(call, default=repr)
 
 
 def _ends_whole(path: Path) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_bfcl.providers.recorded import Recording
+from pytest_bfcl.providers.recorded import Call, Recording
 from pytest_bfcl.providers.rest import RestProvider, whole_url
 
 
@@ -44,7 +44,21 @@ class RecordedRest(Recording):
         """The recorded value of a network-backed function in a tuple, ``None`` when there is none."""
         return self.find(("call", name, dict(sorted(arguments.items()))))
 
+    def _key(self, call: Call) -> str:
+        return super()._key(tuple(map(_whole, call)))
+
     def close(self) -> None:
         """Close the provider; files are closed after every line."""
         if self._provider is not None:
             self._provider.close()
+
+
+def _whole(value: Any) -> Any:
+    """90.0 and 90 are the same argument."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, list | tuple):
+        return [_whole(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _whole(item) for name, item in value.items()}
+    return value

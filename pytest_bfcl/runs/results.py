@@ -99,7 +99,7 @@ def conversation_fields(transcript: Transcript, *, nested: bool) -> dict[str, An
         "output": spread(lambda step: step.reply.output),
         "calls": spread(lambda step: step.calls),
         "underscore_names": transcript.underscore_names,
-        "tool_results": spread(lambda step: list(step.results)) if nested else None,
+        "tool_results": _tool_results(transcript, nested),
         "reasoning": spread.unless_empty(lambda reply: reply.reasoning),
         "input_tokens": spread.unless_empty(lambda reply: reply.input_tokens),
         "output_tokens": spread.unless_empty(lambda reply: reply.output_tokens),
@@ -119,6 +119,13 @@ def conversation_fields(transcript: Transcript, *, nested: bool) -> dict[str, An
     if transcript.decoded:
         fields["decoded"] = True
     return fields
+
+
+def _tool_results(transcript: Transcript, nested: bool) -> list[list[list[str]]] | None:
+    """Turns → steps → texts; single-turn conversations have them only when their calls were carried out."""
+    if not nested and not any(step.results for step in transcript.steps):
+        return None
+    return [[list(step.results) for step in turn.steps] for turn in transcript.turns]
 
 
 class _Spread:

@@ -26,7 +26,7 @@ ANSWER = [{"serve": {"bowls": [2]}}]
         ("live_irrelevance", "no", "passed", None),
         ("live_irrelevance", "f(x)", "failed", "irrelevance_error:decoder_success"),
         ("chatable", "hello", "passed", None),
-        ("exec_simple", "[serve(bowls=2)]", "error", "harness:checker"),
+        ("exec_simple", "[serve(bowls=2)]", "error", "harness:not_executed"),
         ("simple_python", "[serve(bowls=3)]", "failed", "value_error:others"),
     ],
 )

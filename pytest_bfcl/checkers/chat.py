@@ -1,0 +1,30 @@
+"""Chat entries: no tools are offered, so the reply must be words and no call (our rule; the original had none)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pytest_bfcl.checkers.problem import RULE_WORDS, plain
+from pytest_bfcl.decoding import DecodeError, decode_reply
+from pytest_bfcl.failures import Verdict
+
+if TYPE_CHECKING:
+    from pytest_bfcl.transcript import Transcript
+
+
+def check_chat(transcript: Transcript) -> Verdict:
+    """The verdict on one reply: a native call, or a text that is nothing but calls, is one too many."""
+    reply = transcript.first_reply
+    calls: list[Any] = list(reply.output) if isinstance(reply.output, list) else []
+    if not calls and reply.text:
+        try:
+            calls = list(decode_reply(reply, "prompt"))
+        except DecodeError:
+            calls = []
+    if calls:
+        reason = "chat:call_made"
+        return Verdict.wrong(reason, rule=RULE_WORDS[reason], called=plain(calls))
+    if not (reply.text or "").strip():
+        reason = "chat:no_text"
+        return Verdict.malformed(reason, rule=RULE_WORDS[reason])
+    return Verdict.passed()

@@ -1,0 +1,79 @@
+"""SQL entries with tables of their own: the rows of the statement against those of the ground truth's.
+
+Any statement that gives the same rows is right. Columns are matched by name when both results have the same names, else
+by place; the order of rows counts only where the entry says so (``"ordered": true``). Entries without tables (the
+retired set) are judged by the call alone, as the reference does.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pytest_bfcl.checkers.entries import single_turn_calls
+from pytest_bfcl.checkers.executable import expected_outcomes, outcomes_of, undecodable
+from pytest_bfcl.checkers.problem import RULE_WORDS, plain
+from pytest_bfcl.decoding import DecodeError
+from pytest_bfcl.failures import Verdict
+from pytest_bfcl.transcript import wire_name
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset.entry import Entry
+    from pytest_bfcl.transcript import Transcript
+
+SQL = "sql_checker"
+DIGITS = 9
+"""Decimals to which numbers are compared: sums may be added up in another order."""
+
+
+def check_sql(entry: Entry, transcript: Transcript) -> Verdict:
+    """The verdict on one query, carried out before; raises `HarnessError` when the transcript holds no result."""
+    try:
+        calls = single_turn_calls(entry, transcript)
+    except DecodeError as error:
+        return undecodable(error, transcript)
+    if len(calls) != 1:
+        return _failed("wrong_count", expected=1, called=len(calls), calls=list(calls), wanted=[])
+    name = str(next(iter(calls[0])))
+    documented = [str(document.get("name")) for document in entry.function]
+    if name not in ([wire_name(each) for each in documented] if transcript.underscore_names else documented):
+        return _failed("wrong_func_name", expected=documented, called=name)
+    (result,) = outcomes_of(transcript, 1)
+    (expected,) = expected_outcomes(transcript)
+    if not result.ok:
+        reason = "refused" if result.kind == "refused" else "execution_error"
+        return _failed(reason, call=0, error=result.error, expected=_rows(expected.value), called=calls[0])
+    ordered = bool((entry.model_extra or {}).get("ordered"))
+    if _same_rows(result.value, expected.value, ordered):
+        return Verdict.passed()
+    return _failed("wrong_result", call=0, expected=_rows(expected.value), called=_rows(result.value))
+
+
+def _failed(word: str, **detail: Any) -> Verdict:
+    reason = f"{SQL}:{word}"
+    return Verdict.wrong(reason, rule=RULE_WORDS[reason], **{key: plain(value) for key, value in detail.items()})
+
+
+def _same_rows(result: Mapping[str, Any], expected: Mapping[str, Any], ordered: bool) -> bool:
+    columns, wanted = [_label(each) for each in result["columns"]], [_label(each) for each in expected["columns"]]
+    if len(columns) != len(wanted):
+        return False
+    places = list(range(len(columns)))
+    if len(set(columns)) == len(columns) and set(columns) == set(wanted):
+        places = [columns.index(name) for name in wanted]
+    rows = [tuple(_value(row[place]) for place in places) for row in result["rows"]]
+    right = [tuple(map(_value, row)) for row in expected["rows"]]
+    return rows == right if ordered else Counter(rows) == Counter(right)
+
+
+def _label(name: str) -> str:
+    return "".join(name.lower().split()).replace('"', "")
+
+
+def _value(value: Any) -> Any:
+    return round(float(value), DIGITS) if isinstance(value, int | float) else value
+
+
+def _rows(value: Mapping[str, Any]) -> list[Any]:
+    return [value["columns"], *value["rows"]]

@@ -1,0 +1,188 @@
+"""Carrying out the calls of retired categories, and writing down what came out; nothing is judged here.
+
+The place between a reply and its verdict where calls run: at the end of a conversation, or when a stored reply is
+judged again. ``Step.results`` gets one `Outcome` text per call, ``extra["expected_results"]`` one per call of the
+ground truth (where that is calls). A transcript that has them is left alone, so a stored run is judged by what it saw.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pytest_bfcl.conversation.calls import fill_calls
+from pytest_bfcl.conversation.services import RECORDING, Services
+from pytest_bfcl.execution import NETWORK_FUNCTIONS, Outcome, statement_of
+from pytest_bfcl.execution.statements import NotAQuery
+from pytest_bfcl.failures import AdapterError, EntrySkipped, HarnessError
+from pytest_bfcl.transcript import Reply, Transcript, wire_name
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset import Entry
+
+Call = Mapping[str, Mapping[Any, Any]]
+
+EXPECTED = "expected_results"
+MOST_BODY = 200_000
+"""Characters of a response kept in the transcript; of a larger one its shape is (`shape_of`)."""
+
+
+def is_executed(entry: Entry) -> bool:
+    """Whether the verdict on this entry needs its calls carried out."""
+    checker = entry.row.checker
+    return checker in ("executable", "rest") or (checker == "sql" and "tables" in (entry.model_extra or {}))
+
+
+def execute(entry: Entry, transcript: Transcript, services: Services) -> Transcript:
+    """Carry out the reply's calls and the ground truth's, unless the transcript has the results; returns it.
+
+    Raises `EntrySkipped` when a recording is missing, `HarnessError` when the ground truth cannot be carried out.
+    """
+    if not is_executed(entry) or not transcript.steps or transcript.steps[0].results:
+        return transcript
+    fill_calls(entry, transcript)
+    step = transcript.steps[0]
+    names = {wire_name(doc["name"]): doc["name"] for doc in entry.function} if transcript.underscore_names else {}
+    calls = [{names.get(name, name): arguments} for call in step.calls or () for name, arguments in call.items()]
+    carry = _CARRIERS[entry.row.checker]
+    if entry.row.checker != "rest":
+        expected = carry(entry, expected_calls(entry), services)
+        for outcome in expected:
+            if outcome.kind == "not_recorded":
+                raise EntrySkipped("recording", f"{RECORDING}: {outcome.error}")
+            if not outcome.ok:
+                raise HarnessError("data", f"{entry.id}: the ground truth fails: {outcome.error}")
+        transcript.extra[EXPECTED] = [outcome.text() for outcome in expected]
+    outcomes = carry(entry, calls, services)
+    if any(outcome.kind == "not_recorded" for outcome in outcomes) and _asks_network(entry):
+        # Nobody knows what this call would have given. Where all expected calls are pure, none can be right.
+        missing = next(outcome.error for outcome in outcomes if outcome.kind == "not_recorded")
+        raise EntrySkipped("recording", f"{RECORDING}: {missing}")
+    step.results = [outcome.text() for outcome in outcomes]
+    return transcript
+
+
+def require(entry: Entry, services: Services) -> None:
+    """Raise `EntrySkipped` before a model is asked when the entry could not be judged: no recording, service down."""
+    if entry.row.checker == "executable":
+        for call in expected_calls(entry):
+            ((name, arguments),) = call.items()
+            if name in NETWORK_FUNCTIONS and services.recorded_value(name, arguments) is None:
+                raise EntrySkipped("recording", f"{RECORDING}: {name} asks a service of the network")
+    elif entry.row.checker == "rest" and services.rest.live:
+        if entry.id not in services.checked:
+            services.checked[entry.id] = _service_problem(entry, services)
+        problem = services.checked[entry.id]
+        if problem is not None:
+            raise EntrySkipped("service_down", problem)
+
+
+def _asks_network(entry: Entry) -> bool:
+    return any(name in NETWORK_FUNCTIONS for call in expected_calls(entry) for name in call)
+
+
+def expected_calls(entry: Entry) -> list[Call]:
+    """The calls of the ground truth. Raises `HarnessError` when they cannot be read."""
+    from pytest_bfcl.decoding import DecodeError, decode_reply
+
+    if entry.row.checker == "sql":
+        from pytest_bfcl.models.oracle import single_turn_calls
+
+        return [{name: arguments} for name, arguments in single_turn_calls(entry)]
+    found: list[Call] = []
+    for text in entry.possible_answer or []:
+        try:
+            # Some ground truths give arguments by position.
+            found += decode_reply(Reply(text=str(text)), "prompt", rules=frozenset({"C4"}), functions=entry.function)
+        except DecodeError as error:
+            raise HarnessError("data", f"{entry.id}: the ground truth is not a call: {error}") from error
+    return found
+
+
+def _call_functions(entry: Entry, calls: Sequence[Call], services: Services) -> list[Outcome]:
+    from pytest_bfcl.execution.pool import MOST_CALLS
+
+    if len(calls) > MOST_CALLS:
+        return services.executor.call_all(calls)
+    outcomes = []
+    for call in calls:
+        ((name, arguments),) = call.items()
+        if name in NETWORK_FUNCTIONS:
+            outcomes.append(_recorded(name, arguments, services))
+        else:
+            outcomes.append(services.executor.call(name, arguments))
+    return outcomes
+
+
+def _recorded(name: str, arguments: Mapping[Any, Any], services: Services) -> Outcome:
+    known = None if None in arguments else services.recorded_value(name, arguments)
+    if known is None:
+        return Outcome(error=f"{name} asks a service of the network; this call is not recorded", kind="not_recorded")
+    return Outcome(known[0])
+
+
+def _run_queries(entry: Entry, calls: Sequence[Call], services: Services) -> list[Outcome]:
+    tables = (entry.model_extra or {})["tables"]
+    outcomes = []
+    for call in calls[:10]:
+        ((_, arguments),) = call.items()
+        try:
+            outcomes.append(services.executor.query(tables, statement_of(arguments)))
+        except NotAQuery as error:
+            outcomes.append(Outcome(error=str(error), kind="refused"))
+    return outcomes
+
+
+def _get_all(entry: Entry, calls: Sequence[Call], services: Services) -> list[Outcome]:
+    return [_get(call, services) for call in calls[:1]]
+
+
+def _get(call: Call, services: Services) -> Outcome:
+    """One GET request; the outcome's value is ``{"status", "body"}``, the body shortened to its shape if large."""
+    ((name, arguments),) = call.items()
+    if name != "requests.get":
+        return Outcome(error=f"no function {name[:100]!r} is known here", kind="unknown_function")
+    url, params, headers = arguments.get("url"), arguments.get("params") or {}, arguments.get("headers") or {}
+    if not isinstance(url, str) or not isinstance(params, Mapping) or not isinstance(headers, Mapping):
+        return Outcome(error="url must be a text, params and headers objects", kind="arguments")
+    if None in params or None in headers:
+        return Outcome(error="params and headers need names", kind="arguments")
+    try:
+        answer = services.rest.get(url, params, {str(name): str(value) for name, value in headers.items()})
+    except AdapterError as error:
+        if error.kind == "not_recorded":
+            raise EntrySkipped("recording", f"{RECORDING}: {error.message}") from None
+        raise
+    if "error" in answer:
+        return Outcome(error=str(answer["error"]), kind="raised")
+    body = answer.get("body")
+    if len(json.dumps(body)) > MOST_BODY:
+        body = shape_of(body)
+    return Outcome({"status": answer.get("status"), "body": body})
+
+
+def shape_of(body: Any) -> Any:
+    """A response without its values: type, length and keys are all the check looks at."""
+    if isinstance(body, dict):
+        return dict.fromkeys(body)
+    if isinstance(body, list):
+        return [dict.fromkeys(item) if isinstance(item, dict) else None for item in body]
+    return None
+
+
+def _service_problem(entry: Entry, services: Services) -> str | None:
+    """The check before asking: whether the service still answers the known request in the recorded shape."""
+    from pytest_bfcl.execution.responses import mismatch, sample_of
+    from pytest_bfcl.models.oracle import parse_call
+
+    text = (entry.model_extra or {}).get("ground_truth_call")
+    call = parse_call(str(text), entry) if text else None
+    if call is None:
+        return None
+    outcome = _get({call[0]: call[1]}, services)
+    found = mismatch(outcome, sample_of(entry.id, entry.possible_answer))
+    return None if found is None else f"the service of {entry.id} is down or has changed: {found.error}"
+
+
+_CARRIERS = {"executable": _call_functions, "sql": _run_queries, "rest": _get_all}

@@ -1,0 +1,68 @@
+"""A response against a recorded one: it arrived, and has the same type, length and keys (values may change)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from pytest_bfcl.execution.outcome import Outcome
+from pytest_bfcl.failures import HarnessError
+
+REST = "executable_checker_rest"
+
+
+class Mismatch(NamedTuple):
+    """Why a response is wrong: the reason, a sentence, and both sides."""
+
+    reason: str
+    error: str
+    expected: Any = None
+    called: Any = None
+
+
+def sample_of(entry_id: str, possible_answer: Any) -> Any:
+    """The recorded response of an entry: the JSON text that is its only answer. Raises `HarnessError`."""
+    try:
+        (text,) = possible_answer
+        return json.loads(text) if isinstance(text, str) else text
+    except (TypeError, ValueError, RecursionError) as error:
+        raise HarnessError("data", f"{entry_id}: the answer must be one recorded response as JSON") from error
+
+
+def mismatch(outcome: Outcome, sample: Any) -> Mismatch | None:
+    """The first rule a response breaks, or ``None``."""
+    if not outcome.ok:
+        return Mismatch(f"{REST}:execution_error", str(outcome.error), "a response", outcome.error)
+    status, body = outcome.value.get("status"), outcome.value.get("body")
+    if status != 200:
+        return Mismatch(f"{REST}:wrong_status", f"the service answered with status {status}", 200, status)
+    if type(body) is not type(sample):
+        return Mismatch(f"{REST}:wrong_type", "the response is of another type", _kind(sample), _kind(body))
+    if isinstance(sample, Mapping):
+        return _keys(body, sample, "the response")
+    if isinstance(sample, Sequence) and not isinstance(sample, str):
+        if len(body) != len(sample):
+            return Mismatch(
+                f"{REST}:wrong_length", "the list has another length", f"{len(sample)} items", f"{len(body)} items"
+            )
+        for number, (item, wanted) in enumerate(zip(body, sample, strict=True)):
+            if isinstance(wanted, Mapping):
+                if not isinstance(item, Mapping):
+                    error = f"item {number + 1} is of another type"
+                    return Mismatch(f"{REST}:wrong_type", error, _kind(wanted), _kind(item))
+                found = _keys(item, wanted, f"item {number + 1}")
+                if found is not None:
+                    return found
+    return None
+
+
+def _keys(item: Mapping[str, Any], wanted: Mapping[str, Any], where: str) -> Mismatch | None:
+    if set(item) == set(wanted):
+        return None
+    return Mismatch(f"{REST}:wrong_key", f"{where} has other keys", sorted(wanted), sorted(item))
+
+
+def _kind(value: Any) -> str:
+    names = {dict: "object", list: "list", str: "text", bool: "boolean", type(None): "nothing"}
+    return names.get(type(value), "number")
