@@ -65,10 +65,10 @@ class _Slot:
         self.started = False
         self.future: asyncio.Future[Transcript] | None = None
 
-    def promise(self) -> asyncio.Future[Transcript]:
+    def promise(self, loop: asyncio.AbstractEventLoop) -> asyncio.Future[Transcript]:
         """The future that will hold the transcript or what went wrong."""
         if self.future is None:
-            self.future = asyncio.get_running_loop().create_future()
+            self.future = loop.create_future()
             # Reading the exception silences "exception was never retrieved" for conversations nobody asks for.
             self.future.add_done_callback(lambda done: done.cancelled() or done.exception())
         return self.future
@@ -104,6 +104,8 @@ class LookAhead:
         self._longest: list[tuple[float, int, _Slot]] = []
         self._serial = itertools.count()
         self._running: dict[asyncio.Task[None], bool] = {}  # task → whether it was started out of order
+        self._early = 0  # running tasks that were started out of order
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._closed = False
 
     # -- planning ------------------------------------------------------------------------------------------------
@@ -166,7 +168,7 @@ class LookAhead:
             slot = self._on_demand(job)
         self._pass_over(slot)
         slot.asked = True
-        promise = slot.promise()
+        promise = slot.promise(asyncio.get_running_loop())
         self._demand(slot)
         self._pump()
         try:
@@ -174,6 +176,20 @@ class LookAhead:
         finally:
             if promise.done():
                 self._release(slot)
+
+    def take(self, key: Hashable) -> Transcript | None:
+        """The transcript of a job that is over, without waiting and outside the loop; else ``None``.
+
+        Raises what the conversation raised. What may follow is started when the loop runs next.
+        """
+        slot = self._slots.get(key)
+        if slot is None or slot.future is None or not slot.future.done() or slot.future.cancelled():
+            return None
+        self._pass_over(slot)
+        future = slot.future
+        self._release(slot)
+        self._pump()
+        return future.result()
 
     def discard(self, key: Hashable) -> None:
         """Say that nobody will ask for this job; one that has not started never will, unless others depend on it."""
@@ -260,11 +276,12 @@ class LookAhead:
             heapq.heappush(self._longest, (-slot.critical, next(self._serial), slot))
 
     def _pump(self) -> None:
-        """Start what may be started. Outside a running loop nothing is; the next call makes up for it."""
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:
-            return
+        """Start what may be started. Before the first call inside a running loop nothing is."""
+        if self._loop is None:
+            try:
+                self._loop = asyncio.get_running_loop()
+            except RuntimeError:
+                return
         if self._closed:
             return
         while self._admitted < len(self._planned) and self._outstanding < self._window:
@@ -278,7 +295,7 @@ class LookAhead:
             following = self._next()
             if following is None:
                 return
-            self._start(*following, loop)
+            self._start(*following, self._loop)
 
     def _next(self) -> tuple[_Slot, bool] | None:
         """The job to start now: the next in item order, unless the longest ones have less than half of the places.
@@ -288,8 +305,7 @@ class LookAhead:
         self._drop_started(self._in_order)
         self._drop_started(self._longest)
         waited_for = bool(self._in_order) and self._in_order[0][0] < 0
-        early = sum(self._running.values())
-        if self._longest and not waited_for and early < self._concurrency // 2:
+        if self._longest and not waited_for and self._early < self._concurrency // 2:
             return heapq.heappop(self._longest)[2], True
         return (heapq.heappop(self._in_order)[2], False) if self._in_order else None
 
@@ -299,14 +315,15 @@ class LookAhead:
 
     def _start(self, slot: _Slot, early: bool, loop: asyncio.AbstractEventLoop) -> None:
         slot.started = True
-        slot.promise()
+        slot.promise(loop)
         task = loop.create_task(self._run(slot), name=f"bfcl {slot.job.key}")
         self._running[task] = early
+        self._early += early
         task.add_done_callback(lambda done: self._finish(slot, done))
 
     async def _run(self, slot: _Slot) -> None:
         """Hold the conversation; its failure concerns its own item only and goes into the promise."""
-        promise = slot.promise()
+        promise = slot.promise(asyncio.get_running_loop())
         try:
             for key in slot.job.depends_on:
                 trouble = self._ended.get(key)
@@ -323,10 +340,11 @@ class LookAhead:
                 promise.set_result(transcript)
 
     def _finish(self, slot: _Slot, task: asyncio.Task[None]) -> None:
-        del self._running[task]
+        self._early -= self._running.pop(task)
         if task.cancelled():
             self._ended.setdefault(slot.job.key, None)
-            slot.promise().cancel()
+            if slot.future is not None:
+                slot.future.cancel()
         if not slot.job.kept and not slot.asked:
             self._release(slot)
         for dependent in slot.dependents:

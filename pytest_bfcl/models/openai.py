@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ipaddress
 import json
 import os
@@ -81,8 +82,10 @@ class OpenAIModel:
     async def aclose(self) -> None:
         """Close the connections."""
         session, self._session = self._session, None
-        if session is not None and self._loop is asyncio.get_running_loop():
-            await session.close()
+        if session is not None:
+            with contextlib.suppress(RuntimeError):  # the loop it belonged to may be closed already
+                await session.close()
+            session.detach()
 
     def payload(self, request: Request) -> dict[str, Any]:
         """The JSON body sent for a request."""

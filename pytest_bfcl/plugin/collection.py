@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,6 +78,7 @@ class EntryFile(pytest.Module):
     """
 
     obj = None
+    shown_path: str | None = None
     bfcl: BfclSession
     dataset: DataSet
     categories: list[str]
@@ -150,6 +152,7 @@ class EntryItem(pytest.Function):
         item: EntryItem = cls.from_parent(parent, name=name, originalname=ref.id, callobj=check, **shared)
         if label and hasattr(parent, "id"):  # pytest 9.1: ids are structured, and --lf compares the structure
             item._id = parent.id.child(ref.id).with_params(label)
+            item.__dict__.pop("nodeid", None)
         item.ref, item.spec, item.repeat = ref, spec, repeat
         if len(parent.categories) > 1:
             parent.mark(item, ref.category)
@@ -182,10 +185,9 @@ class EntryItem(pytest.Function):
         with bfcl.outcomes.setup_of(self):
             super().setup()
             if "transcript" not in self.funcargs:
+                loop: Any = self.funcargs["bfcl_loop"]
                 self.funcargs["bfcl_entry"] = bfcl.conversations.entry_of(self)
-                self.funcargs["transcript"] = bfcl.conversations.transcript(
-                    self, self.funcargs["model"], self.funcargs["bfcl_loop"]
-                )
+                self.funcargs["transcript"] = bfcl.conversations.transcript(self, self.funcargs["model"], loop)
 
     def teardown(self) -> None:
         """Let go of the entry and its conversation."""
@@ -199,6 +201,18 @@ class EntryItem(pytest.Function):
     def repr_failure(self, excinfo: Any, style: Any = None) -> Any:
         """The ready text of a failure; anything else as pytest shows it."""
         return self.file.bfcl.outcomes.failure_repr(self, excinfo) or super().repr_failure(excinfo)
+
+    @cached_property
+    def nodeid(self) -> str:
+        """As pytest's, but put together once."""
+        return super().nodeid
+
+    @cached_property
+    def location(self) -> tuple[str, int | None, str]:
+        """As pytest's, but the path is worked out once a file."""
+        if self.file.shown_path is None:
+            self.file.shown_path = super().location[0]
+        return self.file.shown_path, 0, self.name
 
     def reportinfo(self) -> tuple[Any, int, str]:
         """The (virtual) file and the name: what ``-v`` and junit show; one line for all, so that skips are folded."""

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+STEPS_OF_A_TURN = 6
+"""Turns of the event loop between two items that need not wait: from bytes on a socket to the next request sent."""
+
 
 class Loop:
     """The session's event loop, driven from synchronous fixtures."""
@@ -38,6 +41,17 @@ class Loop:
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run until the work is done; other tasks of the loop go on meanwhile."""
         return self.loop.run_until_complete(work)
+
+    def turn(self) -> None:
+        """Let the loop do what is ready, without waiting."""
+        self.loop.call_soon(self._turn, STEPS_OF_A_TURN)
+        self.loop.run_forever()
+
+    def _turn(self, left: int) -> None:
+        if left:
+            self.loop.call_soon(self._turn, left - 1)
+        else:
+            self.loop.stop()
 
 
 class Conversations:
@@ -50,7 +64,8 @@ class Conversations:
         self.factories: dict[str, Any] | None = None
         self.model_loop: asyncio.AbstractEventLoop | None = None
         self.slow_said = False
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[EntryItem, Entry] = {}
+        self._transcripts: dict[EntryItem, Transcript] = {}
         self._ahead: LookAhead | None = None
         self._planned: set[int] = set()
         self._journal: Journal | None = None
@@ -139,19 +154,20 @@ class Conversations:
 
     def entry_of(self, item: EntryItem) -> Entry:
         """The item's entry, parsed once while it is needed; raises `HarnessError` for a broken line."""
-        if item.nodeid not in self._entries:
+        if item not in self._entries:
             try:
-                self._entries[item.nodeid] = item.file.dataset.load(item.ref)
+                self._entries[item] = item.file.dataset.load(item.ref)
             except BenchmarkError:
                 raise
             except Exception as error:
                 text = f"{item.ref.id} cannot be loaded: {type(error).__name__}: {error}"
                 raise HarnessError("data", text) from error
-        return self._entries[item.nodeid]
+        return self._entries[item]
 
     def forget(self, item: EntryItem) -> None:
         """The item is over."""
-        self._entries.pop(item.nodeid, None)
+        self._entries.pop(item, None)
+        self._transcripts.pop(item, None)
         if self._ahead is not None:
             self._ahead.discard(item.nodeid)
 
@@ -159,6 +175,11 @@ class Conversations:
 
     def transcript(self, item: EntryItem, model: Any, loop: Loop) -> Transcript:
         """The item's conversation: held ahead, or now. Raises `AdapterError`, `HarnessError`, `RunStopped`."""
+        if item not in self._transcripts:  # asked for by a fixture of the project before
+            self._transcripts[item] = self._transcript(item, model, loop)
+        return self._transcripts[item]
+
+    def _transcript(self, item: EntryItem, model: Any, loop: Loop) -> Transcript:
         definition = model_definition(item)
         own = is_own(definition)
         shared = own or definition.scope == "session"
@@ -168,6 +189,10 @@ class Conversations:
             driver = Loop(self.model_loop) if self.model_loop is not None and not own else loop
             return driver.run(self._hold(item, switch))
         ahead = self._look_ahead(definition, loop, item, model, own)
+        loop.turn()
+        held = ahead.take(item.nodeid)
+        if held is not None:
+            return held
         return loop.run(ahead.transcript(item.nodeid, self._job(item, switch)))
 
     def _look_ahead(self, definition: Any, loop: Loop, item: EntryItem, model: Any, own: bool) -> LookAhead:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,30 +21,36 @@ from pytest_bfcl.plugin.session import SESSION, has_asyncio
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import Entry
     from pytest_bfcl.models import Model
+    from pytest_bfcl.plugin.session import BfclSession
     from pytest_bfcl.transcript import Transcript
 
 
-def _model_scope(fixture_name: str, config: pytest.Config) -> Any:
-    return "session" if len(config.stash[SESSION].specs) == 1 else "function"
+def model_fixture(bfcl: BfclSession) -> ModuleType:
+    """A plugin module with the ``model`` fixture.
+
+    It asks for no other fixture, not even ``request``: pytest makes those anew for every item.
+    """
+
+    @pytest.fixture(scope="session" if len(bfcl.specs) == 1 else "function")
+    def model() -> Model:
+        """The model under test, made from ``--model``. Override this fixture to test a model of your own."""
+        item = bfcl.current
+        return bfcl.conversations.model_for(item.spec if item is not None else bfcl.specs[0])
+
+    return plugin_module(model)
 
 
-@pytest.fixture(scope=_model_scope)
-def model(request: pytest.FixtureRequest) -> Model:
-    """The model under test, made from ``--model``. Override this fixture to test a model of your own."""
-    from pytest_bfcl.plugin.collection import EntryItem
-
-    bfcl = request.config.stash[SESSION]
-    item = request.node
-    spec = item.spec if isinstance(item, EntryItem) else bfcl.specs[0]
-    return bfcl.conversations.model_for(spec)
+def plugin_module(fixture: Any) -> ModuleType:
+    """A module that holds one fixture, to be registered: fixtures as methods of an object are deprecated."""
+    module = ModuleType(f"{__name__}.{fixture.__name__}")
+    setattr(module, fixture.__name__, fixture)
+    return module
 
 
 @pytest.fixture
-def bfcl_entry(request: pytest.FixtureRequest) -> Iterator[Entry]:
+def bfcl_entry(request: pytest.FixtureRequest) -> Entry:
     """The benchmark entry of this item."""
-    bfcl = request.config.stash[SESSION]
-    yield bfcl.conversations.entry_of(request.node)
-    bfcl.conversations.forget(request.node)
+    return request.config.stash[SESSION].conversations.entry_of(request.node)
 
 
 @pytest.fixture

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from types import ModuleType
 
-import pytest
 import pytest_asyncio
 
 from pytest_bfcl.plugin.conversations import Loop
-from pytest_bfcl.plugin.session import SESSION
+from pytest_bfcl.plugin.fixtures import plugin_module
+from pytest_bfcl.plugin.session import BfclSession
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def bfcl_loop(request: pytest.FixtureRequest) -> AsyncIterator[Loop]:
-    """The session's event loop."""
-    yield Loop(asyncio.get_running_loop())
-    await request.config.stash[SESSION].conversations.aclose()
+def loop_fixture(bfcl: BfclSession) -> ModuleType:
+    """A plugin module with the ``bfcl_loop`` fixture."""
+
+    @pytest_asyncio.fixture(scope="session", loop_scope="session")
+    async def bfcl_loop() -> AsyncIterator[Loop]:
+        """The session's event loop."""
+        yield Loop(asyncio.get_running_loop())
+        await bfcl.conversations.aclose()
+
+    return plugin_module(bfcl_loop)

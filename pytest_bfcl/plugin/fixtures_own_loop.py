@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from types import ModuleType
 
 import pytest
 
 from pytest_bfcl.plugin.conversations import Loop
-from pytest_bfcl.plugin.session import SESSION
+from pytest_bfcl.plugin.fixtures import plugin_module
+from pytest_bfcl.plugin.session import BfclSession
 
 
-@pytest.fixture(scope="session")
-def bfcl_loop(request: pytest.FixtureRequest) -> Iterator[Loop]:
-    """The session's event loop."""
-    with asyncio.Runner() as runner:
-        loop = Loop(runner.get_loop())
-        try:
-            yield loop
-        finally:
-            loop.run(request.config.stash[SESSION].conversations.aclose())
+def loop_fixture(bfcl: BfclSession) -> ModuleType:
+    """A plugin module with the ``bfcl_loop`` fixture."""
+
+    @pytest.fixture(scope="session")
+    def bfcl_loop() -> Iterator[Loop]:
+        """The session's event loop."""
+        with asyncio.Runner() as runner:
+            loop = Loop(runner.get_loop())
+            try:
+                yield loop
+            finally:
+                loop.run(bfcl.conversations.aclose())
+
+    return plugin_module(bfcl_loop)

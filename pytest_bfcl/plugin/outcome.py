@@ -85,6 +85,7 @@ class Outcomes:
         self.cost_usd = 0.0
         self.foreign_failures = 0
         self.planned: list[str] = []
+        self._fresh: Record | None = None
 
     # -- one item ------------------------------------------------------------------------------------------------
 
@@ -204,7 +205,9 @@ class Outcomes:
             record = self._error_record(item, HarnessError(str(report.when), what).verdict)
         if call.excinfo is not None and isinstance(call.excinfo.value, EntryTrouble):
             report.longrepr = FailureText(str(call.excinfo.value.msg), f"{record['tag']} {record['reason']}")  # type: ignore[assignment]
-        report.bfcl = json.dumps(record)  # type: ignore[attr-defined]
+        report.bfcl = record_text(record)  # type: ignore[attr-defined]
+        if not self.bfcl.is_worker:
+            self._fresh = record
         return report
 
     # -- the controller ------------------------------------------------------------------------------------------
@@ -215,28 +218,35 @@ class Outcomes:
         if self.bfcl.is_worker or report.outcome == "rerun":  # type: ignore[comparison-overlap]
             return
         text = getattr(report, "bfcl", None)
-        record = json.loads(text) if text else self._crash_record(report)
+        record = self._record_of(report, text)
         if record is None:
             self.foreign_failures += report.failed and not hasattr(report, "wasxfail")
             return
         if isinstance(report.longrepr, str) and record["tag"]:
             report.longrepr = FailureText(report.longrepr, f"{record['tag']} {record['reason']}")  # type: ignore[assignment]
-        self.receive(record)
+        self.receive(record, text)
+
+    def _record_of(self, report: pytest.TestReport, text: str | None) -> Record | None:
+        """The record a report brings; one made in this process need not be parsed again."""
+        fresh, self._fresh = self._fresh, None
+        if text is None:
+            return self._crash_record(report)
+        return fresh if fresh is not None else json.loads(text)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """A collection error is a failure of its own."""
         self.foreign_failures += report.failed
 
-    def receive(self, record: Record) -> None:
-        """Keep one record and tell whoever listens."""
+    def receive(self, record: Record, text: str | None = None) -> None:
+        """Keep one record (``text`` is its line, where it is known) and tell whoever listens."""
         self.counts[record["outcome"]] += 1
         if record["outcome"] == "skipped":
             self.skips[str(record["detail"].get("error"))] += 1
         self.cost_usd += record.get("cost_usd") or 0.0
         run = self.bfcl.start_run()
         if run is not None:
-            run.append(record)
+            run.append(record, text)
         self.bfcl.config.hook.pytest_bfcl_result(record=record)
         limit = self.bfcl.settings.budget_usd
         if limit is not None and self.cost_usd >= limit:
@@ -258,6 +268,13 @@ class Outcomes:
             entry_id_of(report.nodeid), category, spec.with_mode(mode).text, mode, verdict,
             repeat=repeat, rules=self.bfcl.settings.rules,
         )  # fmt: skip
+
+
+def record_text(record: Record) -> str:
+    """The record's line in ``results.jsonl``, without its end."""
+    from pytest_bfcl.runs.lines import json_line
+
+    return json_line(record)[:-1].decode()
 
 
 def _trouble_text(record: Record, error: BenchmarkError) -> str:

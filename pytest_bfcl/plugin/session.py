@@ -52,6 +52,8 @@ class BfclSession:
         self.broken_lines: set[str] = set()
         self.stage_files: dict[tuple[EntryFile, str], EntryFile] = {}
         self.items: list[EntryItem] = []
+        self.current: EntryItem | None = None
+        self._prices: dict[str, Price | None] = {}
         self.expectations = Expectations(self)
         self.outcomes = Outcomes(self)
         self.conversations = Conversations(self)
@@ -231,6 +233,11 @@ class BfclSession:
 
     def price_of(self, spec: ModelSpec) -> Price | None:
         """USD per million tokens: the option's, else the model info file's, else the list price."""
+        if spec.text not in self._prices:
+            self._prices[spec.text] = self._price_of(spec)
+        return self._prices[spec.text]
+
+    def _price_of(self, spec: ModelSpec) -> Price | None:
         from pytest_bfcl.models.prices import price_of
 
         given = self.settings.price
@@ -349,7 +356,8 @@ def activate(config: pytest.Config) -> BfclSession:
     plugins.register(bfcl.outcomes, "bfcl-outcomes")
     plugins.register(fixtures, "bfcl-fixtures")
     twin = "fixtures_asyncio" if has_asyncio(config) else "fixtures_own_loop"
-    plugins.register(import_module(f"pytest_bfcl.plugin.{twin}"), "bfcl-loop")
+    plugins.register(fixtures.model_fixture(bfcl), "bfcl-model")
+    plugins.register(import_module(f"pytest_bfcl.plugin.{twin}").loop_fixture(bfcl), "bfcl-loop")
     if verdicts is None:
         return bfcl
     plugins.register(verdicts, "bfcl-verdict")

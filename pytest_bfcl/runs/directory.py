@@ -119,11 +119,17 @@ class RunDirectory:
 
     # Writing.
 
-    def append(self, record: Mapping[str, Any]) -> None:
-        """Add one result line, flushed to the operating system. Raises `HarnessError` when the disk is full."""
+    def append(self, record: Mapping[str, Any], text: str | None = None) -> None:
+        """Add one result line, flushed to the operating system. Raises `HarnessError` when the disk is full.
+
+        ``text`` is the record as one strict JSON line, when the caller has it already.
+        """
         if self._results is None:
             raise HarnessError("storage", f"{self.path} is open for reading only")
-        self._results.append(record)
+        if text is None:
+            self._results.append(record)
+        else:
+            self._results.append_bytes(text.encode() + b"\n")
 
     def save_transcript(self, transcript: Transcript) -> None:
         """Keep one conversation's messages."""

@@ -47,7 +47,7 @@ class TranscriptStore:
         """Append one record under ``key``; the last one saved counts."""
         data, index = self._writers or self._open()
         body = _key_dict(key) | dict(record)
-        offset, length = data.append_bytes(gzip.compress(json_line(body), compresslevel=3, mtime=0))
+        offset, length = data.append_bytes(gzip.compress(json_line(body), compresslevel=1, mtime=0))
         index.append(_key_dict(key) | {"offset": offset, "length": length})
         if self._index is not None:
             self._index[key] = (self._data_path, offset, length)
