@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import base64
+import fcntl
 import json
 import os
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +23,9 @@ FLAGS = (
     "--hide-scrollbars", "--remote-debugging-pipe",
 )  # fmt: skip
 SECONDS = 60
+LAUNCH = (
+    "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); os.execvp(sys.argv[3], sys.argv[3:])"
+)
 
 
 def find_chromium() -> str | None:
@@ -132,10 +137,10 @@ def chromium(program: str, profile: Path) -> Iterator[Browser]:
     """A browser with a profile of its own."""
     to_browser, from_browser = os.pipe(), os.pipe()
 
-    first, second = os.dup(to_browser[0]), os.dup(from_browser[1])
-    command = f'exec "$0" "$@" 3<&{first} 4>&{second}'
+    # The browser reads commands from descriptor 3 and writes answers to 4.
+    first, second = (fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (to_browser[0], from_browser[1]))
     process = subprocess.Popen(
-        ["/bin/sh", "-c", command, program, *FLAGS, f"--user-data-dir={profile}"],
+        [sys.executable, "-c", LAUNCH, str(first), str(second), program, *FLAGS, f"--user-data-dir={profile}"],
         pass_fds=(first, second),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -1,0 +1,200 @@
+"""Reports in a real browser: filter, sort, keys, links, themes, the wheel, load time; no errors, no requests."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.reporting import write_leaderboard, write_report
+from pytest_bfcl.transcript import Reply
+from tests.reporting.browser import Browser
+from tests.reporting.samples import booking, entry, make_run, record, stored_run, write_data
+
+ROWS = "document.querySelectorAll('#rows tr[data-place]').length"
+FIRST = "document.querySelector('#rows tr[data-place] a').textContent"
+COUNT = "document.getElementById('count').textContent"
+MODELS = ("openai:a@fc", "openai:a@prompt", "openai:b@fc")
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """Forty simple entries, every fourth failed, and ten irrelevant ones."""
+    simple = [entry(f"simple_python_{number}", f"Question number {number}?") for number in range(40)]
+    none = [entry(f"irrelevance_{number}", "Sing to me.", possible_answer=None) for number in range(10)]
+    data = write_data(tmp_path / "bench", {"simple_python": simple, "irrelevance": none})
+    replies = {f"simple_python_{number}": booking(film="Heat", seats=number + 3) for number in range(0, 40, 4)}
+    replies["irrelevance_3"] = booking(film="Heat", seats=2)
+    replies |= {f"irrelevance_{number}": Reply("No.") for number in range(10) if number != 3}
+    write_report(make_run(tmp_path / "run", data, replies), entry_source=data)
+    return tmp_path / "run"
+
+
+def test_failures_come_first_and_filters_narrow(browser: Browser, run: Path) -> None:
+    browser.open((run / "index.html").as_uri())
+    assert browser.js(COUNT) == "50 of 50 entries: 11 failed, 39 passed"
+    assert browser.js(FIRST) == "simple_python_0"
+    choose = "(id, value) => { const box = document.getElementById(id); box.value = value; " \
+        "box.dispatchEvent(new Event('change')); }"  # fmt: skip
+    browser.js(f"({choose})('f-category', 'irrelevance')")
+    assert browser.js(COUNT) == "10 of 50 entries: 1 failed, 9 passed"
+    browser.js(f"({choose})('f-reason', 'irrelevance_error:decoder_success')")
+    assert browser.js(ROWS) == 1
+    assert "reason=irrelevance_error%3Adecoder_success" in browser.js("location.hash")
+    browser.press("Escape")
+    assert browser.js("location.hash") == ""
+    assert browser.js(COUNT).startswith("50 of 50")
+
+
+def test_search_by_key_and_open_with_enter(browser: Browser, run: Path) -> None:
+    browser.open((run / "index.html").as_uri())
+    browser.press("/")
+    assert browser.js("document.activeElement.id") == "q"
+    for key in "number 12":
+        browser.press(key)
+    browser.wait(f"{COUNT}.startsWith('1 of 50')")
+    browser.press("Enter")
+    assert browser.js("document.activeElement.textContent") == "simple_python_12"
+    browser.press("Enter")
+    browser.wait("document.title.startsWith('simple_python_12')")
+    assert "The argument “seats” is 15; accepted is 2." in browser.js("document.querySelector('.say').textContent")
+    assert browser.js("document.querySelectorAll('tr.broken').length") == 1
+    browser.press("j")
+    browser.wait("document.title.startsWith('simple_python_16')")
+    browser.press("Escape")
+    browser.wait("location.hash === '#simple_python_16' && document.activeElement.textContent === 'simple_python_16'")
+
+
+def test_keys_move_through_the_list(browser: Browser, run: Path) -> None:
+    browser.open((run / "index.html").as_uri())
+    for key in "jjjk":
+        browser.press(key)
+    assert browser.js("document.activeElement.textContent") == "simple_python_4"
+    assert browser.js("document.querySelectorAll('tr.at').length") == 1
+
+
+def test_sorting(browser: Browser, run: Path) -> None:
+    browser.open((run / "index.html").as_uri())
+    click = "document.querySelector('th[data-sort=entry] button').click()"
+    browser.js(click)
+    assert browser.js(FIRST) == "irrelevance_0"
+    browser.js(click)
+    assert browser.js(FIRST) == "simple_python_39"
+    assert browser.js("document.querySelector('th[data-sort=entry]').getAttribute('aria-sort')") == "descending"
+
+
+def test_links_open_a_view(browser: Browser, run: Path) -> None:
+    browser.open((run / "index.html").as_uri() + "#outcome=failed&q=question")
+    assert browser.js(COUNT).startswith("10 of 50")
+    browser.open((run / "index.html").as_uri() + "#simple_python_8")
+    assert browser.js("document.activeElement.textContent") == "simple_python_8"
+    browser.open((run / "index.html").as_uri())
+    browser.js("document.querySelector('a[href^=\"#reason=value\"]').click()")
+    browser.wait(f"{COUNT}.startsWith('10 of 50')")
+
+
+def test_dark_and_light(browser: Browser, run: Path) -> None:
+    ground = "getComputedStyle(document.body).backgroundColor"
+    browser.scheme("dark")
+    browser.open((run / "index.html").as_uri())
+    dark = browser.js(ground)
+    browser.js("document.getElementById('theme').click()")
+    light = browser.js(ground)
+    assert dark != light
+    browser.open((run / "entries" / "simple_python_0.html").as_uri())
+    assert browser.js(ground) == light  # the choice is kept
+    browser.js("document.getElementById('theme').click()")
+    assert browser.js(ground) == dark
+    browser.js("localStorage.clear()")
+
+
+def test_hostile_replies_do_not_run(browser: Browser, tmp_path: Path) -> None:
+    said = (
+        "</script><script>window.pwned=1</script><img src=x onerror=window.pwned=1><a href='javascript:pwned=1'>x</a>"
+    )
+    data = write_data(tmp_path / "bench", {"simple_python": [entry(f"simple_python_{n}", said) for n in range(2)]})
+    made = make_run(tmp_path / "run", data, {"simple_python_0": Reply(said), "simple_python_1": booking(film=said)})
+    write_report(made, entry_source=data)
+    for name in ("index.html", "entries/simple_python_0.html", "entries/simple_python_1.html"):
+        browser.open((made / name).as_uri())
+        assert browser.js("window.pwned") is None
+        assert browser.js("document.body.innerText.includes('window.pwned=1')")
+        assert browser.js("document.querySelectorAll('a[href^=javascript], img').length") == 0
+
+
+def test_the_wheel_of_three_models(browser: Browser, tmp_path: Path) -> None:
+    categories = ("simple_python", "multiple", "parallel", "irrelevance")
+    records = [
+        record(f"{category}_{number}", category, model, "passed" if number < 2 + place else "failed")
+        for place, model in enumerate(MODELS)
+        for category in categories
+        for number in range(6)
+    ]
+    browser.open(write_report(stored_run(tmp_path / "run", records)).as_uri())
+    assert browser.js("document.querySelectorAll('#wheel polygon.blade').length") == 3
+    assert browser.js("document.querySelectorAll('#wheel circle').length") == 12
+    assert (
+        browser.js("document.querySelector('#wheel circle title').textContent") == "openai:a@fc, simple_python: 33.3 %"
+    )
+    assert browser.js("document.querySelectorAll('#f-model option').length") == 4
+    browser.open((tmp_path / "run" / "index.html").as_uri() + "#model=openai:b@fc&outcome=failed")
+    assert browser.js(COUNT) == "8 of 72 entries: 8 failed"
+
+
+def test_the_full_set_opens_fast(browser: Browser, tmp_path: Path) -> None:
+    records = [
+        record(f"{name}_{number}", name, "openai:a@fc", "failed" if number % 3 else "passed")
+        for name, row in CATEGORIES.items()
+        if row.scored
+        for number in range(row.official_size)
+    ]
+    assert len(records) == 5106
+    index = write_report(stored_run(tmp_path / "run", records))
+    assert index.stat().st_size < 5_000_000
+    assert browser.open(index.as_uri()) < 2
+    assert browser.js(COUNT).startswith("5106 of 5106")
+    assert browser.js(ROWS) < 100  # only what is seen is in the page
+    started = time.perf_counter()
+    browser.open(index.as_uri() + "#q=live_multiple_1052")
+    assert browser.js(ROWS) == 1
+    assert time.perf_counter() - started < 2
+    browser.open(index.as_uri() + "#sort=-entry")
+    browser.js("scrollTo(0, document.body.scrollHeight)")
+    browser.wait("document.querySelector('#rows tr:last-child a')?.textContent === 'irrelevance_0'")
+
+
+def test_without_scripts_the_scores_stand(browser: Browser, run: Path) -> None:
+    browser.send("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        browser.open((run / "index.html").as_uri())
+        assert browser.js("document.querySelector('table.scores').innerText.includes('simple_python')")
+        assert browser.js("document.querySelectorAll('svg rect').length") >= 2
+    finally:
+        browser.send("Emulation.setScriptExecutionDisabled", value=False)
+
+
+def test_a_narrow_screen_has_no_side_scroll(browser: Browser, run: Path) -> None:
+    browser.size(380, 800)
+    for name in ("index.html", "entries/simple_python_0.html"):
+        browser.open((run / name).as_uri())
+        assert browser.js("document.documentElement.scrollWidth <= 380")
+
+
+def test_the_board_sorts(browser: Browser, tmp_path: Path) -> None:
+    runs = []
+    for place, model in enumerate(MODELS):
+        records = [
+            record(f"multiple_{n}", "multiple", model, "passed" if n < place + 2 else "failed", cost_usd=3.0 - place)
+            for n in range(6)
+        ]
+        runs.append(stored_run(tmp_path / f"run{place}", records))
+    page, *_ = write_leaderboard(runs, tmp_path / "board")
+    browser.open(page.as_uri())
+    first = "document.querySelector('#places tbody th').textContent"
+    assert browser.js(first) == "openai:b@fc"
+    click = "[...document.querySelectorAll('#places th[data-sort] button')].find(b => b.textContent === 'cost').click()"
+    browser.js(click)
+    assert browser.js(first) == "openai:a@fc"
+    assert browser.js("document.querySelectorAll('figure svg circle').length") == 6
