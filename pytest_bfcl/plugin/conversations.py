@@ -128,8 +128,7 @@ class Conversations:
         for (text, _), switch in self.switches.items():
             if text == item.spec.text:
                 return switch.model.spec, switch.model.mode
-        mode = self.bfcl.mode_of(item.spec)
-        return item.spec.with_mode(mode).text, mode
+        return self.bfcl.canonical(item.spec), self.bfcl.mode_of(item.spec)
 
     def stop_reason(self) -> str | None:
         """Why no further conversation should start: budget spent, endpoint down, key refused."""

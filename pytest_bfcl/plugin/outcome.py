@@ -265,7 +265,7 @@ class Outcomes:
         mode = self.bfcl.mode_of(spec)
         verdict = HarnessError("worker_crash", str(report.longrepr), advice="continue the run to ask again").verdict
         return error_record(
-            entry_id_of(report.nodeid), category, spec.with_mode(mode).text, mode, verdict,
+            entry_id_of(report.nodeid), category, self.bfcl.canonical(spec), mode, verdict,
             repeat=repeat, rules=self.bfcl.settings.rules,
         )  # fmt: skip
 

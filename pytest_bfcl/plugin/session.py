@@ -167,6 +167,7 @@ class BfclSession:
 
     def check_arguments(self) -> None:
         """Refuse virtual arguments that name nothing; read the file of ids."""
+        self._check_names()
         _ = self.finished
         labels = {label for _, _, label in self.variants}
         for category, name in self.arguments or ():
@@ -227,9 +228,25 @@ class BfclSession:
 
     def mode_of(self, spec: ModelSpec) -> Mode:
         """The mode a model is asked in, as far as it is known before the first request."""
+        if spec.provider == "replay":
+            return self.conversations.model_for(spec).mode  # the lines know it
         if spec.mode is not None:
             return spec.mode
         return self.settings.mode if self.settings.mode != "auto" else self.decided.get(spec.base, "fc")
+
+    def canonical(self, spec: ModelSpec) -> str:
+        """A model's spec as results name it: with its mode, and a replayed model by the name its lines carry."""
+        if spec.provider == "replay":
+            return self.conversations.model_for(spec).spec
+        return spec.with_mode(self.mode_of(spec)).text
+
+    def _check_names(self) -> None:
+        """Refuse models whose results could not be told apart; raises `UsageError`."""
+        named: dict[str, str] = {}
+        for spec in self.specs:
+            other = named.setdefault(self.canonical(spec), spec.text)
+            if other != spec.text:
+                raise UsageError(f"{other} and {spec.text} are one model in results: {self.canonical(spec)}")
 
     def price_of(self, spec: ModelSpec) -> Price | None:
         """USD per million tokens: the option's, else the model info file's, else the list price."""
@@ -284,7 +301,7 @@ class BfclSession:
 
     def is_done(self, item: EntryItem) -> bool:
         """Whether the run that is continued has a verdict for this item."""
-        return (item.ref.id, item.spec.base, item.repeat) in self.finished
+        return (item.ref.id, _base(self.canonical(item.spec)), item.repeat) in self.finished
 
     @property
     def run(self) -> RunDirectory | None:
@@ -307,7 +324,7 @@ class BfclSession:
         """What this run is about to measure."""
         from pytest_bfcl.runs import Fingerprint
 
-        models = [(spec.with_mode(mode).text, mode) for spec in self.specs for mode in [self.mode_of(spec)]]
+        models = [(self.canonical(spec), self.mode_of(spec)) for spec in self.specs]
         return Fingerprint.of(self.dataset, models, self.settings, self._selection())
 
     def _selection(self) -> dict[str, Any]:
