@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from pytest_bfcl.runs.snapshots import folder_name
-
 ENTRIES = "entries"
 """Folder of the entry pages inside a run directory."""
 
@@ -28,7 +26,7 @@ def safe_id(entry_id: str) -> str:
 
 @lru_cache(maxsize=64)
 def _slug(model: str) -> str:
-    return "-" + safe_id(folder_name(model))
+    return "-" + safe_id(model)
 
 
 def model_suffix(model: str, models: Sequence[str]) -> str:

@@ -1,0 +1,71 @@
+"""pytest-html: our columns, the link to an entry's page, and the report the session writes itself."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.plugin.conftest import Project
+
+
+def rows(report: Path) -> dict[str, list[str]]:
+    """Node id → the cells of its row, from the JSON pytest-html embeds."""
+    found = re.search(r'data-jsonblob="([^"]*)"', report.read_text(encoding="utf-8"))
+    assert found
+    tests = json.loads(html.unescape(found.group(1)))["tests"]
+    return {name: cells[-1]["resultsTableRow"] for name, cells in tests.items()}
+
+
+@pytest.mark.parametrize("distribution", [(), ("-n", "2")])
+def test_columns_and_links(project: Project, distribution: tuple[str, ...]) -> None:
+    project.fail("simple_python_1")
+    project.run("--html=out/report.html", "--self-contained-html", *distribution, subprocess=True)
+    report = project.path / "out" / "report.html"
+    found = rows(report)
+    (name,) = [name for name in found if name.endswith("simple_python_1")]
+    cells = " ".join(found[name])
+    assert ">simple_python<" in cells
+    assert ">WRONG_ANSWER<" in cells
+    assert ">value_error:string<" in cells
+    (link,) = re.findall(r'href="([^"]*)">page', cells)
+    page = report.parent / link
+    assert page.is_file()
+    assert "The argument “city” is &#34;Rome&#34;; accepted is &#34;Oslo&#34;." in page.read_text(encoding="utf-8")
+    for cells in map(" ".join, found.values()):
+        (link,) = re.findall(r'href="([^"]*)">page', cells)
+        assert (report.parent / link).is_file()
+
+
+def test_several_models_link_to_their_own_pages(project: Project) -> None:
+    (project.path / "other.json").write_text(json.dumps({"*": "no"}))
+    project.run("--html=report.html", "--model", "scripted:other.json", subprocess=True)
+    links = [
+        re.findall(r'href="([^"]*)">page', " ".join(cells)) for cells in rows(project.path / "report.html").values()
+    ]
+    assert len({link for (link,) in links}) == 22
+    assert all((project.path / link).is_file() for (link,) in links)
+
+
+def test_other_tests_have_empty_cells(project: Project) -> None:
+    project.pytester.makepyfile(test_own="def test_own(): pass")
+    project.run("test_own.py", "bench/irrelevance.jsonl", "--html=report.html", subprocess=True)
+    own = next(cells for name, cells in rows(project.path / "report.html").items() if "test_own" in name)
+    assert '<td class="col-category"></td>' in own
+
+
+def test_a_session_writes_its_report(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(project.path / "step.md"))
+    project.fail("simple_python_2")
+    project.run()
+    assert (project.path / "run" / "index.html").is_file()
+    assert len(list((project.path / "run" / "entries").iterdir())) == 11
+    assert "| simple\\_python | 3 / 4 |" in (project.path / "step.md").read_text(encoding="utf-8")
+
+
+def test_collecting_writes_none(project: Project) -> None:
+    project.run("--collect-only")
+    assert not (project.path / "run").exists()

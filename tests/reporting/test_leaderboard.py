@@ -1,0 +1,115 @@
+"""The leaderboard of many runs: ranking, honesty about what was run, files, the command."""
+
+from __future__ import annotations
+
+import csv
+import html
+import re
+from pathlib import Path
+
+import pytest
+
+from pytest_bfcl.cli import main
+from pytest_bfcl.dataset.categories import GROUPS
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.reporting import write_leaderboard
+from pytest_bfcl.reporting.leaderboard import contestants, rank
+from pytest_bfcl.runs import RunDirectory
+from pytest_bfcl.scoring.model_info import ModelInfo
+from tests.reporting.samples import record, stored_run
+
+GOOD, BAD = "openai:good@fc", "openai:bad@prompt"
+
+
+def make(path: Path, model: str, passed: int, categories: tuple[str, ...] = ("multiple", "irrelevance")) -> Path:
+    """Four entries per category, so many of them passed."""
+    records = [
+        record(f"{category}_{n}", category, model, "passed" if n < passed else "failed")
+        for category in categories
+        for n in range(4)
+    ]
+    return stored_run(path, records)
+
+
+def text(page: Path) -> str:
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page.read_text(encoding="utf-8"))).split())
+
+
+def test_the_better_model_comes_first(tmp_path: Path) -> None:
+    runs = [make(tmp_path / "a", BAD, 1), make(tmp_path / "b", GOOD, 3)]
+    page, *files = write_leaderboard(runs, tmp_path / "board")
+    shown = text(page)
+    assert re.search(r"1 openai:good@fc FC 75\.00 % .* 2 openai:bad@prompt prompt 25\.00 %", shown)
+    assert "Partial score over the 2 of 21 categories all runs have" in shown
+    assert files[0].name == "data_overall.csv"
+    assert len(files) == 6
+    with open(files[1], encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["Model"]: row["Multiple AST"] for row in rows} == {GOOD: "75.00%", BAD: "25.00%"}
+
+
+def test_only_shared_categories_are_ranked(tmp_path: Path) -> None:
+    runs = [make(tmp_path / "a", BAD, 4, ("multiple",)), make(tmp_path / "b", GOOD, 4, ("multiple", "parallel"))]
+    found = [each for run in runs for each in contestants(RunDirectory.open(run), {})]
+    places, basis = rank(found)
+    assert "1 of 21 categories all runs have" in basis
+    assert [place.score for place in places] == [1.0, 1.0]
+
+
+def test_a_complete_run_has_an_overall(tmp_path: Path) -> None:
+    run = make(tmp_path / "a", GOOD, 2, GROUPS["all_scoring"])
+    (place,), basis = rank(contestants(RunDirectory.open(run), {}))
+    assert basis.startswith("Overall: 10 % non_live")
+    assert place.score == pytest.approx(0.5)
+    assert place.interval is not None
+    assert place.interval[0] < 0.5 < place.interval[1]
+
+
+def test_the_references_arithmetic(tmp_path: Path) -> None:
+    run = make(tmp_path / "a", GOOD, 4)
+    page, overall, *_ = write_leaderboard([run], tmp_path / "board", official=True)
+    assert "missing counts as zero" in text(page)
+    assert "1 openai:good@fc FC 7.50 %" in text(page)  # 10 % of a quarter of non-live, 10 % of half of irrelevance
+    assert "7.50%" in overall.read_text(encoding="utf-8")
+
+
+def test_information_about_models(tmp_path: Path) -> None:
+    runs = [make(tmp_path / "a", GOOD, 4), make(tmp_path / "b", BAD, 4)]
+    infos = {
+        GOOD: ModelInfo("Good <b>", "https://good.example/", "Makers", "MIT"),
+        BAD: ModelInfo("Bad", "javascript:alert(1)"),
+    }
+    page = write_leaderboard(runs, tmp_path / "board", infos=infos)[0].read_text(encoding="utf-8")
+    assert '<a href="https://good.example/" rel="noopener noreferrer">Good &lt;b&gt;</a>' in page
+    assert "javascript:" not in page
+    assert "Makers" in page
+
+
+def test_the_same_model_twice_is_told_apart(tmp_path: Path) -> None:
+    runs = [make(tmp_path / "monday", GOOD, 4), make(tmp_path / "friday", GOOD, 3)]
+    shown = text(write_leaderboard(runs, tmp_path / "board")[0])
+    assert f"{GOOD} (monday)" in shown
+    assert f"{GOOD} (friday)" in shown
+
+
+def test_different_data_is_not_ranked_together(tmp_path: Path) -> None:
+    other = stored_run(tmp_path / "b", [record("multiple_0", "multiple", BAD)], sha256="cd" * 32)
+    with pytest.raises(UsageError, match="measured different things"):
+        write_leaderboard([make(tmp_path / "a", GOOD, 4), other], tmp_path / "board")
+    assert not (tmp_path / "board").exists()
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    make(tmp_path / "runs" / "a", GOOD, 4)
+    make(tmp_path / "runs" / "b", BAD, 1)
+    assert main(["leaderboard", str(tmp_path / "runs"), "-o", str(tmp_path / "board")]) == 0
+    assert "index.html and 6 CSV files" in capsys.readouterr().out
+    assert main(["leaderboard", str(tmp_path / "none"), "-o", str(tmp_path / "board")]) == 2
+
+
+def test_the_report_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = make(tmp_path / "a", GOOD, 1)
+    assert main(["report", str(run), "--markdown"]) == 0
+    assert "| multiple | 1 / 4 | 25.0 % |" in capsys.readouterr().out
+    assert (run / "entries" / "multiple_1.html").is_file()
+    assert main(["report", str(tmp_path)]) == 2

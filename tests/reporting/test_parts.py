@@ -1,0 +1,188 @@
+"""The parts of a report: headlines, formulas, score rows, charts, page names, Markdown."""
+
+from __future__ import annotations
+
+import json
+import shlex
+
+import pytest
+
+from pytest_bfcl.checkers.problem import RULE_WORDS
+from pytest_bfcl.reporting import charts, formulas, scores, write_markdown
+from pytest_bfcl.reporting.chat import chat
+from pytest_bfcl.reporting.headlines import headline
+from pytest_bfcl.reporting.links import page_name, rerun_command
+from pytest_bfcl.reporting.rendering import embedded_json, usd, visible
+from pytest_bfcl.scoring import summarise
+from tests.reporting.samples import record
+
+MODEL = "openai:tiny@fc"
+
+
+def summary(*records: dict, **fingerprint: object) -> dict:
+    return summarise(records, fingerprint={"dataset": {"name": "official"}, **fingerprint})
+
+
+@pytest.mark.parametrize("reason", [*RULE_WORDS, "something:new", "parallel_function_checker_no_order:wrong_count"])
+@pytest.mark.parametrize("detail", [{}, {"called": None, "expected": None, "turn": 0, "difference": {"…": "5 differ"}}])
+def test_every_reason_has_a_sentence(reason: str, detail: dict) -> None:
+    said = headline({"outcome": "failed", "reason": reason, "detail": detail})
+    assert 5 < len(said) < 500
+    assert "\n" not in said
+
+
+def test_headlines_say_what_the_model_did() -> None:
+    def said(reason: str, **detail: object) -> str:
+        return headline({"outcome": "failed", "reason": reason, "detail": detail})
+
+    assert said("simple_function_checker:wrong_func_name", called="a", expected="b") == (
+        "It called a; this request needs b."
+    )
+    assert said("simple_function_checker:wrong_count", called=0, expected=1) == (
+        "It made no call, where one call is expected."
+    )
+    assert said(
+        "multi_turn:instance_state_mismatch", turn=1, **{"class": "TradingBot"}, difference={"balance": {}}
+    ) == ("After turn 2 the TradingBot is not in the expected state: balance.")
+    assert said("reply:length", underlying="simple_function_checker:missing_required", param="city") == (
+        "The reply was cut off at the token limit. What arrived fails: "
+        "The call leaves out the required argument “city”."
+    )
+    sub = {"call": 1, "reason": "value_error:others", "param": "n", "called": 4, "expected": [5]}
+    wanted = {"f": {"n": [5]}}
+    assert said("parallel_function_checker_no_order:cannot_find_match", wanted=wanted, sub_errors=[sub]) == (
+        "No call is the expected f(n=5). Call 2: the argument “n” is 4; accepted is 5."
+    )
+    error = {"outcome": "error", "reason": "adapter:timeout", "detail": {"error": "no answer"}}
+    assert headline(error) == "No verdict, not counted: no answer"
+    assert headline({"outcome": "passed"}) == ""
+
+
+def test_formulas_in_words() -> None:
+    assert formulas.group_formula("memory") == "mean of memory_kv, memory_vector, memory_rec_sum"
+    assert formulas.group_formula("non_live").startswith("mean of (mean of simple_python, simple_java")
+    assert formulas.overall_formula() == (
+        "10 % non_live + 10 % live + 10 % irrelevance detection + 30 % multi_turn + 40 % agentic"
+    )
+    assert formulas.overall_v3_formula() == "mean of non_live, live, multi_turn"
+
+
+def test_score_rows_have_groups_formulas_and_both_rules() -> None:
+    records = [record(f"multiple_{n}", "multiple", MODEL, "failed", corrected_outcome="passed") for n in range(2)]
+    records += [record(f"parallel_{n}", "parallel", MODEL) for n in range(2)]
+    records.append(record("parallel_9", "parallel", MODEL, "error"))
+    (model,) = summary(*records)["models"].values()
+    rows = {row.name: row for row in scores.score_rows(model)}
+    assert rows["multiple"].accuracy == 0
+    assert rows["multiple"].corrected == rows["multiple"].delta == 1
+    assert (rows["parallel"].judged, rows["parallel"].errors) == (2, 1)
+    assert rows["non_live"].accuracy == 0.5
+    assert rows["non_live"].note.startswith("partial, without simple_python")
+    assert rows["Overall"].accuracy is None
+    assert "not claimed" in rows["Overall"].note
+
+
+def test_bars_have_whiskers_inside_the_plot() -> None:
+    records = [record(f"multiple_{n}", "multiple", MODEL, "failed" if n else "passed") for n in range(4)]
+    chart = charts.bar_chart("non_live", ["multiple", "parallel"], summary(*records)["models"])
+    assert chart is not None
+    (bar,) = chart.bars
+    assert bar.low is not None
+    assert bar.high is not None
+    assert 0 < bar.low < bar.width < bar.high < chart.plot
+    assert "25.0 %" in bar.title
+    assert charts.bar_chart("live", ["live_simple"], summary(*records)["models"]) is None
+
+
+def test_the_wheel_shows_what_was_not_run() -> None:
+    wheel = charts.wheel(["a", "b", "c"], {"m": {"a": 1.0, "b": 0.5}})
+    assert wheel is not None
+    assert wheel.blades[0].corners[2][2] == "m, c: not run"
+    top = wheel.blades[0].corners[0]
+    assert (top[0], top[1]) == (wheel.size / 2, wheel.size / 2 - charts.RADIUS)
+    assert charts.wheel(["a", "b"], {"m": {"a": 1.0}}) is None
+
+
+def test_scatter_turns_logarithmic_and_keeps_labels_apart() -> None:
+    rows = [("a", 0.01, 0.5, (0.4, 0.6)), ("b", 0.011, 0.5, None), ("c", 9.0, 0.9, None), ("d", None, 0.1, None)]
+    plot = charts.scatter("t", "x", rows)
+    assert plot is not None
+    assert plot.logarithmic
+    assert len(plot.dots) == 3
+    assert abs(plot.dots[1].label_y - plot.dots[2].label_y) >= 14
+    assert charts.scatter("t", "x", rows[3:]) is None
+    flat = charts.scatter("t", "x", [("a", 1.0, 0.2, None), ("b", 3.0, 0.4, None)])
+    assert flat is not None
+    assert not flat.logarithmic
+
+
+def test_page_names() -> None:
+    one = {"id": "simple_python_1", "model": "openai:org/a@fc", "repeat": 1}
+    assert page_name(one, ["openai:org/a@fc"]) == "simple_python_1.html"
+    assert page_name(one | {"repeat": 2}, ["openai:org/a@fc"]) == "simple_python_1-r2.html"
+    several = ["openai:org/a@fc", "openai:org_a@fc"]
+    names = {page_name(one | {"model": model}, several) for model in several}
+    assert len(names) == 2
+    assert page_name({"id": "a/b"}, [""]) != page_name({"id": "a_b"}, [""])
+    assert len(page_name({"id": "format_sensitivity_1:" + "x=1&" * 99}, [""])) < 120
+
+
+def test_the_command_is_safe_to_paste() -> None:
+    odd = {"id": "simple_python_1; rm -rf ~", "category": "simple_python"}
+    command = rerun_command(odd, "openai:a b@fc", data="my data", base_url="http://localhost:1/v1")
+    assert shlex.split(command) == [
+        "pytest", "--model", "openai:a b@fc", "--bfcl-data", "my data", "--bfcl-base-url", "http://localhost:1/v1",
+        "bfcl/simple_python.jsonl::simple_python_1; rm -rf ~",
+    ]  # fmt: skip
+
+
+def test_embedded_json_cannot_close_its_element() -> None:
+    value = ["</script><!--", "\u2028&amp;", "é"]
+    text = str(embedded_json(value))
+    assert not set("<>&\u2028") & set(text)
+    assert json.loads(text) == value
+
+
+def test_visible() -> None:
+    assert visible("plain\n\ttext é 日本 🙂") == "plain\n\ttext é 日本 🙂"
+    assert visible("a\u202eb\x00\r\n") == "a\\u202eb\\x00\n"
+    assert usd(0.00042) == "$0.00042"
+
+
+def test_chat_of_a_multi_turn_line() -> None:
+    line = {
+        "category": "multi_turn_base",
+        "detail": {"turn": 1},
+        "output": [[[{"name": "ls", "arguments": "{}"}], "Done."], ["Bye."]],
+        "calls": [[["ls()"], []], [None]],
+        "tool_results": [[["[]"], []], [[]]],
+        "latency_s": [[1.0, 0.5], [0.25]],
+        "attempts": [[2, 1], [1]],
+    }
+    messages = [
+        {"role": "user", "content": "List."},
+        {"role": "assistant", "content": None},
+        {"role": "tool", "content": "[]"},
+        {"role": "assistant", "content": "Done."},
+        {"role": "user", "content": "Thanks."},
+        {"role": "assistant", "content": "Bye."},
+    ]
+    first, second = chat(line, None, messages)
+    assert [said.text.text for said in (*first.messages, *second.messages)] == ["List.", "Thanks."]
+    assert [call.text for call in first.steps[0].calls] == ["ls()"]
+    assert first.steps[0].calls[0].result is not None
+    assert first.steps[0].facts == "1.00 s · 2 attempts"
+    assert (first.broken, second.broken) == (False, True)
+    assert chat(line, None, messages[:2])[0].messages == ()  # messages that do not fit the replies are not trusted
+
+
+def test_markdown() -> None:
+    records = [record(f"multiple_{n}", "multiple", MODEL, "failed" if n else "passed") for n in range(4)]
+    text = write_markdown(summary(*records, state="stopped:budget", short="a|b <x> @team"))
+    assert text.startswith("### openai:tiny&#64;fc on the official BFCL data\n")
+    assert "> The run ended early (budget)" in text
+    assert "| multiple | 1 / 4 | 25.0 % | 4.6 – 69.9 | 25.0 % |  |  |" in text
+    assert "a\\|b &lt;x&gt; &#64;team" in text
+    two = write_markdown(summary(*records, record("multiple_0", "multiple", "openai:b@prompt")))
+    assert "| category | openai:b&#64;prompt | openai:tiny&#64;fc |" in two
+    assert "| multiple | 100.0 % (20.7 – 100.0) | 25.0 % (4.6 – 69.9) |" in two
