@@ -26,6 +26,9 @@ def headline(record: Mapping[str, Any]) -> str:
     reason = str(record.get("reason") or "")
     if reason.startswith("reply:"):
         return _cut_reply(reason, detail)
+    if reason == "ast_decoder:decoder_failed" and "C2" in (record.get("corrected_rules") or ()):
+        said = value_text(detail.get("called"), 140)
+        return f"Its reply holds a call, but not alone: words, fences or line breaks stand around it: {said}"
     return _sentence(reason, detail)
 
 
@@ -53,7 +56,8 @@ def _wrong_name(detail: Detail) -> str:
 
 
 def _missing(detail: Detail) -> str:
-    return f"The call leaves out the required argument “{_text(detail.get('param'), 60)}”."
+    wanted = f"; it has to be {allowed_text(detail['expected'], 90)}" if detail.get("expected") else ""
+    return f"The call leaves out the required argument “{_text(detail.get('param'), 60)}”{wanted}."
 
 
 def _unexpected(detail: Detail) -> str:

@@ -6,7 +6,7 @@ Nothing in it needs a server or the network; the folder can be zipped, mailed an
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from pytest_bfcl.scoring import summarise
 
 INDEX = "index.html"
 REQUEST = 140
+HEAD = ("id", "model", "repeat", "outcome")
 
 
 def write_report(run_dir: Path | str, *, entry_source: EntrySource | None = None) -> Path:
@@ -55,7 +56,8 @@ class _Writer:
     def __init__(self, run: RunDirectory, found: Questions) -> None:
         self.run = run
         self.questions = found
-        self.models = _models(run)
+        self.heads = [{name: record.get(name) for name in HEAD} for record in run.records()]
+        self.models = _models(self.heads, len(run.fingerprint.models))
         self.folder = run.path / ENTRIES
         self.damaged: list[DamagedLine] = []
         self.known: dict[tuple[str, str], str] = {
@@ -89,7 +91,7 @@ class _Writer:
     def _neighbours(self) -> dict[str, Neighbours]:
         """Page → the pages before and after it with the same outcome."""
         chains: dict[str, list[str]] = {}
-        for record in self.run.records():
+        for record in self.heads:
             chains.setdefault(str(record.get("outcome")), []).append(page_name(record, self.models))
         return {
             name: Neighbours(chain[number - 1] if number else "", chain[number + 1] if number + 1 < len(chain) else "")
@@ -98,14 +100,13 @@ class _Writer:
         }
 
 
-def _models(run: RunDirectory) -> list[str]:
+def _models(heads: Iterable[Mapping[str, Any]], asked: int) -> list[str]:
     """The models whose pages need telling apart.
 
     Results may name a model otherwise than the run was asked for (a replay names the recorded one, a run may have been
     switched to prompting): with one model asked for, the one with most results has the plain names.
     """
-    counts = Counter(str(record.get("model") or "") for record in run.records())
-    asked = len(run.fingerprint.models)
+    counts = Counter(str(record.get("model") or "") for record in heads)
     return [model for model, _ in counts.most_common(1)] if asked <= 1 else list(counts)
 
 
