@@ -16,15 +16,17 @@ def check_chat(transcript: Transcript) -> Verdict:
     """The verdict on one reply: a native call, or a text that is nothing but calls, is one too many."""
     reply = transcript.first_reply
     calls: list[Any] = list(reply.output) if isinstance(reply.output, list) else []
-    if not calls and reply.text:
+    words = bool((reply.text or "").strip())
+    if not calls and words:
         try:
             calls = list(decode_reply(reply, "prompt"))
+            words = bool(calls)  # an empty list of calls says nothing
         except DecodeError:
             calls = []
     if calls:
         reason = "chat:call_made"
         return Verdict.wrong(reason, rule=RULE_WORDS[reason], called=plain(calls))
-    if not (reply.text or "").strip():
+    if not words:
         reason = "chat:no_text"
         return Verdict.malformed(reason, rule=RULE_WORDS[reason])
     return Verdict.passed()
