@@ -1,62 +1,239 @@
-"""Write a run as the reference's result/ and score/ folders with the six leaderboard CSV files.
+"""Write runs in the layout of the reference, or only its six leaderboard CSV files.
 
-Without --official the CSV files leave errors out, quote fields and show N/A where a category was not run; with it they
-are written as the reference does: errors count as answers, categories not run as zero.
+A run is a run directory, a results.jsonl, an official result/ folder (judged here, as the reference's `evaluate`
+does) or an official score/ folder. Without --official the CSV files leave errors out, quote fields and show N/A where a
+category was not run; with it they are written as the reference does: errors count as answers, categories not run as
+zero, byte for byte.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from pytest_bfcl.failures import FailureTag, UsageError
 
 if TYPE_CHECKING:
+    from pytest_bfcl.dataset import DataSet
     from pytest_bfcl.scoring.model_info import ModelInfo
-    from pytest_bfcl.scoring.official_csv import ModelRow
+
+Line = Mapping[str, Any]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""
-    parser.add_argument("run", type=Path, help="a run directory, a results.jsonl, or an official score/ folder")
+    parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="what to export; later runs win")
     parser.add_argument("-o", "--out", required=True, type=Path, metavar="DIR", help="where to write")
+    parser.add_argument(
+        "--layout", choices=("official", "csv"), default="official", help="result/ and score/, or only the CSV files"
+    )
+    parser.add_argument("--csv-only", action="store_true", help="the same as --layout csv")
     parser.add_argument("--official", action="store_true", help="the reference's arithmetic and CSV format, exactly")
-    parser.add_argument("--csv-only", action="store_true", help="only the CSV files, not result/ and score/")
-    parser.add_argument("--data", default="auto", help="data set whose questions go into score/ (default: auto)")
+    parser.add_argument(
+        "--as", dest="names", action="append", default=[], metavar="[MODEL=]NAME",
+        help="the name a model is registered under at the reference; MODEL= when there are several models",
+    )  # fmt: skip
+    parser.add_argument("--data", help="data set whose questions go into score/ (default: the run's own)")
     parser.add_argument("--model-info", type=Path, metavar="FILE", help="TOML: display name, link, licence, prices")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Export and list what was written."""
-    from pytest_bfcl.scoring.model_info import read_model_info
+    """Export and list what was written; 1 when lines could not be judged."""
+    from pytest_bfcl.scoring.leaderboard import Standings
     from pytest_bfcl.scoring.official_csv import write_csvs
 
-    infos = read_model_info(args.model_info) if args.model_info else {}
-    written = []
-    if not args.csv_only and not _is_score_folder(args.run):
-        written += _folders(args)
-    rows = _rows(args, infos)
-    written += write_csvs(rows, args.out if args.csv_only else args.out / "score", official=args.official)
+    csv_only = args.csv_only or args.layout == "csv"
+    sources = [_Source(path, args.data) for path in args.runs]
+    names = _names(args.names, [model for source in sources for model in source.models]) if args.names else {}
+    standings = Standings(official=args.official)
+    written: list[Path] = []
+    for source in sorted(sources, key=lambda source: source.is_scores):  # what was evaluated comes first
+        if not csv_only and not source.is_scores:
+            written += source.export(args.out, names)
+        source.add_to(standings, names)
+    for model, category in standings.replaced:
+        print(f"note: {model} has {category} in several runs; the last one counts", file=sys.stderr)
+    rows = standings.rows(_infos(args, sources, names))
+    written += write_csvs(rows, args.out if csv_only else args.out / "score", official=args.official)
     print(f"{len(written)} files for {len(rows)} models written to {args.out}")
-    return 0
+    unjudged = [error for source in sources for error in source.unjudged]
+    for error in unjudged[:5]:
+        print(f"not judged, left out: {error}", file=sys.stderr)
+    return 1 if unjudged else 0
 
 
-def _is_score_folder(path: Path) -> bool:
-    return path.is_dir() and next(path.rglob("BFCL_v*_score.json"), None) is not None
+class _Source:
+    """One thing to export."""
+
+    def __init__(self, path: Path, data: str | None) -> None:
+        from pytest_bfcl.runs.official_scores import is_score_folder
+
+        if not path.exists():
+            raise UsageError(f"{path} does not exist")
+        self.path = path
+        self.is_scores = is_score_folder(path)
+        self.unjudged: list[str] = []
+        self._data = data
+        self._dataset: DataSet | None = None
+        self._opened = False
+
+    @property
+    def models(self) -> list[str]:
+        """Models in order of appearance."""
+        if self.is_scores:
+            from pytest_bfcl.runs.official_scores import read_scores
+
+            return list(read_scores(self.path))
+        return list(dict.fromkeys(str(line.get("model") or "model") for line in self._read()))
+
+    def _read(self) -> Iterator[Line]:
+        from pytest_bfcl.runs import read_replay_lines
+
+        return read_replay_lines(self.path)
+
+    def lines(self) -> Iterator[Line]:
+        """Result lines, those without a verdict judged."""
+        return judged_lines(self._read(), self._judging_data, self.unjudged)
+
+    def _judging_data(self) -> DataSet:
+        from pytest_bfcl.evaluation import open_data
+
+        return self.dataset or open_data(self._data or "official")
+
+    @property
+    def dataset(self) -> DataSet | None:
+        """The data whose questions belong to these answers; ``None`` when it is not at hand."""
+        if not self._opened:
+            self._opened = True
+            self._dataset = self._open()
+        return self._dataset
+
+    def _open(self) -> DataSet | None:
+        from pytest_bfcl.evaluation import open_data
+        from pytest_bfcl.runs import RunDirectory, is_run
+
+        if self._data is not None:
+            return open_data(self._data)
+        if not is_run(self.path):
+            return _official()
+        fingerprint = RunDirectory.open(self.path).fingerprint
+        if fingerprint.dataset in ("official", "bundled"):
+            found = _official() if fingerprint.dataset == "official" else open_data("bundled")
+            if found is not None and found.sha256 == fingerprint.dataset_sha256:
+                return found
+        told = f"the {fingerprint.dataset} data of {self.path} is not at hand"
+        print(f"note: {told}: score/ is written without questions (--data PATH names it)", file=sys.stderr)
+        return None
+
+    def export(self, out: Path, names: Mapping[str, str]) -> list[Path]:
+        """``result/`` and ``score/``."""
+        from pytest_bfcl.runs import export_official
+
+        return export_official(self.path, out, dataset=self.dataset, names=names, lines=self.lines())
+
+    def add_to(self, standings: Any, names: Mapping[str, str]) -> None:
+        """Count for the CSV files."""
+        from pytest_bfcl.runs.official_scores import read_scores
+
+        if self.is_scores:
+            standings.add_scores({names.get(name, name): files for name, files in read_scores(self.path).items()})
+            return
+        self.unjudged.clear()  # the lines are read a second time
+        standings.add(_renamed(self.lines(), names))
+
+    def infos(self) -> dict[str, ModelInfo]:
+        """What the run itself was told about its models."""
+        from pytest_bfcl.runs import RunDirectory, is_run
+        from pytest_bfcl.scoring.model_info import parse_model_info
+
+        summary = RunDirectory.open(self.path).summary() if is_run(self.path) else None
+        told = (summary or {}).get("model_info")
+        return parse_model_info({"models": told}, str(self.path)) if told else {}
 
 
-def _rows(args: argparse.Namespace, infos: dict[str, ModelInfo]) -> list[ModelRow]:
-    from pytest_bfcl.runs import read_replay_lines
-    from pytest_bfcl.runs.official_scores import read_scores
-    from pytest_bfcl.scoring.leaderboard import model_rows, rows_of_scores
-
-    if _is_score_folder(args.run):
-        return rows_of_scores(read_scores(args.run), infos)
-    return model_rows(read_replay_lines(args.run), infos, official=args.official)
-
-
-def _folders(args: argparse.Namespace) -> list[Path]:
-    """``result/`` and ``score/``, with questions from the data set where there is one."""
+def _official() -> DataSet | None:
     from pytest_bfcl.evaluation import open_data
-    from pytest_bfcl.runs import export_official
 
-    return export_official(args.run, args.out, dataset=open_data(args.data))
+    try:
+        return open_data("official")
+    except UsageError:
+        return None
+
+
+def _renamed(lines: Iterable[Line], names: Mapping[str, str]) -> Iterator[Line]:
+    for line in lines:
+        model = str(line.get("model") or "model")
+        yield {**line, "model": names.get(model, model)}
+
+
+def _names(texts: list[str], models: list[str]) -> dict[str, str]:
+    """Model → registered name; `UsageError` for a name that could mean several models, or none."""
+    from pytest_bfcl.runs.snapshots import folder_name
+
+    known = list(dict.fromkeys(models))
+    names: dict[str, str] = {}
+    for text in texts:
+        model, equals, name = text.partition("=")
+        if not equals:
+            if len(known) != 1:
+                raise UsageError(f"--as {text}: say which model, --as MODEL={text}; there are {', '.join(known)}")
+            model, name = known[0], text
+        if model not in known:
+            raise UsageError(f"--as {text}: no model {model!r}; there are {', '.join(known)}")
+        if folder_name(name) != name.replace("/", "_"):
+            raise UsageError(f"--as {text}: {name!r} is no name of the reference's registry (letters, digits, . - /)")
+        names[model] = name
+    return names
+
+
+def _infos(args: argparse.Namespace, sources: list[_Source], names: Mapping[str, str]) -> dict[str, ModelInfo]:
+    """Model information by the name in the CSV files: the file's, else what the run was told."""
+    from pytest_bfcl.scoring.model_info import read_model_info
+
+    infos: dict[str, ModelInfo] = {}
+    for source in sources:
+        infos |= source.infos()
+    if args.model_info:
+        infos |= read_model_info(args.model_info)
+    for model, name in names.items():
+        if model in infos and name not in infos:
+            infos[name] = infos[model]
+    for name in list(infos):  # folders of the reference hold a registered name with / written as _
+        infos.setdefault(name.replace("/", "_"), infos[name])
+    return infos
+
+
+def judged_lines(lines: Iterable[Line], dataset: Any, unjudged: list[str]) -> Iterator[Line]:
+    """Lines with an outcome as they are, all others with the verdict of the official rules.
+
+    ``dataset`` is called when the first line needs it. Lines that cannot be judged are left out and told in
+    ``unjudged``; write stages are never judged.
+    """
+    from pytest_bfcl.dataset.categories import CATEGORIES
+    from pytest_bfcl.rescoring import score_lines
+
+    waiting: deque[Line] = deque()
+    verdicts: Iterator[dict[str, Any]] | None = None
+    for line in lines:
+        row = CATEGORIES.get(str(line.get("category")))
+        if "outcome" in line or (row is not None and row.checker == "none"):
+            yield line
+            continue
+        waiting.append(line)
+        if verdicts is None:
+            verdicts = score_lines(iter(waiting.popleft, None), dataset())
+        verdict = next(verdicts)
+        if "error" in verdict:
+            unjudged.append(f"{line.get('id')}: {verdict['error']}")
+        else:
+            yield _with_verdict(line, verdict)
+
+
+def _with_verdict(line: Line, verdict: Mapping[str, Any]) -> Line:
+    tag = verdict["tag"]
+    outcome = "passed" if verdict["valid"] else "failed" if tag is None or FailureTag(tag).counts else "error"
+    return {**line, "outcome": outcome, **{name: verdict[name] for name in ("tag", "reason", "detail")}}

@@ -129,25 +129,38 @@ def _native(result: Any) -> Any:
 # Writing.
 
 
-def export_official(run: Path, out: Path, *, dataset: DataSet | None = None) -> list[Path]:
+def export_official(
+    run: Path,
+    out: Path,
+    *,
+    dataset: DataSet | None = None,
+    names: Mapping[str, str] | None = None,
+    lines: Iterable[Mapping[str, Any]] | None = None,
+) -> list[Path]:
     """Write a run (or any source of replay lines) as ``out/result`` and, where it has verdicts, ``out/score``.
 
-    ``dataset`` supplies questions and answers for the lines of failed entries. Returns the files written. Repeats
+    ``dataset`` supplies questions and answers for the lines of failed entries; ``names``: model → the name it is
+    registered under at the reference; ``lines`` replace those read from ``run``. Returns the files written. Repeats
     beyond the first and skipped entries have no place in the layout and are left out.
     """
     from pytest_bfcl.runs.directory import is_run
     from pytest_bfcl.runs.official_scores import ScoreFiles
     from pytest_bfcl.runs.replay_lines import read_replay_lines
 
+    names = names or {}
     results = ResultFiles(out / "result", dataset)
     scores = ScoreFiles(out / "score", dataset)
-    for line in read_replay_lines(run):
+    models: dict[str, str] = {}
+    for line in read_replay_lines(run) if lines is None else lines:
         if line.get("outcome") != "skipped" and (line.get("repeat") or 1) == 1:
-            results.add(line)
-            scores.add(line)
+            model = str(line.get("model") or "model")
+            models[model] = names.get(model, model)
+            renamed = {**line, "model": models[model]}
+            results.add(renamed)
+            scores.add(renamed)
     written = results.write() + scores.write()
     if is_run(run):
-        written += _copy_snapshots(run, results.folders)
+        written += _copy_snapshots(run, {model: results.folders[name] for model, name in models.items()})
     return written
 
 

@@ -45,6 +45,12 @@ class Usage:
         self.input_tokens.extend(samples(line.get("input_tokens")))
         self.output_tokens.extend(samples(line.get("output_tokens")))
 
+    def extend(self, other: Usage) -> None:
+        """Add the samples of another collection, after these."""
+        self.latencies.extend(other.latencies)
+        self.input_tokens.extend(other.input_tokens)
+        self.output_tokens.extend(other.output_tokens)
+
 
 def cost_usd(
     usage: Usage, input_price: float | None, output_price: float | None, server_price: float = SERVER_USD_PER_HOUR

@@ -1,8 +1,9 @@
-"""Rows of the leaderboard files from result lines."""
+"""Rows of the leaderboard files from result lines and official score folders."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_bfcl.dataset.categories import CATEGORIES
@@ -14,61 +15,110 @@ from pytest_bfcl.scoring.model_info import ModelInfo
 from pytest_bfcl.scoring.official_csv import ModelRow
 
 
-class _Count:
-    """One model's passed and counted entries per category."""
+@dataclass(slots=True)
+class _Category:
+    """One category of one model: a score, and the usage where it was evaluated here."""
 
-    def __init__(self) -> None:
-        self.categories: dict[str, list[int]] = {}
-        self.formats = FormatScores()
-        self.usage = Usage()
+    passed: int = 0
+    total: int = 0
+    usage: Usage = field(default_factory=Usage)
+    formats: FormatScores = field(default_factory=FormatScores)
+    file: ScoreFile | None = None
 
-    def add(self, record: Mapping[str, Any], category: str, passed: bool) -> None:
-        count = self.categories.setdefault(category, [0, 0])
-        count[0] += passed
-        count[1] += 1
+    @property
+    def score(self) -> CategoryScore | None:
+        if self.file is not None:
+            return CategoryScore(self.file.accuracy, self.file.total)
+        return CategoryScore(self.passed / self.total, self.total) if self.total else None
+
+
+class Standings:
+    """Collects models from several runs.
+
+    A category measured again, in a later run, replaces the earlier one; official score files only fill what no run has,
+    without cost and latency (scoring spec §7). ``official`` counts errors the way the reference does (wrong, but right
+    where no call was due), takes the official verdicts and the first repeat; otherwise errors are left out and the
+    run's headline verdicts count. Write stages, skipped entries and retired categories never count.
+    """
+
+    def __init__(self, *, official: bool = False) -> None:
+        self.official = official
+        self.replaced: list[tuple[str, str]] = []
+        self._models: dict[str, dict[str, _Category]] = {}
+
+    def add(self, records: Iterable[Mapping[str, Any]]) -> None:
+        """The records of one run."""
+        found: dict[str, dict[str, _Category]] = {}
+        for record in records:
+            category = str(record.get("category"))
+            row, outcome = CATEGORIES.get(category), record.get("outcome")
+            if row is None or row.group in ("memory_prereq", "retired") or outcome not in _OUTCOMES:
+                continue
+            if self.official and (record.get("repeat") or 1) != 1:
+                continue
+            model = found.setdefault(str(record.get("model") or "model"), {})
+            self._count(model.setdefault(category, _Category()), record, category, str(outcome))
+        for name, categories in found.items():
+            known = self._models.setdefault(name, {})
+            self.replaced += [(name, category) for category in categories if category in known]
+            known.update(categories)
+
+    def _count(self, count: _Category, record: Mapping[str, Any], category: str, outcome: str) -> None:
+        if outcome != "error":
+            count.usage.add(record)
+        elif not self.official:
+            return
+        passed = official_valid(record) if self.official else outcome == "passed"
+        count.passed += passed
+        count.total += 1
         if category == "format_sensitivity":
-            self.formats.add(configuration_of(str(record["id"])) or "?", passed)
+            count.formats.add(configuration_of(str(record["id"])) or "?", passed)
 
-    def row(self, info: ModelInfo) -> ModelRow:
-        scores = {name: CategoryScore(passed / total, total) for name, (passed, total) in self.categories.items()}
-        return ModelRow(info, scores, self.formats if self.formats.counts else None, self.usage)
+    def add_scores(self, scores: Mapping[str, Mapping[str, ScoreFile]]) -> None:
+        """An official ``score/`` folder."""
+        for name, files in scores.items():
+            known = self._models.setdefault(name, {})
+            for category, file in files.items():
+                known.setdefault(category, _Category(file=file))
+
+    def rows(self, infos: Mapping[str, ModelInfo] | None = None) -> list[ModelRow]:
+        """One row per model, in order of first appearance."""
+        return [_row((infos or {}).get(name) or ModelInfo(name), found) for name, found in self._models.items()]
+
+
+_OUTCOMES = ("passed", "failed", "error")
+
+
+def _row(info: ModelInfo, categories: Mapping[str, _Category]) -> ModelRow:
+    scores = {name: score for name, found in categories.items() if (score := found.score) is not None}
+    usage = Usage()
+    for found in categories.values():
+        usage.extend(found.usage)
+    measured = any(found.file is None for found in categories.values())
+    return ModelRow(info, scores, _formats(categories.get("format_sensitivity")), usage if measured else None)
+
+
+def _formats(found: _Category | None) -> FormatScores | None:
+    if found is None:
+        return None
+    if found.file is not None:
+        return FormatScores.from_header(found.file.header)
+    return found.formats if found.formats.counts else None
 
 
 def model_rows(
     records: Iterable[Mapping[str, Any]], infos: Mapping[str, ModelInfo] | None = None, *, official: bool = False
 ) -> list[ModelRow]:
-    """One row per model, in order of first appearance.
-
-    ``official`` counts errors the way the reference does (wrong, but right where no call was due) and takes the
-    official verdicts; otherwise errors are left out and the run's headline verdicts count. Write stages, skipped
-    entries and retired categories never count.
-    """
-    counts: dict[str, _Count] = {}
-    for record in records:
-        category = str(record.get("category"))
-        row, outcome = CATEGORIES.get(category), record.get("outcome")
-        if row is None or row.group in ("memory_prereq", "retired") or outcome not in ("passed", "failed", "error"):
-            continue
-        count = counts.setdefault(str(record.get("model") or "model"), _Count())
-        if official:
-            count.add(record, category, official_valid(record))
-        elif outcome != "error":
-            count.add(record, category, outcome == "passed")
-        if outcome != "error":
-            count.usage.add(record)
-    infos = infos or {}
-    return [count.row(infos.get(model) or ModelInfo(model)) for model, count in counts.items()]
+    """The rows of one run (`Standings`), one per model."""
+    standings = Standings(official=official)
+    standings.add(records)
+    return standings.rows(infos)
 
 
 def rows_of_scores(
     scores: Mapping[str, Mapping[str, ScoreFile]], infos: Mapping[str, ModelInfo] | None = None
 ) -> list[ModelRow]:
-    """Rows from an official ``score/`` folder: no cost, no latency (scoring spec §7)."""
-    rows = []
-    for model, files in scores.items():
-        found = {name: CategoryScore(file.accuracy, file.total) for name, file in files.items()}
-        formats = (
-            FormatScores.from_header(files["format_sensitivity"].header) if "format_sensitivity" in files else None
-        )
-        rows.append(ModelRow((infos or {}).get(model) or ModelInfo(model), found, formats))
-    return rows
+    """The rows of an official ``score/`` folder."""
+    standings = Standings(official=True)
+    standings.add_scores(scores)
+    return standings.rows(infos)
