@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.conversation.journal import Journal, Snapshots
     from pytest_bfcl.dataset import Entry, Texts
     from pytest_bfcl.models.base import Model
+    from pytest_bfcl.runs import RequestDigests
     from pytest_bfcl.settings import Settings
 
 
@@ -98,6 +99,7 @@ class _Conversation:
         self.on_reply = on_reply
         self.native = model.mode == "fc"
         self.messages: list[Message] = []
+        self.digests: RequestDigests | None = None
         self.functions = prompts.offered_functions(entry, texts)
         self.parameters = {
             name: value
@@ -247,9 +249,10 @@ class _Conversation:
         )
         if self.journal is None:
             return await self._live(request)
-        from pytest_bfcl.runs import ReplyKey, request_digest
+        from pytest_bfcl.runs import ReplyKey, RequestDigests
 
-        digest = request_digest(request.messages, request.functions, request.parameters)
+        self.digests = self.digests or RequestDigests()
+        digest = self.digests.of(request.messages, request.functions, request.parameters)
         key = ReplyKey(self.model.spec, self.model.mode, self.entry.id, self.transcript.repeat, turn, step, digest)
         known = self.journal.find(key)
         if known is not None:

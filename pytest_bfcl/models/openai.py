@@ -67,7 +67,7 @@ class OpenAIModel:
         self._session: aiohttp.ClientSession | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._renamed: dict[str, str | None] = {}
-        self._tools = CompiledTools()
+        self._tools = CompiledTools(size=max(settings.concurrency + 32, 128))
         _check_url(self.base_url)
 
     @property
@@ -98,9 +98,16 @@ class OpenAIModel:
                 body[name] = value
         return body
 
+    def _encoded(self, body: dict[str, Any], request: Request) -> bytes:
+        """The body as JSON; the tools, which stay the same through a conversation, are encoded once."""
+        if "tools" not in body:
+            return json.dumps(body).encode()
+        rest = json.dumps({name: value for name, value in body.items() if name != "tools"})
+        return f'{rest[:-1]}, "tools": {self._tools.text(request.functions)}}}'.encode()
+
     async def _attempt(self, request: Request) -> Reply:
         body = self.payload(request)
-        status, text, headers = await self._post(body)
+        status, text, headers = await self._post(self._encoded(body, request))
         if status == 200:
             return read_completion(_parsed(text))
         fault = http_fault(
@@ -136,19 +143,19 @@ class OpenAIModel:
         if "response" not in text or not any("response" in tool["function"] for tool in body.get("tools", ())):
             return False
         if self._tools.style == "openai":
-            self._tools = CompiledTools("folded")
+            self._tools = CompiledTools("folded", self._tools.size)
             note = "response schemas are refused by the endpoint; the descriptions tell them"
             self.notes.append(f"{self.spec}: {note}")
         return True
 
-    async def _post(self, body: dict[str, Any]) -> tuple[int, str, Mapping[str, str]]:
+    async def _post(self, content: bytes) -> tuple[int, str, Mapping[str, str]]:
         import aiohttp
 
         session = self._connected()
         try:
             # A redirect is an answer like any other: following it would resend the key to another place.
             async with session.post(
-                f"{self.base_url}/chat/completions", data=json.dumps(body).encode(), allow_redirects=False
+                f"{self.base_url}/chat/completions", data=content, allow_redirects=False
             ) as response:
                 data = await _bounded(response)
         except (aiohttp.ClientError, TimeoutError) as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from pytest_bfcl.failures import UsageError
@@ -41,23 +42,44 @@ def compile_tools(functions: Sequence[Mapping[str, Any]], style: Style = "openai
 
 
 class CompiledTools:
-    """Compiled lists of the latest function documents, so that a conversation compiles its tools once."""
+    """Compiled lists of the latest function documents, so that a conversation compiles its tools once.
+
+    ``size`` is the number of lists held; it should not be below the number of conversations going on at once.
+    """
 
     def __init__(self, style: Style = "openai", size: int = 128) -> None:
         self.style = style
         self.size = size
-        self._held: dict[tuple[int, ...], tuple[tuple[Mapping[str, Any], ...], list[dict[str, Any]]]] = {}
+        self._held: dict[tuple[int, ...], _Compiled] = {}
 
     def of(self, functions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """`compile_tools` of these very documents (by identity; documents are never changed after loading)."""
+        return self._find(functions).tools
+
+    def text(self, functions: Sequence[Mapping[str, Any]]) -> str:
+        """The same as JSON text, which is most of a native request's body."""
+        held = self._find(functions)
+        if held.text is None:
+            held.text = json.dumps(held.tools)
+        return held.text
+
+    def _find(self, functions: Sequence[Mapping[str, Any]]) -> _Compiled:
         key = tuple(map(id, functions))
-        held = self._held.get(key)
+        held = self._held.pop(key, None)
         if held is None:
             if len(self._held) >= self.size:
                 del self._held[next(iter(self._held))]
             # Holding the documents keeps their ids from being reused.
-            held = self._held[key] = (tuple(functions), compile_tools(functions, self.style))
-        return held[1]
+            held = _Compiled(tuple(functions), compile_tools(functions, self.style))
+        self._held[key] = held  # at the end: the first one is the one unused for longest
+        return held
+
+
+@dataclass(slots=True)
+class _Compiled:
+    documents: tuple[Mapping[str, Any], ...]
+    tools: list[dict[str, Any]]
+    text: str | None = None
 
 
 def wire_names(functions: Iterable[Mapping[str, Any]]) -> dict[str, str]:

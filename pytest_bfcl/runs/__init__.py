@@ -2,7 +2,7 @@
 
 from pytest_bfcl.runs.directory import RunDirectory, default_path, is_run
 from pytest_bfcl.runs.fingerprint import RULES_VERSION, Fingerprint, ModelFingerprint, plugin_version, utc_now
-from pytest_bfcl.runs.journal import Journal, ReplyKey, request_digest
+from pytest_bfcl.runs.journal import Journal, ReplyKey, RequestDigests, request_digest
 from pytest_bfcl.runs.lines import DamagedLine, json_line, read_json_lines
 from pytest_bfcl.runs.merge import merge_runs
 from pytest_bfcl.runs.official_layout import export_official, import_official
@@ -24,6 +24,7 @@ __all__ = [
     "Journal",
     "ModelFingerprint",
     "ReplyKey",
+    "RequestDigests",
     "RunDirectory",
     "Snapshots",
     "TranscriptStore",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from operator import is_not
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,18 +33,56 @@ class ReplyKey(NamedTuple):
     request_sha256: str
 
 
+class RequestDigests:
+    """Digests of the requests of one conversation: messages and tools that were in an earlier one are not read again.
+
+    Messages and documents are recognised by identity, so they must not be changed once they were sent.
+    """
+
+    def __init__(self) -> None:
+        self._seen: list[Mapping[str, Any]] = []
+        self._messages = hashlib.sha256()
+        self._documents: tuple[Mapping[str, Any], ...] = ()
+        self._functions = _sha256([])
+
+    def of(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        functions: Sequence[Mapping[str, Any]] = (),
+        parameters: Mapping[str, Any] | None = None,
+    ) -> str:
+        """As `request_digest`."""
+        if len(messages) < len(self._seen) or any(map(is_not, self._seen, messages)):
+            self._seen, self._messages = [], hashlib.sha256()
+        for message in messages[len(self._seen) :]:
+            self._messages.update(_canonical(message))
+            self._seen.append(message)
+        if len(functions) != len(self._documents) or any(map(is_not, self._documents, functions)):
+            self._documents, self._functions = tuple(functions), _sha256(list(functions))
+        whole = hashlib.sha256(self._messages.digest() + self._functions + _sha256(dict(parameters or {})))
+        return whole.hexdigest()
+
+
 def request_digest(
     messages: Sequence[Mapping[str, Any]],
     functions: Sequence[Mapping[str, Any]] = (),
     parameters: Mapping[str, Any] | None = None,
 ) -> str:
     """SHA-256 of a request (hex): the same messages, tools and parameters give the same digest in every process."""
-    content = [list(messages), list(functions), dict(parameters or {})]
+    return RequestDigests().of(messages, functions, parameters)
+
+
+def _sha256(value: Any) -> bytes:
+    return hashlib.sha256(_canonical(value)).digest()
+
+
+def _canonical(value: Any) -> bytes:
+    """A value as JSON in one spelling, one line."""
     try:
-        text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+        text = json.dumps(value, sort_keys=True, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError):
-        text = json.dumps(plain(content), sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+        text = json.dumps(plain(value), sort_keys=True, separators=(",", ":"))
+    return text.encode() + b"\n"
 
 
 def reply_to_dict(reply: Reply) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pytest_bfcl.failures import HarnessError
-from pytest_bfcl.runs import Journal, ReplyKey, request_digest
+from pytest_bfcl.runs import Journal, ReplyKey, RequestDigests, request_digest
 from pytest_bfcl.transcript import Reply, ToolCall
 
 KEY = ReplyKey("openai:tiny@fc", "fc", "simple_python_1", 1, 0, 0, "0" * 64)
@@ -105,3 +105,17 @@ def test_request_digests_depend_on_content_not_on_order_of_keys() -> None:
     assert request_digest(messages) != request_digest(messages, [{"name": "f"}])
     assert request_digest(messages) != request_digest(messages, parameters={"temperature": 0})
     assert len(request_digest([{"role": "user", "content": b"bytes"}])) == 64
+
+
+def test_a_conversation_of_requests_has_the_digests_of_its_single_requests() -> None:
+    digests = RequestDigests()
+    tools: list[dict[str, object]] = [{"name": "f"}]
+    messages: list[dict[str, object]] = []
+    for number in range(4):
+        messages.append({"role": "user", "content": f"text {number}"})
+        more = tools if number < 2 else [*tools, {"name": "g"}]
+        assert digests.of(list(messages), list(more), {"a": 1}) == request_digest(messages, more, {"a": 1})
+    messages.insert(1, {"role": "tool", "content": "in between"})
+    assert digests.of(messages) == request_digest(messages)
+    assert digests.of(messages[:2]) == request_digest(messages[:2])
+    assert request_digest([{"a": 1}, {"b": 2}]) != request_digest([{"b": 2}, {"a": 1}])
