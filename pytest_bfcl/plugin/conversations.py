@@ -18,7 +18,7 @@ from pytest_bfcl.failures import BenchmarkError, HarnessError
 from pytest_bfcl.plugin import selection
 
 if TYPE_CHECKING:
-    from pytest_bfcl.conversation import Budget, Job, LookAhead, ModeSwitch, Snapshots
+    from pytest_bfcl.conversation import Budget, Job, LookAhead, ModeSwitch, Services, Snapshots
     from pytest_bfcl.dataset import DataSet, Entry
     from pytest_bfcl.models import Model, ModelSpec
     from pytest_bfcl.plugin.collection import EntryItem
@@ -72,6 +72,7 @@ class Conversations:
         self._store: TranscriptStore | None = None
         self._snapshots: dict[tuple[str, int], Snapshots] = {}
         self._search: dict[int, Any] = {}
+        self._services: dict[int, Services] = {}
         self._budgets: dict[str, Budget] = {}
 
     # -- models --------------------------------------------------------------------------------------------------
@@ -261,6 +262,7 @@ class Conversations:
                 repeat=item.repeat,
                 snapshots=self._snapshots_of(model.spec, item.repeat),
                 search=self._search_for(dataset) if searches and not hasattr(model, "transcript_for") else None,
+                services=self._services_for(dataset),
                 on_reply=self._budget_of(item.spec).charge,
             )
 
@@ -305,6 +307,19 @@ class Conversations:
             )
         return self._search[id(dataset)]
 
+    def _services_for(self, dataset: DataSet) -> Services:
+        """What calls of retired categories reach; nothing starts before one is made."""
+        from pytest_bfcl.conversation import Services
+
+        if id(dataset) not in self._services:
+            self._services[id(dataset)] = Services.of(
+                self.bfcl.settings,
+                official=dataset.official,
+                archive=self.bfcl.run_path / "rest",
+                process=self.bfcl.process,
+            )
+        return self._services[id(dataset)]
+
     # -- end -----------------------------------------------------------------------------------------------------
 
     async def aclose(self, *, models: bool = True) -> None:
@@ -321,10 +336,11 @@ class Conversations:
                 await model.aclose()
             self.created.clear()
             self.switches.clear()
-            for file in (self._journal, self._store, *self._search.values()):
+            for file in (self._journal, self._store, *self._search.values(), *self._services.values()):
                 if file is not None:
                     file.close()
             self._search.clear()
+            self._services.clear()
             self._journal = self._store = None
 
     def _say_slow(self, scope: str) -> None:

@@ -68,6 +68,12 @@ def _search(text: str) -> str:
     return check_choice(text)
 
 
+def _rest(text: str) -> str:
+    from pytest_bfcl.providers import check_rest_choice
+
+    return check_rest_choice(text)
+
+
 def _price(text: str) -> list[float]:
     parts = [float(part) for part in text.replace("/", ",").split(",")]
     if len(parts) > 2:
@@ -107,6 +113,8 @@ OPTIONS: tuple[Option, ...] = (
            metavar="DIR"),
     Option("search", "where the web search comes from: auto, local, serpapi, record, replay, replay:RUN", _search,
            "auto", "SOURCE"),
+    Option("rest", "who answers the requests of retired categories: auto, local, live, record, replay, replay:PATH",
+           _rest, "auto", "SOURCE"),
     Option("simulators", "our own simulators, or those of an installed bfcl-eval", default="own",
            choices=("own", "reference")),
     Option("fail-under", "gate: fail when the group's accuracy in percent is lower; repeatable", metavar="GROUP=PCT",
@@ -227,7 +235,8 @@ def make_plan(config: pytest.Config) -> Plan:
             "mode": values["mode"], "concurrency": values["concurrency"], "timeout_s": values["timeout"],
             "retries": values["retries"], "temperature": values["temperature"], "max_tokens": values["max-tokens"],
             "seed": values["seed"], "base_url": values["base-url"], "repeat": values["repeat"],
-            "rules": values["rules"], "search": values["search"], "simulators": values["simulators"],
+            "rules": values["rules"], "search": values["search"], "rest": values["rest"],
+            "simulators": values["simulators"],
             "max_errors_pct": values["max-errors"], "budget_usd": values["budget"], "gpu_hour_usd": values["gpu-hour"],
             "price": {"input": price[0], "output": price[1]} if price else {},
             "system_prompt": _text(values["system-prompt"], "system-prompt"),

@@ -17,6 +17,7 @@ import pytest
 from pytest_bfcl.failures import (
     AdapterError,
     BenchmarkError,
+    EntrySkipped,
     Failure,
     FailureTag,
     HarnessError,
@@ -104,6 +105,8 @@ class Outcomes:
         except RunStopped as stop:
             self.bfcl.stop(stop.reason)
             raise pytest.skip.Exception(f"not run: {stop.reason}") from None
+        except EntrySkipped as skipped:
+            raise pytest.skip.Exception(skipped.message) from None
         except BenchmarkError as error:
             trouble = error
         except UsageError as error:  # on a worker; elsewhere the models were created before

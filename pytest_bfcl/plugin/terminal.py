@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_bfcl.dataset.categories import GROUPS
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plugin.gating import gate_lines
 from pytest_bfcl.plugin.selection import virtual_argument
@@ -99,13 +100,22 @@ HEAD = ("category", "correct", "accuracy", "95 % interval", "corrected", "errors
 
 
 def table_lines(model: dict[str, Any]) -> list[str]:
-    """One aligned line per category, then per group of more than one category."""
-    rows: list[tuple[str, ...]] = [HEAD]
-    rows += [_row(name, found) for name, found in model["categories"].items()]
-    tail = [_row(name, model["groups"][name]) for name in SHOWN_GROUPS if name in model["groups"]]
+    """One aligned line per category, then per group of more than one; retired categories in a table of their own."""
+    retired = [name for name in model["categories"] if name in GROUPS["retired"]]
+    current = [name for name in model["categories"] if name not in retired]
+    lines = _table(model, current, [name for name in SHOWN_GROUPS if name in model["groups"]]) if current else []
+    if retired:
+        lines += ["", "retired categories (no part of any overall score)"] if current else []
+        lines += _table(model, retired, ["retired"])
+    return lines
+
+
+def _table(model: dict[str, Any], categories: list[str], groups: list[str]) -> list[str]:
+    rows = [HEAD, *(_row(name, model["categories"][name]) for name in categories)]
+    tail = [_row(name, model["groups"][name]) for name in groups]
     widths = [max(len(row[column]) for row in [*rows, *tail]) for column in range(len(HEAD))]
     lines = [_line(row, widths) for row in rows]
-    if len(model["categories"]) > 1 and tail:
+    if len(categories) > 1 and tail:
         lines += ["-" * len(lines[0]), *(_line(row, widths) for row in tail)]
     return lines
 

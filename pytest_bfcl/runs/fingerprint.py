@@ -95,7 +95,7 @@ class Fingerprint:
     """Data, models, rules and selection of one run, and how far it got.
 
     ``selection`` and ``conditions`` are JSON-able: what was asked for (categories, ids, sample, shard) and what else
-    changes outcomes (repeat, seed, step limit, search, simulators). ``state`` is ``running``, ``finished`` or
+    changes outcomes (repeat, seed, step limit, search, REST, simulators). ``state`` is ``running``, ``finished`` or
     ``stopped:<why>``.
     """
 
@@ -136,6 +136,7 @@ class Fingerprint:
                 "seed": settings.seed,
                 "step_limit": settings.step_limit,
                 "search": settings.search,
+                "rest": settings.rest,
                 "simulators": settings.simulators,
             },
         )
@@ -206,6 +207,7 @@ class Fingerprint:
         found += _compare("rules version", self.rules_version, other.rules_version)
         for name in ("step_limit", "search", "simulators"):
             found += _compare(name.replace("_", " "), self.conditions.get(name), other.conditions.get(name))
+        found += _compare("rest", self.conditions.get("rest", "auto"), other.conditions.get("rest", "auto"))
         return found + self._model_differences(other) if models else found
 
     def _model_differences(self, other: Fingerprint) -> list[str]:
