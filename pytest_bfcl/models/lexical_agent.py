@@ -55,9 +55,9 @@ def _contents(text: str) -> str:
         listed = ast.literal_eval(text) if text.startswith("[{") and len(text) < _READ else None
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         return text
-    if not isinstance(listed, list):
+    if not isinstance(listed, list) or not all(isinstance(item, dict) and "content" in item for item in listed):
         return text
-    return "\n".join(str(item.get("content", "")) for item in listed if isinstance(item, dict))
+    return "\n".join(str(item["content"]) for item in listed)
 
 
 def _searched(step: int, question: str, results: str) -> list[Call] | str:
@@ -66,7 +66,7 @@ def _searched(step: int, question: str, results: str) -> list[Call] | str:
     links = list(dict.fromkeys(_URL.findall(results)))
     if step == 1 and links:
         return [("fetch_url_content", {"url": link, "mode": "truncate"}) for link in links[:3]]
-    return best_sentences(question, results)
+    return best_sentences(question, results, count=3)  # pages say more beside the point than notes do
 
 
 def _told(names: set[str], step: int, text: str) -> list[Call] | str:

@@ -133,3 +133,11 @@ def test_it_stores_statements_and_quotes_what_fits():
     assert ask("What is my dog called?").tool_calls[0].name == "archival_memory_retrieve"
     found = '{"result": [{"id": 0, "text": "I like tea."}, {"id": 1, "text": "My dog is called Bosun."}]}'
     assert "Bosun" in ask("What is my dog called?", 1, found).text
+
+
+def test_search_results_that_are_a_written_list_are_read():
+    from pytest_bfcl.models.lexical_agent import _contents
+
+    results = "[{'title': 'Harbour', 'href': 'http://site.example/harbour.html'}]"
+    assert _contents(results) == results
+    assert _contents("[{'role': 'tool', 'content': 'four boats'}, {'content': 7}]") == "four boats\n7"
