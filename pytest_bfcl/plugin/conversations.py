@@ -64,6 +64,7 @@ class Conversations:
         self.factories: dict[str, Any] | None = None
         self.model_loop: asyncio.AbstractEventLoop | None = None
         self.slow_said = False
+        self.unkept: str | None = None
         self._entries: dict[EntryItem, Entry] = {}
         self._transcripts: dict[EntryItem, Transcript] = {}
         self._ahead: LookAhead | None = None
@@ -137,7 +138,7 @@ class Conversations:
 
         reasons = [stop_reason(switch.model) for switch in self.switches.values()]
         reasons += [budget.stop_reason() for budget in self._budgets.values()]
-        return next((reason for reason in reasons if reason), self.bfcl.outcomes.stopped)
+        return next((reason for reason in reasons if reason), self.unkept or self.bfcl.outcomes.stopped)
 
     def _budget_of(self, spec: ModelSpec) -> Budget:
         """This process's share of the budget; the controller adds up what all of them spent."""
@@ -246,6 +247,14 @@ class Conversations:
 
     async def _hold(self, item: EntryItem, switch: ModeSwitch) -> Transcript:
         """Hold the conversation of one item and keep its messages."""
+        try:
+            return await self._converse(item, switch)
+        except HarnessError as error:
+            if error.kind == "storage":  # replies cannot be kept: paying for more would be a waste
+                self.unkept = error.message
+            raise
+
+    async def _converse(self, item: EntryItem, switch: ModeSwitch) -> Transcript:
         from pytest_bfcl.conversation import converse
 
         entry = self.entry_of(item)
@@ -279,6 +288,8 @@ class Conversations:
 
             path = self.bfcl.run_path
             self._journal = Journal(path / "journal", self.bfcl.process)
+            again = "the reply on it is asked for again"
+            self.bfcl.outcomes.notes += [f"damaged line: {line}; {again}" for line in self._journal.damaged]
             self._store = TranscriptStore(path / "transcripts", self.bfcl.process)
         return self._journal
 

@@ -227,7 +227,12 @@ class Outcomes:
             return
         if isinstance(report.longrepr, str) and record["tag"]:
             report.longrepr = FailureText(report.longrepr, f"{record['tag']} {record['reason']}")  # type: ignore[assignment]
-        self.receive(record, text)
+        try:
+            self.receive(record, text)
+        except HarnessError as error:  # the disk is full: what cannot be kept must not look as if it were
+            report.outcome, report.when = "failed", "setup"
+            report.longrepr = FailureText(error.message, f"{error.tag} {error.reason}")  # type: ignore[assignment]
+            self.bfcl.stop(error.message)
 
     def _record_of(self, report: pytest.TestReport, text: str | None) -> Record | None:
         """The record a report brings; one made in this process need not be parsed again."""
@@ -243,13 +248,13 @@ class Outcomes:
 
     def receive(self, record: Record, text: str | None = None) -> None:
         """Keep one record (``text`` is its line, where it is known) and tell whoever listens."""
+        run = self.bfcl.start_run()
+        if run is not None:
+            run.append(record, text)
         self.counts[record["outcome"]] += 1
         if record["outcome"] == "skipped":
             self.skips[str(record["detail"].get("error"))] += 1
         self.cost_usd += record.get("cost_usd") or 0.0
-        run = self.bfcl.start_run()
-        if run is not None:
-            run.append(record, text)
         self.bfcl.config.hook.pytest_bfcl_result(record=record)
         limit = self.bfcl.settings.budget_usd
         if limit is not None and self.cost_usd >= limit:

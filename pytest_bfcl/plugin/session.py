@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from pytest_bfcl.dataset.categories import CATEGORIES, category_of, resolve_categories
-from pytest_bfcl.failures import UsageError
+from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.plugin import selection
 from pytest_bfcl.plugin.options import Plan, make_plan
 from pytest_bfcl.settings import Price, Settings
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.models import ModelSpec
     from pytest_bfcl.plugin.collection import EntryFile, EntryItem
     from pytest_bfcl.runs import Fingerprint, RunDirectory
+    from pytest_bfcl.runs.lines import DamagedLine
     from pytest_bfcl.transcript import Mode
 
 SESSION = pytest.StashKey["BfclSession"]()
@@ -296,8 +297,11 @@ class BfclSession:
         if differences:
             listed = "\n  ".join(differences)
             raise UsageError(f"cannot continue {self.run_path}: it measured something else\n  {listed}")
-        keys = RunDirectory.open(self.run_path).done()
+        keys = RunDirectory.open(self.run_path).done(self._say_damaged)
         return {(key.entry_id, _base(key.model), key.repeat) for key in keys}
+
+    def _say_damaged(self, line: DamagedLine) -> None:
+        self.outcomes.notes.append(f"damaged line: {line}; its entry runs again")
 
     def is_done(self, item: EntryItem) -> bool:
         """Whether the run that is continued has a verdict for this item."""
@@ -316,7 +320,7 @@ class BfclSession:
             _ = self.finished  # read before this part adds to it
             try:
                 self._run = RunDirectory.start(self.run_path, self.fingerprint())
-            except UsageError as error:
+            except (UsageError, HarnessError) as error:
                 raise pytest.UsageError(str(error)) from None
         return self._run
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
-from pytest_bfcl.failures import UsageError
+from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.plugin.gating import JUDGED, Gates
 from pytest_bfcl.plugin.selection import entry_id_of
 
@@ -26,6 +28,7 @@ class Verdicts:
     def __init__(self, bfcl: BfclSession) -> None:
         self.bfcl = bfcl
         self.summary: dict[str, Any] | None = None
+        self.unkept = False
         self._began = time.monotonic()
         self.gates = Gates(bfcl)
 
@@ -54,19 +57,33 @@ class Verdicts:
         run = self.bfcl.run
         if run is None:
             return
+        interrupted = session.exitstatus == pytest.ExitCode.INTERRUPTED  # Ctrl-C: whoever pressed it waits
         stopped = self._stopped(session)
-        self._settle_modes(run)
-        run.state(f"stopped:{stopped}" if stopped else "finished")
-        self.summary = self._summarise(run)
+        self._kept(lambda: self._settle_modes(run))
+        self._kept(lambda: run.state(f"stopped:{stopped}" if stopped else "finished"))
+        summary = self.summary = self._summarise(run)
         code = self._exit_code(session, run, stopped)
-        run.write_summary(self.summary)
-        self.bfcl.expectations.write(run)
-        self.bfcl.config.hook.pytest_bfcl_summary(summary=self.summary)
-        self._write_report(run)
+        self._kept(lambda: run.write_summary(summary))
+        self._kept(lambda: self.bfcl.expectations.write(run))
+        self.bfcl.config.hook.pytest_bfcl_summary(summary=summary)
+        if interrupted:
+            self.bfcl.outcomes.notes.append(f"no report yet: pytest-bfcl report {run.path} writes it")
+        else:
+            self._write_report(run)
         self._write_step_summary()
-        run.close()
+        self._kept(run.close)
+        if self.unkept:
+            code = pytest.ExitCode.INTERRUPTED
         if code is not None:
             session.exitstatus = code
+
+    def _kept(self, write: Callable[[], object]) -> None:
+        """Write something at the end; a full disk must not hide what there is to show."""
+        try:
+            write()
+        except HarnessError as error:
+            self.unkept = True
+            self.bfcl.outcomes.stopped = self.bfcl.outcomes.stopped or error.message
 
     def _settle_modes(self, run: RunDirectory) -> None:
         """Write down the mode that ``auto`` came to, as the results tell it."""

@@ -195,13 +195,39 @@ class _ModelSummary:
         }
         if why:
             result["why"] = why
+            result["partial"] = self._partial() if missing and not self._too_many_errors() else None
         if value is not None and self._sampled():
             result["sampled"] = True
             # How far the full set's score may be away, rather than the model's ability on such questions.
             result["interval95_full_set"] = self._interval(aggregate.OVERALL, value, self.plan.full)
         return result
 
+    def _partial(self) -> dict[str, Any] | None:
+        """Overall over the categories that were run, its weights rescaled; ``None`` for other data or nothing of it.
+
+        ``weights``: percent of the overall's five parts that are there, after rescaling to 100.
+        """
+        value = aggregate.value(aggregate.OVERALL, self._scores("headline"))
+        if not self.plan.official or value is None:
+            return None
+        scores = self._scores("headline")
+        parts = {
+            aggregate.name_of(part): weight
+            for weight, part in aggregate.OVERALL.weights
+            if aggregate.value(part, scores) is not None
+        }
+        whole = sum(parts.values())
+        return {
+            "value": value,
+            "interval95": self._interval(aggregate.OVERALL, value),
+            "categories": sum(name in GROUPS["all_scoring"] for name in self.headline),
+            "of": len(GROUPS["all_scoring"]),
+            "weights": {name: 100 * weight / whole for name, weight in parts.items()},
+        }
+
     def _why_not(self, missing: list[str]) -> str | None:
+        if told := self._too_many_errors():
+            return told
         if not self.plan.official:
             return "not the official data: these scores are not BFCL scores"
         if missing:
@@ -211,11 +237,15 @@ class _ModelSummary:
         unfinished = [name for name, found in self.categories.items() if self._unfinished(name, found)]
         if unfinished:
             return f"not finished: {', '.join(unfinished)}"
+        return None
+
+    def _too_many_errors(self) -> str:
+        """Why no score is claimed at all; empty while the errors are few enough."""
         errors = sum(found.outcomes["error"] for found in self.categories.values())
         attempted = sum(found.attempted for found in self.categories.values())
-        if errors * 100 > self.plan.max_errors_pct * attempted:
-            return f"{errors} of {attempted} entries ended in an error, more than {self.plan.max_errors_pct:g} %"
-        return None
+        if errors * 100 <= self.plan.max_errors_pct * attempted:
+            return ""
+        return f"{errors} of {attempted} entries ended in an error, more than {self.plan.max_errors_pct:g} %"
 
     def _unfinished(self, name: str, found: CategoryTally) -> bool:
         return found.attempted < self.plan.planned.get(name, 0) * self.plan.repeat

@@ -1,0 +1,147 @@
+"""An OpenAI-compatible server that knows the right answers and fails on demand; runs as a process of its own.
+
+``python server.py --data FOLDER --log FILE`` prints its port. The log gets one line when a request arrives and one when
+its answer has been handed over, so a test can tell what was asked, how often, and what was in flight. ``POST /config``
+sets ``delay`` (seconds) and replaces the ``faults``: a list of objects with
+
+- ``kind``: 500, 429, 401, 402, reset, truncate, empty, hang, notjson, slow
+- ``ids``: a regular expression that entry ids must match (default: all)
+- ``first``: only the first so many requests for the same query fail (default: all of them)
+- ``seconds``: for ``slow`` (delay) and 429 (``Retry-After``)
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import re
+import time
+from collections import Counter
+from typing import Any
+
+from aiohttp import web
+
+from pytest_bfcl.evaluation import open_data
+from pytest_bfcl.models.oracle import answer
+
+
+class Server:
+    """The state of the server: entries by their first words, faults, counts."""
+
+    def __init__(self, data: str, log: str) -> None:
+        self.dataset = open_data(data)
+        names = self.dataset.categories()
+        entries = [self.dataset.load(ref) for name in names for ref in self.dataset.index(name)]
+        self.entries = {entry.question[0][-1]["content"]: entry for entry in entries}
+        self.log = open(log, "a", buffering=1)  # noqa: SIM115
+        self.delay = 0.0
+        self.faults: list[dict[str, Any]] = []
+        self.asked: Counter[tuple[str, int, int]] = Counter()
+        self.in_flight = self.most_in_flight = 0
+
+    def note(self, what: str, place: tuple[str, int, int], **more: Any) -> None:
+        line = {"what": what, "id": place[0], "turn": place[1], "step": place[2], "at": time.time(), **more}
+        self.log.write(json.dumps(line) + "\n")
+
+    def place(self, messages: list[dict[str, Any]]) -> tuple[str, int, int]:
+        """Entry id, turn and step of a request, read off its messages."""
+        asked = [index for index, message in enumerate(messages) if message["role"] == "user"]
+        entry = self.entries[messages[asked[0]]["content"]]
+        step = sum(message["role"] == "assistant" for message in messages[asked[-1] :])
+        return entry.id, len(asked) - 1, step
+
+    def fault_for(self, place: tuple[str, int, int]) -> dict[str, Any]:
+        for fault in self.faults:
+            if re.search(fault.get("ids", ""), place[0]) and self.asked[place] <= fault.get("first", 10**9):
+                return fault
+        return {"kind": "none"}
+
+    async def complete(self, request: web.Request) -> web.StreamResponse:
+        body = await request.json()
+        place = self.place(body["messages"])
+        self.asked[place] += 1
+        fault = self.fault_for(place)
+        self.note("asked", place, fault=str(fault["kind"]), key=request.headers.get("authorization"))
+        self.in_flight += 1
+        self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        try:
+            response = await self.respond(request, body, place, fault)
+            await response.prepare(request)
+            await response.write_eof()
+            self.note("answered", place)
+            return response
+        finally:
+            self.in_flight -= 1
+
+    async def respond(
+        self, request: web.Request, body: dict[str, Any], place: tuple[str, int, int], fault: dict[str, Any]
+    ) -> web.StreamResponse:
+        kind = str(fault["kind"])
+        await asyncio.sleep(fault["seconds"] if kind == "slow" else 3600 if kind == "hang" else self.delay)
+        if kind == "reset":
+            assert request.transport is not None
+            request.transport.abort()
+            raise ConnectionResetError
+        if kind.isdigit():
+            headers = {"Retry-After": str(fault["seconds"])} if "seconds" in fault else {}
+            message = {"error": {"message": f"fault {kind}", "type": "fault"}}
+            return web.json_response(message, status=int(kind), headers=headers)
+        if kind == "notjson":
+            return web.Response(text="<html>busy</html>", content_type="text/html")
+        text = json.dumps(self.completion(body, place, empty=kind == "empty")).encode()
+        if kind == "truncate":
+            response = web.StreamResponse(
+                headers={"Content-Length": str(len(text)), "Content-Type": "application/json"}
+            )
+            await response.prepare(request)
+            await response.write(text[: len(text) // 2])
+            assert request.transport is not None
+            request.transport.close()
+            raise ConnectionResetError
+        return web.Response(body=text, content_type="application/json")
+
+    def completion(self, body: dict[str, Any], place: tuple[str, int, int], *, empty: bool) -> dict[str, Any]:
+        entry_id, turn, step = place
+        reply = answer(self.dataset.entry(entry_id), "fc" if body.get("tools") else "prompt", turn, step)
+        calls = [
+            {"id": f"call_{n}", "type": "function", "function": {"name": c.name, "arguments": c.arguments}}
+            for n, c in enumerate(reply.tool_calls)
+        ]
+        message: dict[str, Any] = {"role": "assistant", "content": reply.text}
+        if calls:
+            message["tool_calls"] = calls
+        choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if calls else "stop"}
+        usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
+        return {"id": "x", "object": "chat.completion", "choices": [] if empty else [choice], "usage": usage}
+
+    async def configure(self, request: web.Request) -> web.Response:
+        wanted = await request.json()
+        self.faults, self.delay = wanted["faults"], wanted["delay"]
+        self.asked.clear()
+        self.most_in_flight = 0
+        return web.json_response({})
+
+    async def stats(self, request: web.Request) -> web.Response:
+        return web.json_response({"most_in_flight": self.most_in_flight})
+
+
+async def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--data", required=True)
+    parser.add_argument("--log", required=True)
+    options = parser.parse_args()
+    server = Server(options.data, options.log)
+    app = web.Application(client_max_size=2**26)
+    app.router.add_post("/v1/chat/completions", server.complete)
+    app.router.add_post("/config", server.configure)
+    app.router.add_get("/stats", server.stats)
+    runner = web.AppRunner(app, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    print(runner.addresses[0][1], flush=True)
+    await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
