@@ -73,6 +73,9 @@ class Terminal:
                     terminalreporter.write_line(line)
             for line in fact_lines(model):
                 terminalreporter.write_line(line)
+            if self.bfcl.config.get_verbosity() > 0:
+                for line in detail_lines(model):
+                    terminalreporter.write_line(line)
         if "machine_cost_usd" in summary:
             terminalreporter.write_line(f"machine: {summary['machine_cost_usd']:.4f} USD")
         if self.bfcl.outcomes.stopped:
@@ -148,6 +151,19 @@ def fact_lines(model: dict[str, Any]) -> Iterator[str]:
         yield f"overall: {percent(overall['value'])} (95 %: {low:.1f} - {high:.1f}), corrected rules {corrected}"
     else:
         yield f"overall: not claimed, {overall.get('why') or 'categories are missing'}"
+        if partial := overall.get("partial"):
+            low, high = (100 * bound for bound in partial["interval95"])
+            weights = ", ".join(f"{name} {weight:.0f} %" for name, weight in partial["weights"].items())
+            yield (
+                f"partial: {partial['categories']} of {partial['of']} categories, {percent(partial['value'])} "
+                f"(95 %: {low:.1f} - {high:.1f}) by {weights}"
+            )
+    older = model["overall_v3"]
+    if older["value"] is not None:
+        yield f"overall as in v3: {percent(older['value'])}, the {older['label']}"
+    if (share := model["hallucination"]["share"]) is not None:
+        turns = model["hallucination"]["turns"]
+        yield f"hallucination: {percent(share)} of {turns} turns that should have no call have one"
     without = [
         f"{name} {percent(found['accuracy_without_known_issues'])}"
         for name, found in model["categories"].items()
@@ -169,6 +185,23 @@ def fact_lines(model: dict[str, Any]) -> Iterator[str]:
         facts.append(f"latency mean {latency['mean']:.2f} s, p95 {latency['p95']:.2f} s")
     if facts:
         yield "; ".join(facts)
+
+
+def detail_lines(model: dict[str, Any]) -> Iterator[str]:
+    """With ``-v``: the formulas behind the numbers, and the breakdowns."""
+    from pytest_bfcl.reporting import formulas
+
+    for name in (*SHOWN_GROUPS, "irrelevance"):
+        found = model["groups"].get(name)
+        if found is not None and found["accuracy"] is not None:
+            yield f"{name} {percent(found['accuracy'])} = {formulas.group_formula(name)}"
+            if found["missing"]:
+                yield f"    partial, without {', '.join(found['missing'])}"
+    if model["overall"]["value"] is not None:
+        yield f"overall {percent(model['overall']['value'])} = {formulas.overall_formula()}"
+    for kind, cells in model["breakdown"].items():
+        told = ", ".join(f"{name} {cell['passed']}/{cell['total']}" for name, cell in cells.items())
+        yield f"by {kind.replace('_', ' ')}: {told}"
 
 
 def percent(value: float | None) -> str:

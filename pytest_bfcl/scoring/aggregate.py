@@ -77,6 +77,11 @@ def formula(group: str) -> Term:
     return FORMULAS.get(group) or Pooled(GROUPS["all_scoring" if group == "all" else group])
 
 
+def name_of(term: Term) -> str:
+    """The group a formula is the formula of; empty for others."""
+    return next((name for name, known in FORMULAS.items() if known == term), "")
+
+
 def categories_in(term: Term) -> Iterator[str]:
     """The categories a formula needs, in order."""
     if isinstance(term, str):

@@ -261,3 +261,17 @@ def test_overall_of_recorded_runs_is_the_references(golden: Golden, name: str, p
 
 def test_every_scored_category_has_an_id_the_samples_can_make() -> None:
     assert all(entry_id(name, 3) for name, row in CATEGORIES.items() if row.scored)
+
+
+def test_a_part_of_overall_is_called_partial_with_the_weights_that_are_there() -> None:
+    counts = {"simple_python": (8, 10), "live_simple": (5, 10), "live_relevance": (1, 2)}
+    partial = model(lines(counts))["overall"]["partial"]
+    assert (partial["categories"], partial["of"]) == (3, 22)
+    assert partial["weights"] == {"non_live": 50, "live": 50}
+    assert partial["value"] == pytest.approx(0.65)
+    assert partial["interval95"][0] < 0.65 < partial["interval95"][1]
+    assert model(lines({"live_relevance": (1, 2)}))["overall"]["partial"] is None
+    assert model(lines(counts), fingerprint={"dataset": {"name": "bundled"}})["overall"]["partial"] is None
+    assert "partial" not in model(lines(all_categories(3, 4)))["overall"]
+    errors = [line(f"parallel_{n}", "parallel", "error") for n in range(5)]
+    assert model([*lines(counts), *errors])["overall"]["partial"] is None  # beyond the limit no score is claimed
