@@ -26,7 +26,7 @@ from pytest_bfcl.conversation import (
     fill_calls,
     plan_job,
 )
-from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
 from pytest_bfcl.failures import AdapterError, BenchmarkError, EntrySkipped, UsageError
 from pytest_bfcl.rescoring import open_data, score_lines
 from pytest_bfcl.settings import Price, Settings
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.models import Model, ModelSpec
     from pytest_bfcl.runs import EntryKey, Fingerprint, RunDirectory
 
-__all__ = ["RunResult", "arun", "judged_record", "open_data", "run", "score_lines"]
+__all__ = ["RunResult", "arun", "full_sizes", "judged_record", "open_data", "run", "score_lines"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +95,13 @@ def judged_record(
         cost_usd=conversation_cost(transcript, price),
         worker=worker,
     )
+
+
+def full_sizes(data: DataSet) -> dict[str, int] | None:
+    """Entries the data set has per scoring category: what a group lacks when only a part of it is run."""
+    if data.official:
+        return None  # known
+    return {name: len(data.index(name)) for name in data.categories() if name in GROUPS["all_scoring"]}
 
 
 def run(
@@ -175,7 +182,8 @@ class _Evaluation:
         self.search = search
         self.services: Services | None = None
         self._skip_reasons: dict[str, str | None] = {}
-        self.budget = Budget(settings.budget_usd, settings.price)
+        self.price = _price_of(self.switch.model, settings)
+        self.budget = Budget(settings.budget_usd, self.price or Price())
         self.directory: RunDirectory | None = None
         self.journal: Any = None
         self.done: set[EntryKey] = set()
@@ -335,9 +343,7 @@ class _Evaluation:
             )
         if self.directory is not None:
             self.directory.save_transcript(transcript)
-        return judged_record(
-            entry, transcript, rules=rules, price=self.settings.price, simulators=self.settings.simulators
-        )
+        return judged_record(entry, transcript, rules=rules, price=self.price, simulators=self.settings.simulators)
 
     def _stop_reason(self) -> str | None:
         from pytest_bfcl.models import stop_reason
@@ -366,11 +372,23 @@ class _Evaluation:
             fingerprint=self.fingerprint.to_dict(),
             known_issues=known_issues(self.data.version),
             sizes=sizes,
+            max_errors_pct=self.settings.max_errors_pct,
+            full_sizes=full_sizes(self.data),
         )
         if self.directory is not None:
             self.directory.write_summary(summary)
         path = self.directory.path if self.directory is not None else None
         return RunResult(records, summary, self.fingerprint, path, stopped)
+
+
+def _price_of(model: Model, settings: Settings) -> Price | None:
+    """USD per million tokens: the settings', else the list price of a model that a spec names."""
+    from pytest_bfcl.models.prices import price_of
+
+    try:
+        return price_of(model.spec, settings)
+    except UsageError:  # an adapter of the caller's, named freely
+        return settings.price
 
 
 def _chosen(entries: Any, categories: Iterable[str] | None) -> tuple[DataSet, list[Entry]]:

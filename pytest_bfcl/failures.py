@@ -177,9 +177,7 @@ class UsageError(Exception):
     """A user's mistake (option, file, missing data): shown as one message, never with a traceback."""
 
 
-def _rebuild(
-    cls: type[BenchmarkError], state: dict[str, Any], args: tuple[Any, ...]
-) -> BenchmarkError:
+def _rebuild(cls: type[BenchmarkError], state: dict[str, Any], args: tuple[Any, ...]) -> BenchmarkError:
     error = cls.__new__(cls)
     error.args = args
     error.__dict__.update(state)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
+from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.plugin.gating import JUDGED, Gates
 from pytest_bfcl.plugin.selection import entry_id_of
@@ -118,6 +118,7 @@ class Verdicts:
 
     def _summarise(self, run: RunDirectory) -> dict[str, Any]:
         from pytest_bfcl.dataset import known_issues
+        from pytest_bfcl.evaluation import full_sizes
         from pytest_bfcl.scoring import summarise
 
         summary = summarise(
@@ -125,7 +126,7 @@ class Verdicts:
             fingerprint=run.fingerprint.to_dict(),
             known_issues=known_issues(self.bfcl.dataset.version),
             sizes=self._sizes(),
-            full_sizes=self._full_sizes(),
+            full_sizes=full_sizes(self.bfcl.dataset),
             max_errors_pct=self.bfcl.settings.max_errors_pct,
         )
         if self.bfcl.plan.model_info:
@@ -145,13 +146,6 @@ class Verdicts:
             if category is not None and CATEGORIES[category].checker != "none":
                 sizes[category] = sizes.get(category, 0) + 1
         return sizes
-
-    def _full_sizes(self) -> dict[str, int] | None:
-        """Entries the data set has per scoring category: what a group lacks when only a part of it is run."""
-        data = self.bfcl.dataset
-        if data.official:
-            return None  # known
-        return {name: len(data.index(name)) for name in data.categories() if name in GROUPS["all_scoring"]}
 
     def _exit_code(self, session: pytest.Session, run: RunDirectory, stopped: str | None) -> int | None:
         """The gates' verdict as exit code, or ``None`` to leave pytest's."""
@@ -177,7 +171,6 @@ class Verdicts:
 
     def _write_step_summary(self) -> None:
         """The summary as Markdown, appended to the file GitHub shows with a job (``$GITHUB_STEP_SUMMARY``)."""
-        import os
 
         path = os.environ.get("GITHUB_STEP_SUMMARY")
         if not path or self.summary is None:
