@@ -192,7 +192,7 @@ def _names(texts: list[str], models: list[str]) -> dict[str, str]:
 
 def _infos(args: argparse.Namespace, sources: list[_Source], names: Mapping[str, str]) -> dict[str, ModelInfo]:
     """Model information by the name in the CSV files: the file's, else what the run was told."""
-    from pytest_bfcl.scoring.model_info import read_model_info
+    from pytest_bfcl.scoring.model_info import find_info, read_model_info
 
     infos: dict[str, ModelInfo] = {}
     for source in sources:
@@ -200,8 +200,8 @@ def _infos(args: argparse.Namespace, sources: list[_Source], names: Mapping[str,
     if args.model_info:
         infos |= read_model_info(args.model_info)
     for model, name in names.items():
-        if model in infos and name not in infos:
-            infos[name] = infos[model]
+        if name not in infos and (info := find_info(infos, model)) is not None:
+            infos[name] = info
     for name in list(infos):  # folders of the reference hold a registered name with / written as _
         infos.setdefault(name.replace("/", "_"), infos[name])
     return infos

@@ -67,7 +67,8 @@ class Terminal:
         for reason, count in self.bfcl.outcomes.skips.items():
             terminalreporter.write_line(f"bfcl: {count} entries skipped: {reason}", yellow=True)
         for name, model in summary["models"].items():
-            terminalreporter.write_sep("=", f"function calling: {name}")
+            known = f" ({model['info']['name']})" if model["info"] else ""
+            terminalreporter.write_sep("=", f"function calling: {name}{known}")
             if self.bfcl.config.get_verbosity() > -2:
                 for line in table_lines(model):
                     terminalreporter.write_line(line)

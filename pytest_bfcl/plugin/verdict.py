@@ -128,6 +128,7 @@ class Verdicts:
             sizes=self._sizes(),
             full_sizes=full_sizes(self.bfcl.dataset),
             max_errors_pct=self.bfcl.settings.max_errors_pct,
+            infos=self.bfcl.model_info,
         )
         if self.bfcl.plan.model_info:
             summary["model_info"] = self.bfcl.plan.model_info["models"]

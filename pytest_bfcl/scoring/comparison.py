@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS, groups_of
+from pytest_bfcl.dataset.expansion import sort_key
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import Term
@@ -279,6 +280,8 @@ def compare(
     was = {old.category for old in before.values() if old.outcome in VERDICTS}
     here = {new.category for new in after.values() if new.outcome == "skipped"}
     result.skipped = tuple(name for name in CATEGORIES if name in was & here and name not in tallies)
+    for changes in (result.improved, result.regressed):  # not in the order in which workers finished
+        changes.sort(key=lambda change: sort_key(change.id))
     _add_rows(result, tallies, accuracy, dict(sizes or {}), official)
     return result
 

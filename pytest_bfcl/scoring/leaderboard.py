@@ -11,7 +11,7 @@ from pytest_bfcl.runs.format_scores import FormatScores, configuration_of
 from pytest_bfcl.runs.official_scores import ScoreFile, official_valid
 from pytest_bfcl.scoring.aggregate import CategoryScore
 from pytest_bfcl.scoring.cost import Usage
-from pytest_bfcl.scoring.model_info import ModelInfo
+from pytest_bfcl.scoring.model_info import ModelInfo, find_info
 from pytest_bfcl.scoring.official_csv import ModelRow
 
 
@@ -83,7 +83,8 @@ class Standings:
 
     def rows(self, infos: Mapping[str, ModelInfo] | None = None) -> list[ModelRow]:
         """One row per model, in order of first appearance."""
-        return [_row((infos or {}).get(name) or ModelInfo(name), found) for name, found in self._models.items()]
+        known = infos or {}
+        return [_row(find_info(known, name) or ModelInfo(name), found) for name, found in self._models.items()]
 
 
 _OUTCOMES = ("passed", "failed", "error")

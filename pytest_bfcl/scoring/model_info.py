@@ -1,6 +1,6 @@
 """What the leaderboard says about a model besides numbers (``--bfcl-model-info FILE``).
 
-TOML, one table per model spec under ``models``::
+TOML, one table per model spec under ``models``; a spec without mode stands for both modes::
 
     [models."openai:gpt-4o@fc"]
     name = "GPT-4o (FC)"
@@ -15,17 +15,19 @@ TOML, one table per model spec under ``models``::
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.scoring.cost import SERVER_USD_PER_HOUR
 
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """A model's display name, link, organisation, licence; prices in USD per million tokens and per server hour."""
+    """A model's display name, link, organisation, licence; prices in USD per million tokens and per server hour.
+
+    ``gpu_hour`` ``None``: the reference's price of a server, where a cost must be guessed at all.
+    """
 
     name: str
     link: str = ""
@@ -33,7 +35,7 @@ class ModelInfo:
     licence: str = ""
     input_price: float | None = None
     output_price: float | None = None
-    gpu_hour: float = SERVER_USD_PER_HOUR
+    gpu_hour: float | None = None
 
 
 _NUMBERS = ("input_price", "output_price", "gpu_hour")
@@ -59,6 +61,20 @@ def _info(spec: str, table: Any, where: str) -> ModelInfo:
         if not isinstance(value, wanted) or isinstance(value, bool):
             raise UsageError(f"{where}: {name} must be a {'number' if name in _NUMBERS else 'text'}, not {value!r}")
     return ModelInfo(**{"name": spec, **table})
+
+
+def find_info(infos: Mapping[str, ModelInfo], model: str) -> ModelInfo | None:
+    """The information on a model by its spec, else by its spec without mode; the mode is then added to the name."""
+    if model in infos:
+        return infos[model]
+    base, _, mode = model.rpartition("@")
+    found = infos.get(base)
+    if found is None or mode not in _MODES:
+        return None
+    return replace(found, name=f"{found.name} ({_MODES[mode]})")
+
+
+_MODES = {"fc": "FC", "prompt": "Prompt"}
 
 
 def read_model_info(path: Path) -> dict[str, ModelInfo]:

@@ -16,6 +16,7 @@ from pytest_bfcl.runs.format_scores import CONFIGURATIONS, FormatScores
 from pytest_bfcl.scoring import aggregate as formulas
 from pytest_bfcl.scoring.aggregate import CategoryScore, Term
 from pytest_bfcl.scoring.cost import (
+    SERVER_USD_PER_HOUR,
     Usage,
     cost_usd,
     deviation,
@@ -220,7 +221,9 @@ def _formats() -> list[Column]:
 def _cost(row: ModelRow) -> str:
     if row.usage is None:
         return NOT_AVAILABLE
-    return number(rounded(cost_usd(row.usage, row.info.input_price, row.info.output_price, row.info.gpu_hour)))
+    info = row.info
+    server = SERVER_USD_PER_HOUR if info.gpu_hour is None else info.gpu_hour
+    return number(rounded(cost_usd(row.usage, info.input_price, info.output_price, server)))
 
 
 def _latencies(row: ModelRow) -> list[int | float]:

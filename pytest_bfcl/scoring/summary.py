@@ -9,12 +9,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from typing import Any, Protocol
 
 from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
 from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import CategoryScore, Term
-from pytest_bfcl.scoring.cost import deviation, mean, percentile95
+from pytest_bfcl.scoring.cost import Usage, cost_usd, deviation, mean, percentile95
+from pytest_bfcl.scoring.model_info import ModelInfo, find_info
 from pytest_bfcl.scoring.statistics import Tally, category_interval, interval, spread_of
 from pytest_bfcl.scoring.tally import CategoryTally, ModelTally
 
@@ -39,11 +41,13 @@ def summarise(
     sizes: Mapping[str, int] | None = None,
     max_errors_pct: float = 2.0,
     full_sizes: Mapping[str, int] | None = None,
+    infos: Mapping[str, ModelInfo] | None = None,
 ) -> dict[str, Any]:
     """The content of ``summary.json`` for a run's records (one per key, any order; read once, streaming).
 
     ``sizes`` are the entries planned per category (of one repeat), ``full_sizes`` those of the whole data set; for the
-    official data they default to its known sizes. Models keep the order of the fingerprint.
+    official data they default to its known sizes. ``infos``: what is known of the models besides numbers; a price of a
+    server hour gives a cost to models without token prices. Models keep the order of the fingerprint.
     """
     fingerprint = dict(fingerprint or {})
     issues = list(known_issues)
@@ -60,6 +64,7 @@ def summarise(
         full_sizes = {name: row.official_size for name, row in CATEGORIES.items()} if official else dict(sizes or {})
     plan = _Plan(dict(sizes or {}), dict(full_sizes), official, max_errors_pct, _repeat(fingerprint))
     plan.state = str(fingerprint.get("state") or "")
+    plan.infos = dict(infos or {})
     ordered = sorted(tallies, key=_model_order(fingerprint))
     return {
         "fingerprint": fingerprint,
@@ -80,6 +85,7 @@ class _Plan:
         self.max_errors_pct = max_errors_pct
         self.repeat = repeat
         self.state = ""
+        self.infos: dict[str, ModelInfo] = {}
 
 
 class _ModelSummary:
@@ -88,6 +94,7 @@ class _ModelSummary:
     def __init__(self, tally: ModelTally, plan: _Plan) -> None:
         self.tally = tally
         self.plan = plan
+        self.info = find_info(plan.infos, tally.model)
         self.categories = {name: tally.categories[name] for name in _ordered(tally.categories)}
         self.headline = {name: found.headline for name, found in self.categories.items() if found.headline.total}
 
@@ -111,14 +118,25 @@ class _ModelSummary:
             "repeats": self._repeats(),
             "format_sensitivity": self._format_sensitivity(),
             "write_stages": dict(sorted(tally.write_stages.outcomes.items())),
-            "cost_usd": round(tally.cost, 6) if tally.priced else None,
-            "unpriced": tally.unpriced,
+            **self._cost(),
+            "info": None if self.info is None else asdict(self.info),
             "latency": _latency(tally.usage.latencies),
             "tokens": {
                 "input": sum(tally.usage.input_tokens) + sum(tally.write_usage.input_tokens),
                 "output": sum(tally.usage.output_tokens) + sum(tally.write_usage.output_tokens),
             },
         }
+
+    def _cost(self) -> dict[str, Any]:
+        """By tokens, else by latency on a server with a known price (scoring spec §7), write stages included."""
+        tally = self.tally
+        if tally.priced or self.info is None or self.info.gpu_hour is None:
+            return {"cost_usd": round(tally.cost, 6) if tally.priced else None, "unpriced": tally.unpriced}
+        usage = Usage()
+        usage.extend(tally.usage)
+        usage.extend(tally.write_usage)
+        found = cost_usd(usage, None, None, self.info.gpu_hour)
+        return {"cost_usd": None if found is None else round(found, 6), "unpriced": 0, "cost_by": "gpu_hour"}
 
     # Categories and groups.
 

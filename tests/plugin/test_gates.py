@@ -1,0 +1,257 @@
+"""Baselines and expected failures, what the last lines say, and what CI reads: JUnit properties, the step summary."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+from .conftest import Project, call, question, write_lines
+
+ONE = ("-m", "simple_python")
+WORKERS = pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["plain", "two_workers"])
+
+
+def known(project: Project, *ids: str, **changes: object) -> None:
+    """A file of expected failures."""
+    failures = [{"model": "scripted:script.json@fc", "mode": "fc", "id": entry_id} for entry_id in ids]
+    (project.path / "known.json").write_text(json.dumps({"failures": failures} | changes))
+
+
+def last_lines(result: pytest.RunResult, count: int) -> list[str]:
+    """What stands below everything else."""
+    return result.outlines[-count:]
+
+
+@WORKERS
+def test_only_news_is_red(project: Project, workers: tuple[str, ...]) -> None:
+    project.fail("simple_python_0", "simple_python_1")
+    known(project, "simple_python_0", "simple_python_1")
+    result = project.run(*ONE, "--bfcl-expected", "known.json", *workers)
+    result.assert_outcomes(passed=2, xfailed=2)
+    assert result.ret == 0
+    assert last_lines(result, 1) == ["gates: PASSED, 2 of 2 met"]
+    assert [record["outcome"] for record in project.records()].count("failed") == 2  # the score is what it is
+
+
+@WORKERS
+def test_a_failure_that_is_not_expected_is_news(project: Project, workers: tuple[str, ...]) -> None:
+    project.fail("simple_python_0", "simple_python_3")
+    known(project, "simple_python_0", "simple_python_1")
+    result = project.run(*ONE, "--bfcl-expected", "known.json", *workers)
+    result.assert_outcomes(passed=1, xfailed=1, xpassed=1, failed=1)
+    assert result.ret == 1
+    assert last_lines(result, 3) == [
+        "gate MISSED: 1 failures that are not expected, 1 that are; 1 expected ones passed "
+        "(--bfcl-write-expected rewrites the file)",
+        "    simple_python_3: value_error:string",
+        "gates: FAILED by expected",
+    ]
+
+
+def test_an_unexpected_pass_is_told_and_fails_nothing(project: Project) -> None:
+    known(project, "simple_python_0")
+    result = project.run(*ONE, "--bfcl-expected", "known.json")
+    result.assert_outcomes(passed=3, xpassed=1)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["gate met: 0 failures that are not expected, 0 that are; 1 expected ones passed*"])
+
+
+def test_errors_are_not_expected_failures(project: Project) -> None:
+    project.script["simple_python_0"] = {"error": "server", "status": 500}
+    known(project, "simple_python_0")
+    options = (*ONE, "--bfcl-retries=0", "--bfcl-expected", "known.json")
+    result = project.run(*options, out="one")
+    result.assert_outcomes(passed=3, errors=1)
+    assert result.ret == 1
+    assert project.run(*options, "--bfcl-max-errors=30", out="two").ret == 0
+
+
+def test_the_file_is_written_and_kept_up(project: Project) -> None:
+    project.fail("simple_python_0", "multiple_1")
+    result = project.run("--bfcl-write-expected", "ci/known.json", out="one")
+    result.stdout.fnmatch_lines(["bfcl: 2 expected failures written to ci/known.json"])
+    written = json.loads((project.path / "ci" / "known.json").read_text())
+    assert [failure["id"] for failure in written["failures"]] == ["multiple_1", "simple_python_0"]
+    assert written["rules"] == "official"
+    # A part of the benchmark rewrites its part of the file.
+    project.script["simple_python_0"] = call()
+    project.fail("simple_python_2")
+    both = ("--bfcl-expected", "ci/known.json", "--bfcl-write-expected", "ci/known.json")
+    assert project.run(*ONE, *both, out="two").ret == 1
+    written = json.loads((project.path / "ci" / "known.json").read_text())
+    assert [failure["id"] for failure in written["failures"]] == ["multiple_1", "simple_python_2"]
+    assert project.run("--bfcl-expected", "ci/known.json", out="three").ret == 0
+
+
+def test_the_recorded_name_of_a_replayed_model_is_the_key(project: Project) -> None:
+    project.fail("simple_python_0")
+    project.run(*ONE, "--bfcl-write-expected", "known.json", out="one")
+    result = project.run(*ONE, "--bfcl-expected", "known.json", model="replay:one", out="two")
+    result.assert_outcomes(passed=3, xfailed=1)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ({"dataset": {"name": "other"}, "failures": []}, "*another data set*"),
+        ({"rules": "corrected", "failures": []}, "*written under corrected rules*"),
+        ([1], "*must hold*failures*"),
+        ({"failures": [{"id": "x"}]}, "*must hold*failures*"),
+    ],
+)
+def test_a_file_that_does_not_fit_is_refused(project: Project, content: object, said: str) -> None:
+    (project.path / "known.json").write_text(json.dumps(content))
+    result = project.run(*ONE, "--bfcl-expected", "known.json")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([said])
+
+
+@pytest.fixture
+def baseline(project: Project) -> Project:
+    """Thirty entries and a run in which all of them passed."""
+    write_lines(project.path / "bench" / "simple_python.jsonl", [question(f"simple_python_{n}") for n in range(30)])
+    assert project.run(*ONE, out="good").ret == 0
+    return project
+
+
+@WORKERS
+def test_a_regression_is_told_with_its_entries_last(baseline: Project, workers: tuple[str, ...]) -> None:
+    baseline.fail(*(f"simple_python_{number}" for number in range(12)))
+    result = baseline.run(*ONE, "--bfcl-baseline", "good", "--bfcl-baseline-margin", "5", *workers)
+    assert result.ret == 1
+    missed, first = last_lines(result, 13)[:2]
+    assert missed.startswith("gate MISSED: non_live: -40.00 points against the baseline (95 % interval ")
+    assert missed.endswith("30 paired entries): 35.00 points more than the 5 allowed, and not by chance")
+    assert first == "    simple_python_0: passed → value_error:string"
+    assert last_lines(result, 2) == ["    … and 2 more in summary.json", "gates: FAILED by baseline:non_live"]
+    checks = {check["name"]: check for check in baseline.summary()["gate"]["checks"]}
+    assert len(checks["baseline:non_live"]["entries"]) == 12
+
+
+def test_the_margin_accepts_a_loss(baseline: Project) -> None:
+    baseline.fail(*(f"simple_python_{number}" for number in range(12)))
+    assert baseline.run(*ONE, "--bfcl-baseline", "good", "--bfcl-baseline-margin", "50").ret == 0
+    wrong = baseline.run(*ONE, "--bfcl-baseline", "good", "--bfcl-baseline-margin", "x", out="wrong")
+    assert wrong.ret == pytest.ExitCode.USAGE_ERROR
+
+
+def test_another_model_is_compared_with_the_one_baseline_and_chance_is_accepted(baseline: Project) -> None:
+    (baseline.path / "next.json").write_text(json.dumps({"*": call(), "simple_python_3": call("Rome")}))
+    result = baseline.run(*ONE, "--bfcl-baseline", "good", model="scripted:next.json")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["gate met: non_live: -3.33 points against the baseline*", "gates: PASSED, 2 of 2 met"])
+
+
+def test_what_the_baseline_has_must_not_be_skipped(project: Project) -> None:
+    assert project.run(out="good").ret == 0
+    project.pytester.makeconftest(
+        """
+        import pytest
+        def pytest_collection_modifyitems(items):
+            for item in items:
+                if item.name.startswith("live_simple"):
+                    item.add_marker(pytest.mark.skip(reason="not here"))
+        """
+    )
+    result = project.run("--bfcl-baseline", "good", out="one")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["gate MISSED: skipped here, judged in the baseline: live_simple*"])
+    assert project.run("--bfcl-baseline", "good", "--bfcl-allow-missing", out="two").ret == 0
+    assert project.run("-m", "non_live", "--bfcl-baseline", "good", out="three").ret == 0  # not asked for at all
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--bfcl-baseline", "nowhere"), "*nowhere*does not exist*"),
+        (("--bfcl-baseline", "two_models", "--model", "scripted:other.json"), "*no model in common*"),
+    ],
+)
+def test_a_baseline_that_does_not_fit_is_refused_before_anything_is_asked(
+    baseline: Project, options: tuple[str, ...], said: str
+) -> None:
+    script = json.dumps({"*": call()})
+    for name in ("a", "b", "other"):
+        (baseline.path / f"{name}.json").write_text(script)
+    assert baseline.run(*ONE, "--model", "scripted:a.json", model="scripted:b.json", out="two_models").ret == 0
+    result = baseline.run(*ONE, *options, model=None if "--model" in options else "scripted:script.json", out="no")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([said])
+    assert not (baseline.path / "no").exists()
+
+
+def test_a_group_that_was_run_in_part_only_is_missing(project: Project) -> None:
+    result = project.run(*ONE, "--bfcl-fail-under", "non_live=1", out="one")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["gate MISSED: non_live: not run: multiple *"])
+    assert project.run(*ONE, "--bfcl-fail-under", "non_live=1", "--bfcl-allow-missing", out="two").ret == 0
+
+
+def test_all_is_not_about_format_sensitivity(project: Project) -> None:
+    result = project.run("--bfcl-fail-under", "all=100")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["gate met: all is 100.00 %*"])
+
+
+def test_guessed_data_is_refused_for_virtual_arguments_too(project: Project) -> None:
+    result = project.run("bfcl/simple_python.jsonl", "--bfcl-fail-under", "simple_python=1", data=None)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    own = project.run("bench/simple_python.jsonl", "--bfcl-fail-under", "simple_python=1", data=None, out="own")
+    assert own.ret == 0
+
+
+@WORKERS
+def test_junit_carries_category_tag_and_reason(project: Project, workers: tuple[str, ...]) -> None:
+    project.fail("simple_python_1")
+    project.script["simple_python_2"] = {"error": "server", "status": 500}
+    project.run(*ONE, "--bfcl-retries=0", "--junit-xml=junit.xml", *workers)
+    found = {}
+    for case in ElementTree.parse(project.path / "junit.xml").iter("testcase"):
+        found[case.get("name")] = {each.get("name"): each.get("value") for each in case.iter("property")}
+    assert found == {
+        "simple_python_0": {"category": "simple_python"},
+        "simple_python_1": {"category": "simple_python", "tag": "WRONG_ANSWER", "reason": "value_error:string"},
+        "simple_python_2": {"category": "simple_python", "tag": "ADAPTER_ERROR", "reason": "adapter:server"},
+        "simple_python_3": {"category": "simple_python"},
+    }
+
+
+@WORKERS
+def test_the_step_summary_is_appended_to(
+    project: Project, workers: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = project.path / "step.md"
+    page.write_text("before\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(page))
+    project.fail("simple_python_1")
+    project.run(*ONE, "--bfcl-fail-under", "simple_python=90", *workers)
+    text = page.read_text()
+    assert text.startswith("before\n")
+    assert "❌" in text
+    assert "missed by 15.00 points" in text
+    assert text.count("### ") == 1  # the controller writes it, workers do not
+
+
+def test_a_step_summary_that_cannot_be_written_hides_nothing(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(project.path / "no" / "where"))
+    assert project.run(*ONE).ret == 0
+
+
+def test_model_information_reaches_summary_cost_and_files(project: Project, tmp_path: Path) -> None:
+    from pytest_bfcl.cli import main
+
+    (project.path / "info.toml").write_text(
+        '[models."scripted:script.json"]\nname = "Script"\nlicence = "MIT, or so"\ngpu_hour = 36.0\n'
+    )
+    project.script = {"*": {"tool_calls": call(), "delay_s": 0.01}}
+    result = project.run(*ONE, "--bfcl-model-info=info.toml")
+    result.stdout.fnmatch_lines(["*function calling: scripted:script.json@fc (Script (FC))*"])
+    (model,) = project.summary()["models"].values()
+    assert (model["info"]["name"], model["info"]["licence"]) == ("Script (FC)", "MIT, or so")
+    assert model["cost_by"] == "gpu_hour"
+    assert model["cost_usd"] == pytest.approx(model["latency"]["mean"] * 4 / 3600 * 36 / 100, rel=0.1, abs=1e-6)
+    assert main(["export", str(project.path / "run"), "-o", str(project.path / "csv"), "--layout", "csv"]) == 0
+    assert '"MIT, or so"' in (project.path / "csv" / "data_overall.csv").read_text()
