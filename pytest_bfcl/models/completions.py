@@ -9,6 +9,8 @@ from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.transcript import Reply, ToolCall, arguments_text
 
 _CUT = {"length": "length", "max_tokens": "length", "model_length": "length"}
+_WORD_LIMIT = 200  # characters of a finish reason or an id that are kept
+_TOKENS_LIMIT = 10**9  # tokens of one reply that are believed
 _FILTERED = {"content_filter": "content_filter", "safety": "content_filter", "refusal": "content_filter"}
 
 
@@ -33,7 +35,7 @@ def read_completion(body: Any) -> Reply:
         text=text,
         tool_calls=tuple(calls),
         reasoning=_reasoning(message) or inline,
-        finish_reason=finish,
+        finish_reason=finish and finish[:_WORD_LIMIT],
         input_tokens=_count(usage, "prompt_tokens", "input_tokens"),
         output_tokens=_count(usage, "completion_tokens", "output_tokens"),
         problem=problem,
@@ -60,7 +62,8 @@ def _calls(message: Mapping[str, Any]) -> list[ToolCall]:
         nested = item.get("function")
         function = nested if isinstance(nested, Mapping) else item
         identifier = item.get("id")
-        calls.append(_call(function, identifier if isinstance(identifier, str) and identifier else f"call_{position}"))
+        usable = isinstance(identifier, str) and 0 < len(identifier) <= _WORD_LIMIT
+        calls.append(_call(function, str(identifier) if usable else f"call_{position}"))
     legacy = message.get("function_call")
     if not calls and isinstance(legacy, Mapping) and legacy.get("name"):
         calls.append(_call(legacy, "call_0"))
@@ -106,6 +109,7 @@ def _reasoning(message: Mapping[str, Any]) -> str | None:
 def _count(usage: Any, *names: str) -> int | None:
     for name in names:
         value = usage.get(name)
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
+        # Some servers send -1 or worse for "unknown"; a sum must not suffer from it.
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= _TOKENS_LIMIT:
             return int(value)
     return None

@@ -40,6 +40,7 @@ TOOLS_REFUSED = re.compile(
     re.IGNORECASE,
 )
 
+_SCAN_LIMIT = 20_000  # characters of an error body that are looked at
 _QUOTA = re.compile(r"insufficient[_ ](?:quota|balance|credit|funds)|exceeded your current quota|billing|out of credits"
                     r"|credit balance", re.IGNORECASE)  # fmt: skip
 
@@ -59,7 +60,7 @@ def http_fault(
     Returns a `Reply` with ``problem`` for context overflow and content filter (the model's), else the `AdapterError` to
     raise; a `ToolsRefused` only if tools were sent.
     """
-    headers = headers or {}
+    headers, text = headers or {}, text[:_SCAN_LIMIT]
     shown = redact(text, secrets) or "no message"
     message = f"{endpoint} answered HTTP {status}: {shown}"
     if status in (400, 413, 422, 500) and CONTEXT_OVERFLOW.search(text):

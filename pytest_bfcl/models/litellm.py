@@ -20,7 +20,7 @@ from pytest_bfcl.models.base import Request, ToolsRefused
 from pytest_bfcl.models.breaker import Breaker, EndpointUnreachable
 from pytest_bfcl.models.completions import read_completion
 from pytest_bfcl.models.faults import http_fault
-from pytest_bfcl.models.redaction import public_url, redact
+from pytest_bfcl.models.redaction import discreet, public_url, redact, url_secrets
 from pytest_bfcl.models.retrying import Caller, RetryPolicy
 from pytest_bfcl.models.tools import CompiledTools
 from pytest_bfcl.transcript import Mode, Reply
@@ -101,7 +101,8 @@ class LitellmModel:
             if outcome is None:  # a parameter the model does not take, left out from now on
                 return await self._attempt(litellm, request)
             raise outcome from None
-        return read_completion(response.model_dump())
+        # A short value may be an ordinary word of the answer.
+        return discreet(read_completion(response.model_dump()), [s for s in self._secrets() if len(s) >= 16])
 
     def _arguments(self, request: Request) -> dict[str, Any]:
         arguments: dict[str, Any] = {
@@ -121,11 +122,14 @@ class LitellmModel:
                 arguments[name] = value
         return arguments
 
+    def _secrets(self) -> list[str]:
+        return [*_environment_secrets(), *url_secrets(self.settings.base_url or "")]
+
     def _outcome(self, error: Exception, *, tools_sent: bool) -> AdapterError | Reply | None:
         """What an exception of litellm means; ``None``: ask again without a refused parameter."""
         kind = type(error).__name__
         status = getattr(error, "status_code", None)
-        text = redact(_message(error), _secrets())
+        text = redact(_message(error), self._secrets())
         if kind == "UnsupportedParamsError" or status == 400:
             if tools_sent and kind == "UnsupportedParamsError" and "tool" in text:
                 return ToolsRefused(text, status=status)
@@ -192,8 +196,8 @@ def _headers(error: Exception) -> Mapping[str, str]:
     return headers
 
 
-def _secrets() -> list[str]:
-    """Values of environment variables that look like keys: they must not come back in an error text."""
+def _environment_secrets() -> list[str]:
+    """Values of environment variables that look like keys: they must not come back in a text."""
     words = ("KEY", "TOKEN", "SECRET")
     return [value for name, value in os.environ.items() if len(value) >= 8 and any(word in name for word in words)]
 

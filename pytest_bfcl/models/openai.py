@@ -9,14 +9,14 @@ import json
 import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.breaker import Breaker, EndpointUnreachable
 from pytest_bfcl.models.completions import read_completion
 from pytest_bfcl.models.faults import http_fault
-from pytest_bfcl.models.redaction import public_url, redact
+from pytest_bfcl.models.redaction import discreet, public_url, redact, url_secrets
 from pytest_bfcl.models.retrying import Caller, RetryPolicy
 from pytest_bfcl.models.tools import CompiledTools
 from pytest_bfcl.transcript import Message, Mode, Reply
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.settings import Settings
 
 OPENAI_URL = "https://api.openai.com/v1"
-BODY_LIMIT = 32 * 1024 * 1024
+BODY_LIMIT = 8 * 1024 * 1024
 """Largest answer read, in bytes; a longer one is a malformed body."""
 
 _KEEPALIVE_S = 4.0  # under the 5 s after which common servers close idle connections
@@ -57,6 +57,7 @@ class OpenAIModel:
         self.name = spec.name
         self.mode: Mode = mode
         self.underscore_names = mode == "fc"
+        _check_url(base_url)
         self.base_url = base_url.rstrip("/")
         self.key_variable = key_variable
         self.settings = settings
@@ -64,11 +65,12 @@ class OpenAIModel:
         self.notes: list[str] = []
         self.calls = Caller(settings, self.endpoint, policy)
         self._key = os.environ.get(key_variable, "").strip()
+        self._secrets = (self._key, *url_secrets(self.base_url))
+        self._address = ""
         self._session: aiohttp.ClientSession | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._renamed: dict[str, str | None] = {}
         self._tools = CompiledTools(size=max(settings.concurrency + 32, 128))
-        _check_url(self.base_url)
 
     @property
     def breaker(self) -> Breaker:
@@ -109,9 +111,9 @@ class OpenAIModel:
         body = self.payload(request)
         status, text, headers = await self._post(self._encoded(body, request))
         if status == 200:
-            return read_completion(_parsed(text))
+            return discreet(read_completion(_parsed(text, self._secrets)), self._secrets)
         fault = http_fault(
-            status, text, headers, endpoint=self.endpoint, model=self.name, secrets=(self._key,),
+            status, text, headers, endpoint=self.endpoint, model=self.name, secrets=self._secrets,
             tools_sent="tools" in body,
         )  # fmt: skip
         if isinstance(fault, Reply):
@@ -154,9 +156,7 @@ class OpenAIModel:
         session = self._connected()
         try:
             # A redirect is an answer like any other: following it would resend the key to another place.
-            async with session.post(
-                f"{self.base_url}/chat/completions", data=content, allow_redirects=False
-            ) as response:
+            async with session.post(self._address, data=content, allow_redirects=False) as response:
                 data = await _bounded(response)
         except (aiohttp.ClientError, TimeoutError) as error:
             raise self._transport_error(error) from None
@@ -182,8 +182,9 @@ class OpenAIModel:
 
         seconds = self.settings.timeout_s
         headers = {"content-type": "application/json", "accept": "application/json"}
-        if self._key:
-            headers["authorization"] = f"Bearer {self._key}"
+        self._address, basic = _address(self.base_url)
+        if basic or self._key:
+            headers["authorization"] = basic or f"Bearer {self._key}"
         return aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
                 limit=max(self.settings.concurrency, 8), keepalive_timeout=_KEEPALIVE_S, ttl_dns_cache=300
@@ -214,7 +215,7 @@ class OpenAIModel:
         )  # fmt: skip
 
     def _said(self, error: BaseException) -> str:
-        text = redact(str(error) or type(error).__name__, (self._key,))
+        text = redact(str(error) or type(error).__name__, self._secrets)
         return f"{self.endpoint}: {text}"
 
 
@@ -235,12 +236,29 @@ def _is_openai(url: str) -> bool:
     return host == "openai.com" or host.endswith(".openai.com")
 
 
+def _address(base_url: str) -> tuple[str, str | None]:
+    """Where requests go, and the ``Authorization`` a user and password in the URL ask for; a query stays at the end."""
+    from base64 import b64encode
+    from urllib.parse import unquote
+
+    parts = urlsplit(base_url)
+    basic = None
+    if parts.username is not None:
+        words = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+        basic = f"Basic {b64encode(words.encode()).decode()}"
+    path = f"{parts.path.rstrip('/')}/chat/completions"
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], path, parts.query, "")), basic
+
+
 def _check_url(url: str) -> None:
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UsageError(
-            f"base URL {public_url(url)!r} is not an http(s) address, for instance http://localhost:8000/v1"
-        )
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is no number, half a bracket
+        usable = False
+    if not usable:
+        shown = redact(url.rpartition("@")[2].partition("?")[0])
+        raise UsageError(f"base URL {shown!r} is not an http(s) address, for instance http://localhost:8000/v1")
 
 
 def _outgoing(message: Message) -> Message:
@@ -259,11 +277,11 @@ async def _bounded(response: aiohttp.ClientResponse) -> bytes:
     return bytes(data)
 
 
-def _parsed(text: str) -> Any:
+def _parsed(text: str, secrets: tuple[str, ...]) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        excerpt = redact(text, limit=120)
+        excerpt = redact(text, secrets, limit=120)
         raise AdapterError(
             "malformed_body", f"the answer is not JSON ({error}): {excerpt!r}", retryable=True,
         ) from None  # fmt: skip
