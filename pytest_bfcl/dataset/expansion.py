@@ -15,7 +15,7 @@ from pytest_bfcl.dataset.texts import Texts
 from pytest_bfcl.failures import HarnessError
 
 Documents = Callable[[str], list[FunctionDoc]]
-"""Class name → fresh function documents of its tools."""
+"""Class name → function documents of its tools, in a fresh list."""
 
 DocFormat = Literal["python", "json", "xml"]
 

@@ -61,7 +61,7 @@ class DataSet:
         self._refs: dict[str, list[EntryRef]] = {}
         self._by_id: dict[str, dict[str, EntryRef]] = {}
         self._answer_spans: dict[Path, list[tuple[int, int]]] = {}
-        self._class_documents: dict[str, bytes] = {}
+        self._class_documents: dict[str, list[FunctionDoc]] = {}
 
     def __repr__(self) -> str:
         return f"<DataSet {self.name} {self.version} {self.root}>"
@@ -164,21 +164,23 @@ class DataSet:
         )
 
     def documents(self, class_name: str) -> list[FunctionDoc]:
-        """Fresh function documents of a stateful class; raises `HarnessError` when nobody documents it."""
+        """Function documents of a stateful class; raises `HarnessError` when nobody documents it.
+
+        The list is fresh, the documents are shared: an entry copies each, but not the schemas in it.
+        """
         if class_name not in self._class_documents:
             path = self._layout.document_file(class_name)
             if path is not None:
                 lines = [read_line(path, *span).strip() for span in line_spans(path)]
-                self._class_documents[class_name] = b"[" + b",".join(lines) + b"]"
+                self._class_documents[class_name] = json.loads(b"[" + b",".join(lines) + b"]")
             elif self._documents is not None:
                 try:
-                    self._class_documents[class_name] = json.dumps(self._documents(class_name)).encode()
+                    self._class_documents[class_name] = json.loads(json.dumps(self._documents(class_name)))
                 except UsageError as error:  # nobody knows the class: a defect of this entry, not of the command
                     raise HarnessError("data", f"no tool documents for {class_name!r}: {error}") from error
             else:
                 raise HarnessError("data", f"no tool documents for the class {class_name!r} in {self.root}")
-        docs: list[FunctionDoc] = json.loads(self._class_documents[class_name])
-        return docs
+        return list(self._class_documents[class_name])
 
     def depends_on(self, ref: EntryRef) -> list[str]:
         """Ids of the write stages that must run before an entry, without building it; empty for all but memory."""

@@ -42,44 +42,71 @@ def compile_tools(functions: Sequence[Mapping[str, Any]], style: Style = "openai
 
 
 class CompiledTools:
-    """Compiled lists of the latest function documents, so that a conversation compiles its tools once.
+    """Compiled function documents and lists of them, so that each is compiled and encoded once.
 
-    ``size`` is the number of lists held; it should not be below the number of conversations going on at once.
+    Documents are recognised by their name, description and the identity of their schemas (which are never changed
+    after loading): conversations about the same classes share theirs. ``size`` is the number of lists held.
     """
 
     def __init__(self, style: Style = "openai", size: int = 128) -> None:
         self.style = style
         self.size = size
-        self._held: dict[tuple[int, ...], _Compiled] = {}
+        self._lists: dict[tuple[_Key, ...], _Compiled] = {}
+        self._single: dict[tuple[_Key, str], _Compiled] = {}
 
     def of(self, functions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """`compile_tools` of these very documents (by identity; documents are never changed after loading)."""
-        return self._find(functions).tools
+        """`compile_tools` of these documents; shared, not to be changed."""
+        tools: list[dict[str, Any]] = self._find(functions).tools
+        return tools
 
     def text(self, functions: Sequence[Mapping[str, Any]]) -> str:
         """The same as JSON text, which is most of a native request's body."""
-        held = self._find(functions)
-        if held.text is None:
-            held.text = json.dumps(held.tools)
-        return held.text
+        return self._find(functions).text
 
     def _find(self, functions: Sequence[Mapping[str, Any]]) -> _Compiled:
-        key = tuple(map(id, functions))
-        held = self._held.pop(key, None)
+        key = tuple(map(_key, functions))
+        held = self._lists.pop(key, None)
         if held is None:
-            if len(self._held) >= self.size:
-                del self._held[next(iter(self._held))]
-            # Holding the documents keeps their ids from being reused.
-            held = _Compiled(tuple(functions), compile_tools(functions, self.style))
-        self._held[key] = held  # at the end: the first one is the one unused for longest
-        return held
+            names = {documented: wire for wire, documented in wire_names(functions).items()}
+            parts = [self._one(doc, names[str(doc["name"])]) for doc in functions]
+            held = _Compiled(tuple(functions), [part.tools for part in parts], _joined(part.text for part in parts))
+        return _keep(self._lists, key, held, self.size)
+
+    def _one(self, doc: Mapping[str, Any], name: str) -> _Compiled:
+        key = (_key(doc), name)
+        held = self._single.pop(key, None)
+        if held is None:
+            tool = _wrap(_function(doc, name), doc, self.style)
+            held = _Compiled((doc,), tool, json.dumps(tool))
+        return _keep(self._single, key, held, 8 * self.size)
 
 
-@dataclass(slots=True)
+_Key = tuple[Any, Any, int, int]
+
+
+@dataclass(frozen=True, slots=True)
 class _Compiled:
+    """``documents`` are held so that the identities in their key are not used again."""
+
     documents: tuple[Mapping[str, Any], ...]
-    tools: list[dict[str, Any]]
-    text: str | None = None
+    tools: Any
+    text: str
+
+
+def _key(doc: Mapping[str, Any]) -> _Key:
+    return doc.get("name"), doc.get("description"), id(doc.get("parameters")), id(doc.get("response"))
+
+
+def _joined(texts: Iterable[str]) -> str:
+    return f"[{', '.join(texts)}]"
+
+
+def _keep(held: dict[Any, _Compiled], key: Any, value: _Compiled, size: int) -> _Compiled:
+    """Put at the end; the first one, unused for longest, gives way."""
+    if len(held) >= size:
+        del held[next(iter(held))]
+    held[key] = value
+    return value
 
 
 def wire_names(functions: Iterable[Mapping[str, Any]]) -> dict[str, str]:
