@@ -87,7 +87,7 @@ def _request(entry: Entry, turn: Any) -> list[Line]:
 def _body(reason: str) -> Callable[[Entry, Transcript, Mapping[str, Any]], list[Line]]:
     if reason in _BODIES:
         return _BODIES[reason]
-    if reason.startswith(_EXECUTED) and not reason.endswith(":wrong_count"):
+    if reason.startswith(_EXECUTED):
         return result_text.result_lines
     if reason.endswith(":wrong_count"):
         return _wrong_count
@@ -200,7 +200,10 @@ _BODIES: dict[str, Callable[[Any, Any, Mapping[str, Any]], list[Line]]] = {
     "executable_decoder:decoder_failed": _undecodable,
     "executable_decoder:wrong_output_format": _undecodable,
     "executable_checker:cannot_find_match": result_text.unmatched_lines,
-    "value_error:exec_result_count": _wrong_count,
+    "value_error:exec_result_count": result_text.count_lines,
+    "simple_exec_checker:wrong_count": result_text.count_lines,
+    "executable_checker_rest:wrong_count": result_text.count_lines,
+    "sql_checker:wrong_count": result_text.count_lines,
     "chat:call_made": _no_call_due,
     "chat:no_text": _no_call_due,
 }

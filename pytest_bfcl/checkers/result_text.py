@@ -32,6 +32,18 @@ def result_lines(entry: Entry, transcript: Transcript, detail: Mapping[str, Any]
     return lines
 
 
+def count_lines(entry: Entry, transcript: Transcript, detail: Mapping[str, Any]) -> list[Line]:
+    """Too many or too few calls: how many of each, and which."""
+    lines = [("expected", _count(detail.get("expected")))]
+    lines += [("", cut(clean(str(call)), WIDTH)) for call in (detail.get("wanted") or [])[:MAX_LISTED]]
+    lines.append(("called", _count(detail.get("called"))))
+    return lines + [("", call_text(call, WIDTH)) for call in tables.calls_of(entry, transcript)[:MAX_LISTED]]
+
+
+def _count(number: Any) -> str:
+    return "1 call" if number == 1 else f"{number} calls"
+
+
 def unmatched_lines(entry: Entry, transcript: Transcript, detail: Mapping[str, Any]) -> list[Line]:
     """Several calls: the expected result nothing gives, and what the unused calls gave."""
     lines = [("expected", _wanted(detail))]

@@ -7,6 +7,7 @@ need (ast_checker spec §6); what the official data itself gets wrong is listed 
 from __future__ import annotations
 
 import ast
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -59,7 +60,11 @@ def check_entry(entry: Entry, dataset: DataSet | None = None) -> list[Finding]:
             findings += _trajectory_findings(entry)
         case "answer":
             findings += _text_findings(entry)
-        case "executable" | "rest" | "chat" | "none" | "relevance" | "irrelevance":
+        case "executable":
+            findings += _called_findings(entry)
+        case "rest":
+            findings += _response_findings(entry)
+        case "chat" | "none" | "relevance" | "irrelevance":
             pass
     if dataset is not None and entry.row.checker == "answer" and entry.row.backend and not entry.depends_on:
         findings.append(Finding(f"no write-stage conversation for the scenario {entry.scenario!r}", "warning"))
@@ -130,6 +135,35 @@ def _trajectory_findings(entry: Entry) -> Iterator[Finding]:
                 yield Finding(f"turn {number}: not one call in Python syntax: {str(text)[:80]!r}")
             elif name not in names:
                 yield Finding(f"turn {number}: the answer calls {name!r}, which is not offered")
+
+
+def _called_findings(entry: Entry) -> Iterator[Finding]:
+    """Executable ground truth: call texts of offered functions, each with its kind of comparison."""
+    answers = entry.possible_answer
+    if not answers:
+        yield Finding("no possible_answer: give the expected calls as texts")
+        return
+    names = {doc.get("name") for doc in entry.function}
+    for text in answers:
+        name = _called(text)
+        if name is None:
+            yield Finding(f"not one call in Python syntax: {str(text)[:80]!r}")
+        elif name not in names:
+            yield Finding(f"the answer calls {name!r}, which is not offered")
+    kinds = (entry.model_extra or {}).get("execution_result_type") or []
+    unknown = [kind for kind in kinds if kind not in ("exact_match", "real_time_match", "structural_match")]
+    if unknown:
+        yield Finding(f"execution_result_type {str(unknown[0])[:40]!r}: exact_match, real_time_match, structural_match")
+
+
+def _response_findings(entry: Entry) -> Iterator[Finding]:
+    """REST answers: one recorded response as JSON text."""
+    answers = entry.possible_answer
+    try:
+        (text,) = answers or ()
+        json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        yield Finding("possible_answer must be one recorded response, a list of one JSON text")
 
 
 def _called(text: Any) -> str | None:

@@ -1,0 +1,109 @@
+"""Results against expected results, from records alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_bfcl.checkers import judge
+from pytest_bfcl.checkers.executable import result_problem, same_value
+from pytest_bfcl.dataset import Entry
+from pytest_bfcl.execution import Outcome
+from pytest_bfcl.transcript import Reply, Step, Transcript, Turn
+
+CHECKER = "executable_checker:"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected", "kind", "reason"),
+    [
+        (5, 5.0, "exact_match", None),
+        (5.0000001, 5.0, "exact_match", "wrong_result"),
+        (True, 1, "exact_match", "wrong_result"),
+        ([1, [2.0]], [1.0, [2]], "exact_match", None),
+        ([1, 2], [2, 1], "exact_match", "wrong_result"),
+        ({"a": 1}, {"a": 1, "b": 2}, "exact_match", "wrong_result"),
+        (119.9, 100, "real_time_match", None),
+        (80, 100, "real_time_match", None),
+        (121, 100, "real_time_match", "wrong_result_real_time"),
+        (-90, -100, "real_time_match", None),
+        (-130, -100, "real_time_match", "wrong_result_real_time"),
+        ("100", 100, "real_time_match", "wrong_result_real_time"),
+        ("a", "a", "real_time_match", "wrong_result_real_time"),
+        (float("nan"), 100, "real_time_match", "wrong_result_real_time"),
+        ([1, 2], [5, 6], "structural_match", None),
+        ([1], [5, 6], "structural_match", "wrong_result_type:list_length"),
+        (7, 1.5, "structural_match", None),
+        ("7", 1.5, "structural_match", "wrong_result_type"),
+        ({"a": 0}, {"a": 1}, "structural_match", None),
+        ({}, {"a": 1}, "structural_match", "wrong_result_type:dict_key_not_found"),
+        ({"a": 1, "b": 1}, {"a": 1}, "structural_match", "wrong_result_type:dict_extra_key"),
+    ],
+)
+def test_comparison(value: Any, expected: Any, kind: str, reason: str | None) -> None:
+    problem = result_problem(Outcome(value), expected, kind)
+    assert (problem.reason if problem else None) == (CHECKER + reason if reason else None)
+
+
+def test_an_error_is_no_result() -> None:
+    problem = result_problem(Outcome(error="no", kind="raised"), None, "structural_match")
+    assert problem is not None
+    assert problem.reason == "executable_checker:execution_error"
+
+
+def test_truth_values_are_no_numbers() -> None:
+    assert not same_value([0], [False])
+
+
+def entry(category: str, answers: list[str], kinds: list[str] | None = None) -> Entry:
+    extra: dict[str, Any] = {"execution_result_type": kinds} if kinds else {}
+    document = {"name": "f", "description": "", "parameters": {"type": "dict", "properties": {}, "required": []}}
+    return Entry(
+        id=f"{category}_0", category=category, question=[], function=[document], possible_answer=answers, **extra
+    )
+
+
+def transcript(category: str, text: str, results: list[Any], expected: list[Any] | None) -> Transcript:
+    step = Step(Reply(text=text), results=[Outcome(value).text() for value in results])
+    made = Transcript(f"{category}_0", category, turns=[Turn(steps=[step])])
+    if expected is not None:
+        made.extra["expected_results"] = [Outcome(value).text() for value in expected]
+    return made
+
+
+@pytest.mark.parametrize(
+    ("results", "expected", "reason"),
+    [
+        ([1, 2], [2, 1], None),
+        ([1, 1], [1, 2], "executable_checker:cannot_find_match"),  # each result once
+        ([1, 2], [1, 3], "executable_checker:cannot_find_match"),  # all or nothing
+    ],
+)
+def test_parallel_results_in_any_order(results: list[int], expected: list[int], reason: str | None) -> None:
+    judged = judge(
+        entry("exec_parallel", ["f(x=1)", "f(x=2)"]),
+        transcript("exec_parallel", "[f(x=1), f(x=2)]", results, expected),
+    )
+    assert judged.reason == reason
+
+
+def test_one_result_type_too_many_is_ignored() -> None:
+    kinds = ["exact_match", "exact_match", "structural_match"]
+    judged = judge(
+        entry("exec_parallel_multiple", ["f(x=1)", "f(x=2)"], kinds),
+        transcript("exec_parallel_multiple", "[f(x=1), f(x=2)]", [1, 2], [1, 2]),
+    )
+    assert judged.valid
+
+
+@pytest.mark.parametrize(("results", "expected"), [([], [1]), ([1, 2], [1]), ([1], None), ([1], [])])
+def test_missing_results_are_ours(results: list[int], expected: list[int] | None) -> None:
+    judged = judge(entry("exec_simple", ["f(x=1)"]), transcript("exec_simple", "f(x=1)", results, expected))
+    assert (judged.outcome, judged.reason) == ("error", "harness:not_executed")
+
+
+def test_unreadable_results_are_ours() -> None:
+    made = transcript("exec_simple", "f(x=1)", [1], [1])
+    made.steps[0].results = ["17"]
+    assert judge(entry("exec_simple", ["f(x=1)"]), made).reason == "harness:data"

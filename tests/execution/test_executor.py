@@ -1,0 +1,159 @@
+"""Worker processes: look-up and nothing else, limits that hold, replacement after a broken call."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from pytest_bfcl.execution import Executor, Outcome
+from pytest_bfcl.execution.outcome import KINDS
+from tests.execution.hostile_calls import FORMULAS, LIMITED, NAMES, STATEMENTS
+
+ROOT = Path(__file__).parents[2]
+TABLES = {
+    "books": {"columns": ["id INTEGER", "title TEXT", "price REAL"], "rows": [[1, "Lanterns", 18.0], [2, "Tides", 9.5]]}
+}
+
+
+@pytest.fixture(scope="module")
+def executor() -> Iterator[Executor]:
+    with Executor() as made:
+        yield made
+
+
+def test_a_thousand_calls_take_seconds(executor: Executor) -> None:
+    executor.call("math_gcd", {"a": 12, "b": 18})
+    started = time.perf_counter()
+    assert all(executor.call("math_gcd", {"a": 12, "b": i + 1}).ok for i in range(1000))
+    assert time.perf_counter() - started < 10
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_only_the_table_is_called(executor: Executor, name: str) -> None:
+    for arguments in ({}, {"name": "os"}, {"command": "touch here"}):
+        assert executor.call(name, arguments).kind == "unknown_function"
+
+
+@pytest.mark.parametrize(("name", "arguments"), LIMITED, ids=[f"{name}-{i}" for i, (name, _) in enumerate(LIMITED)])
+def test_limits_hold(executor: Executor, name: str, arguments: dict) -> None:
+    started = time.perf_counter()
+    outcome = executor.call(name, arguments)
+    assert not outcome.ok
+    assert outcome.kind in KINDS
+    assert time.perf_counter() - started < 15
+    assert executor.call("digit_sum", {"number": 123}) == Outcome(6)  # the next call finds a worker in order
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_formulas_reach_nothing(executor: Executor, text: str) -> None:
+    assert not executor.call("estimate_derivative", {"function": text, "x": 1}).ok
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{None: 1}, {"a": 1j, "b": 2}, {"a": {1, 2}, "b": 1}, {"a": b"x", "b": 1}, {"a": 1}, {"a": 1, "b": 2, "c": 3}, {}],
+)
+def test_arguments_that_do_not_fit(executor: Executor, arguments: dict) -> None:
+    assert executor.call("math_gcd", arguments).kind == "arguments"
+
+
+def test_deep_arguments(executor: Executor) -> None:
+    nested: list = []
+    for _ in range(100_000):
+        nested = [nested]
+    assert not executor.call("sort_array", {"array": nested}).ok
+
+
+def test_too_many_calls(executor: Executor) -> None:
+    outcomes = executor.call_all([{"digit_sum": {"number": 1}}] * 5_000)
+    assert {outcome.kind for outcome in outcomes} == {"limit"}
+
+
+def test_threads_share_the_workers(executor: Executor) -> None:
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(lambda i: executor.call("digit_sum", {"number": i}).value, range(200)))
+    assert found == [sum(map(int, str(i))) for i in range(200)]
+
+
+def test_statements_read(executor: Executor) -> None:
+    outcome = executor.query(TABLES, "SELECT title, price * 2 AS double FROM books WHERE price > 10")
+    assert outcome.value == {"columns": ["title", "double"], "rows": [["Lanterns", 36.0]]}
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
+def test_statements_that_do_more_are_refused(executor: Executor, statement: str) -> None:
+    outcome = executor.query(TABLES, statement)
+    assert outcome.kind in ("refused", "limit", "raised")
+    assert executor.query(TABLES, "SELECT count(*) FROM books").value["rows"] == [[2]]
+
+
+def test_nothing_is_left_behind(executor: Executor) -> None:
+    for path in ("/tmp/stolen.db", "/tmp/x", "here"):
+        assert not Path(path).exists()
+
+
+REACHES = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from pytest_bfcl.execution.limits import confine
+import os, socket
+confine()
+def tried(what, act):
+    try:
+        act()
+        print(what, "WORKED")
+    except BaseException as error:
+        print(what, type(error).__name__)
+tried("open", lambda: open("/etc/hostname"))
+tried("write", lambda: open(sys.argv[1] + "/never", "w"))
+tried("system", lambda: os.system("true"))
+tried("fork", lambda: os.fork())
+tried("socket", lambda: socket.socket())
+tried("listdir", lambda: os.listdir("/"))
+tried("import", lambda: __import__("ctypes"))
+tried("exec", lambda: getattr(__builtins__, "ex" + "ec")("1"))
+tried("memory", lambda: bytearray(2 * 1024**3))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of other systems differ")
+def test_a_confined_process_reaches_nothing() -> None:
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", REACHES, str(ROOT)], capture_output=True, text=True, timeout=60, check=False
+    )
+    found = dict(line.split() for line in done.stdout.splitlines())
+    assert found.pop("memory") == "MemoryError"
+    assert len(found) == 8
+    assert set(found.values()) == {"PermissionError"}
+
+
+def test_workers_see_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    with Executor(1) as made:
+        made.call("digit_sum", {"number": 1})
+        worker = made._idle.get()
+        assert worker is not None
+        environment = Path(f"/proc/{worker._process.pid}/environ")
+        if environment.exists():
+            assert "secret" not in environment.read_text()
+        made._idle.put(worker)
+
+
+def test_closing_ends_the_workers() -> None:
+    made = Executor(1)
+    made.call("digit_sum", {"number": 1})
+    worker = made._idle.get()
+    made._idle.put(worker)
+    made.close()
+    assert worker is not None
+    assert not worker.alive
+    if os.name == "posix":
+        with pytest.raises(ProcessLookupError):
+            os.kill(worker._process.pid, 0)

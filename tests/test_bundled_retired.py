@@ -1,0 +1,128 @@
+"""The bundled entries of retired categories: enough, the oracle passes them all, named wrong calls fail as named."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_bfcl.checkers import failure_text, judge
+from pytest_bfcl.conversation import Services, execute
+from pytest_bfcl.dataset import DataSet
+from pytest_bfcl.dataset.validation import validate
+from pytest_bfcl.evaluation import open_data, run
+from pytest_bfcl.runs import transcript_from_line
+
+DATA = Path(__file__).parents[1] / "data"
+EXECUTED = ("exec_simple", "exec_multiple", "exec_parallel", "exec_parallel_multiple", "rest", "sql")
+CATEGORIES = (*EXECUTED, "chatable")
+
+REASONS = {
+    "executable_decoder:decoder_failed", "simple_exec_checker:wrong_count", "value_error:exec_result_count",
+    "executable_checker:execution_error", "executable_checker:wrong_result",
+    "executable_checker:wrong_result_real_time", "executable_checker:wrong_result_type:list_length",
+    "executable_checker:wrong_result_type:dict_key_not_found", "executable_checker:wrong_result_type:dict_extra_key",
+    "executable_checker:cannot_find_match", "executable_checker_rest:wrong_count",
+    "executable_checker_rest:execution_error", "executable_checker_rest:wrong_status",
+    "executable_checker_rest:wrong_length", "executable_checker_rest:wrong_key", "sql_checker:wrong_count",
+    "sql_checker:wrong_func_name", "sql_checker:refused", "sql_checker:execution_error", "sql_checker:wrong_result",
+    "chat:call_made", "chat:no_text",
+}  # fmt: skip
+
+
+def rows(category: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (DATA / f"{category}.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+WRONG = [
+    pytest.param(category, row["id"], wrong, id=f"{row['id']}-{index}")
+    for category in CATEGORIES
+    for row in rows(category)
+    for index, wrong in enumerate(row["wrong"])
+]
+
+
+@pytest.fixture(scope="module")
+def bundled() -> DataSet:
+    return open_data("bundled")
+
+
+@pytest.fixture(scope="module")
+def services() -> Iterator[Services]:
+    with Services() as made:
+        yield made
+
+
+@pytest.mark.parametrize(("category", "entry_id", "wrong"), WRONG)
+def test_wrong_call_fails_with_named_reason(
+    bundled: DataSet, services: Services, category: str, entry_id: str, wrong: dict[str, Any]
+) -> None:
+    line = {"id": entry_id, "category": category, "mode": wrong["mode"], "output": wrong["output"]}
+    line["underscore_names"] = wrong["mode"] == "fc"
+    entry = bundled.entry(entry_id)
+    transcript = execute(entry, transcript_from_line(line), services)
+    verdict = judge(entry, transcript)
+    assert (verdict.outcome, verdict.reason) == ("failed", wrong["reason"])
+    assert judge(entry, transcript, "corrected").reason == wrong["reason"]
+    text = failure_text(entry, transcript, verdict)
+    assert wrong["reason"] in text
+    assert "rule" in text
+
+
+@pytest.mark.parametrize("category", CATEGORIES)
+def test_twelve_entries_each_with_a_wrong_call(category: str) -> None:
+    entries = rows(category)
+    assert len(entries) >= 12
+    assert all(row["wrong"] for row in entries)
+
+
+def test_every_reason_is_provoked() -> None:
+    assert {wrong["reason"] for category in CATEGORIES for row in rows(category) for wrong in row["wrong"]} == REASONS
+
+
+@pytest.mark.parametrize("mode", ["fc", "prompt"])
+def test_the_oracle_passes_all(mode: str) -> None:
+    result = run("bundled", f"oracle:@{mode}", categories=CATEGORIES)
+    assert {name: count[0] for name, count in result.counts.items()} == {name: len(rows(name)) for name in CATEGORIES}
+    (model,) = result.summary["models"].values()
+    assert model["groups"]["retired"]["accuracy"] == 1.0
+    assert model["overall"]["value"] is None
+
+
+def test_a_stored_run_is_judged_by_what_it_saw(tmp_path: Path) -> None:
+    """Results stand in the line: no service is asked again, not even when none is there."""
+    from pytest_bfcl.rescoring import score_lines
+
+    run("bundled", "oracle:@fc", categories=["rest", "sql", "exec_parallel"], out=tmp_path / "run")
+    lines = [json.loads(line) for line in (tmp_path / "run" / "results.jsonl").read_text().splitlines()]
+    assert all(line["tool_results"] for line in lines)
+    nowhere = f"replay:{tmp_path / 'nothing'}"
+    assert all(verdict["valid"] for verdict in score_lines(lines, "bundled", rest=nowhere))
+
+
+def test_the_data_is_valid(bundled: DataSet) -> None:
+    assert validate(bundled, list(CATEGORIES)) == []
+
+
+EQUIVALENT = [
+    ("sql_0", "db.query(table='books', columns=['title AS name'], where=['NOT price <= 15'])"),
+    ("sql_1", "db.query(table='BOOKS', columns=['count(id)'], where=[\"author LIKE 'imre fallow'\"])"),
+    ("sql_6", "db.query(table='ferries', columns=['port', 'line'], where=['minutes < 41'], order_by=['line'])"),
+    ("sql_8", "db.query(table='ferries', columns=['port'], where=['minutes = (SELECT max(minutes) FROM ferries)'])"),
+    ("sql_10", "db.query(table='members', columns=['sum(fee)', 'city'], group_by=['city'])"),
+    ("exec_simple_3", "split_bill(people=6, total=184.50, tip_percent=12.0)"),
+    ("exec_simple_7", "travel_minutes(distance_km=21, means='cycling')"),
+    ("exec_multiple_11", "estimate_derivative(function='lambda t: t*t - 4*t', x=3.0)"),
+    ("exec_multiple_4", "math_gcd(a=126, b=84)"),
+    ("rest_9", "requests.get(url='http://rest.bfcl.test/rates/KST?symbols=CRN', headers={'x-api-key': 'demo-key'})"),
+]
+
+
+@pytest.mark.parametrize(("entry_id", "output"), EQUIVALENT)
+def test_other_ways_to_the_same_result_pass(bundled: DataSet, services: Services, entry_id: str, output: str) -> None:
+    entry = bundled.entry(entry_id)
+    transcript = transcript_from_line({"id": entry_id, "category": entry.category, "output": output})
+    assert judge(entry, execute(entry, transcript, services)).valid
