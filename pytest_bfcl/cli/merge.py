@@ -8,13 +8,24 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_bfcl.failures import UsageError
+
+if TYPE_CHECKING:
+    from pytest_bfcl.runs import Fingerprint, RunDirectory
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""
     parser.add_argument("runs", nargs="+", type=Path, help="run directories, or folders holding them")
     parser.add_argument("-o", "--out", required=True, type=Path, metavar="DIR", help="the run directory to create")
+    parser.add_argument("--data", metavar="PATH", help="the data set of the runs, when it is your own")
+    parser.add_argument(
+        "--max-errors", type=float, default=2.0, metavar="PCT", help="errors allowed before no score is claimed"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -32,6 +43,9 @@ def run(args: argparse.Namespace) -> int:
         merged.records(),
         fingerprint=merged.fingerprint.to_dict(),
         known_issues=known_issues(merged.fingerprint.dataset_version),
+        sizes=_sizes(merged),
+        full_sizes=_full_sizes(merged.fingerprint, args.data),
+        max_errors_pct=args.max_errors,
     )
     RunDirectory.open(args.out).write_summary(summary)
     for line in damaged:
@@ -41,6 +55,29 @@ def run(args: argparse.Namespace) -> int:
     for model, numbers in summary["models"].items():
         print(f"{model}: {_counts(numbers)}")
     return 1 if damaged else 0
+
+
+def _sizes(merged: RunDirectory) -> dict[str, int]:
+    """Entries per category that the runs had to do with."""
+    from pytest_bfcl.dataset.categories import CATEGORIES
+
+    found = {(str(record["id"]), str(record["category"])) for record in merged.records()}
+    counts = Counter(category for _, category in found)
+    return {name: count for name, count in counts.items() if CATEGORIES[name].checker != "none"}
+
+
+def _full_sizes(fingerprint: Fingerprint, data: str | None) -> dict[str, int] | None:
+    """Entries per category of the whole data set, where it is at hand."""
+    from pytest_bfcl.evaluation import full_sizes, open_data
+
+    if data is None and fingerprint.dataset != "bundled":
+        return None
+    dataset = open_data(data or "bundled")
+    if dataset.sha256 == fingerprint.dataset_sha256:
+        return full_sizes(dataset)
+    if data is None:
+        return None
+    raise UsageError(f"--data {data} is not the data of these runs (SHA-256 {dataset.sha256[:12]} …)")
 
 
 def _counts(numbers: dict[str, dict[str, dict[str, int]]]) -> str:

@@ -63,8 +63,9 @@ class Distribution:
 class StripeScheduling:
     """Deals the collection in stripes (see `pytest_bfcl.plugin.selection.stripes`); implements xdist's protocol.
 
-    A worker whose own stripe is used up takes single items from the end of the longest other one. A memory scenario
-    stays with its worker, which may have begun its write stages long before its items come up.
+    Entries stay in their stripe, however far its worker is behind: it has begun their conversations, and another one
+    would ask the model again. A dead worker's entries wait for the worker that replaces it (xdist always starts one,
+    or gives up). Only ordinary tests of the suite go to whoever is free.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -76,6 +77,8 @@ class StripeScheduling:
         self.pending: dict[Any, list[int]] = {}
         self.collection: list[str] | None = None
         self.stripes: list[list[list[int]]] = []
+        self._home: dict[int, int] = {}
+        self._ordinary: set[int] = set()
 
     @property
     def nodes(self) -> list[Any]:
@@ -106,6 +109,7 @@ class StripeScheduling:
     def add_node_collection(self, node: Any, collection: Sequence[str]) -> None:
         """A worker has collected; a replacement must have found the same."""
         if self.collection is not None and list(collection) != self.collection:
+            node.shutdown()
             return
         self.collections[node] = list(collection)
 
@@ -117,7 +121,8 @@ class StripeScheduling:
     def mark_test_pending(self, item: str) -> None:
         """An item is to be run again."""
         assert self.collection is not None
-        self.stripes[0].insert(0, [self.collection.index(item)])
+        index = self.collection.index(item)
+        self.stripes[self._home[index]].insert(0, [index])
         for node in self.nodes:
             self._feed(node)
 
@@ -133,8 +138,6 @@ class StripeScheduling:
         crashed, *left = items
         if left:
             self.stripes[self._slot(node)].insert(0, left)
-            for other in self.nodes:
-                self._feed(other)
         return self.collection[crashed]
 
     def schedule(self) -> None:
@@ -144,6 +147,8 @@ class StripeScheduling:
                 return
             self.collection = next(iter(self.collections.values()))
             self.stripes = selection.stripes(self.collection, self.numnodes)
+            self._home = {index: slot for slot, units in enumerate(self.stripes) for unit in units for index in unit}
+            self._ordinary = {index for index, nodeid in enumerate(self.collection) if ".jsonl::" not in nodeid}
         for node in self.nodes:
             self._feed(node)
 
@@ -173,10 +178,9 @@ class StripeScheduling:
         """Stripe and place of the next unit for a slot: its own, else one that may be taken from another."""
         if self.stripes[slot]:
             return slot, 0
-        alive = {self._slot(node) for node in self.nodes if not node.shutting_down}
-        for number, stripe in sorted(enumerate(self.stripes), key=lambda pair: -len(pair[1])):
-            for place in reversed(range(len(stripe))):
-                if len(stripe[place]) == 1 or number not in alive:
+        for number, stripe in enumerate(self.stripes):
+            for place in reversed(range(len(stripe))) if self._ordinary else ():
+                if stripe[place][0] in self._ordinary:
                     return number, place
         return None
 

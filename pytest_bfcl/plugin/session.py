@@ -337,7 +337,7 @@ class BfclSession:
             "categories": list(self.plan.categories),
             "ids": self.plan.ids,
             "sample": self.plan.sample,
-            "shard": self.plan.shard,
+            "shard": "{}/{}".format(*self.plan.shard) if self.plan.shard else None,
             "marks": getattr(option, "markexpr", "") or None,
             "keywords": getattr(option, "keyword", "") or None,
             "arguments": [f"{category}::{name}" if name else category for category, name in self.arguments or ()],

@@ -262,4 +262,15 @@ def join_selections(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any
         old = joined[name] if isinstance(joined[name], list) else [joined[name]]
         new = value if isinstance(value, list) else [value]
         joined[name] = old + [item for item in new if item not in old]
+    if not missing_shards(joined):
+        joined.pop("shard", None)
     return joined
+
+
+def missing_shards(selection: Mapping[str, Any]) -> list[str]:
+    """Parts of a run made in parts (``"1/3"`` …) that a selection lacks; empty when it has all, or no parts."""
+    found = selection.get("shard") or []
+    parts = [str(part) for part in (found if isinstance(found, list) else [found])]
+    counts = {part.partition("/")[2] for part in parts}
+    wanted = [f"{index}/{count}" for count in sorted(counts) for index in range(1, int(count) + 1)]
+    return [part for part in wanted if part not in parts]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.runs.directory import RunDirectory, is_run, join_selections
+from pytest_bfcl.runs.directory import RunDirectory, is_run, join_selections, missing_shards
 from pytest_bfcl.runs.fingerprint import Fingerprint
 from pytest_bfcl.runs.lines import OnDamaged
 from pytest_bfcl.runs.results import is_settled, record_key
@@ -49,6 +49,8 @@ def _joined(runs: Sequence[RunDirectory]) -> Fingerprint:
             raise UsageError(f"{runs[0].path} and {run.path} measured different things\n{listed}")
         selection = join_selections(selection, run.fingerprint.selection)
     stopped = [run.fingerprint.state for run in runs if run.fingerprint.state != "finished"]
+    if missing := missing_shards(selection):
+        stopped.append(f"stopped:parts are missing: {', '.join(missing)}")
     ends = [run.fingerprint.ended_at for run in runs if run.fingerprint.ended_at]
     return replace(
         first,

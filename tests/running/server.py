@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
 import re
 import time
@@ -67,9 +68,10 @@ class Server:
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
         try:
             response = await self.respond(request, body, place, fault)
-            await response.prepare(request)
-            await response.write_eof()
-            self.note("answered", place)
+            with contextlib.suppress(ConnectionError):  # whoever asked was killed
+                await response.prepare(request)
+                await response.write_eof()
+                self.note("answered", place)
             return response
         finally:
             self.in_flight -= 1

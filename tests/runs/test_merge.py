@@ -35,7 +35,7 @@ def test_shards_become_one_run(tmp_path: Path) -> None:
     b = shard(tmp_path / "b", [single("simple_python_2")], selection={"shard": "2/2"}, started_at="2026-01-01")
     merged = merge_runs([a, b], tmp_path / "out")
     assert outcomes(merged) == {"simple_python_1": "passed", "simple_python_2": "passed"}
-    assert merged.fingerprint.selection == {"shard": ["1/2", "2/2"]}
+    assert merged.fingerprint.selection == {}  # the whole, as if it had been run in one part
     assert merged.fingerprint.started_at == "2026-01-01"
     assert merged.fingerprint.state == "finished"
 

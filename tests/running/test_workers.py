@@ -1,0 +1,114 @@
+"""The same run in one process, on workers, on other hosts, in shards: one result, every request made once."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from pytest_bfcl.cli import main
+
+from .conftest import Bench
+
+ALL = 40
+OPTIONS = ("-q", "--tb=no", "--bfcl-concurrency=8", "--bfcl-price=1,2", "--bfcl-max-errors=5")
+
+
+def timeless(summary: dict[str, Any]) -> str:
+    """A summary as text without what a clock says."""
+    summary = json.loads(json.dumps(summary))
+    for name in ("started_at", "ended_at"):
+        summary["fingerprint"].pop(name)
+    for model in summary["models"].values():
+        model.pop("latency")
+    return json.dumps(summary)
+
+
+@pytest.fixture
+def whole(bench: Bench) -> str:
+    """The summary of an undisturbed run in one process, with two entries that fail for good."""
+    server = bench.with_conversations(3).serve({"kind": 400, "ids": "simple_python_(4|17)$"})
+    code, text = bench.finish(*OPTIONS, out="whole")
+    assert code == 1, text
+    assert set(server.asked().values()) == {1}
+    server.forget()
+    return timeless(bench.summary("whole"))
+
+
+def check(bench: Bench, whole: str, *args: str, workers: set[str]) -> None:
+    """Run on workers: the same summary, and every request made once."""
+    assert bench.server is not None
+    bench.server.forget()
+    out = "run-" + "-".join(sorted(workers))
+    code, text = bench.finish(*OPTIONS, *args, out=out)
+    assert code == 1, text
+    assert set(bench.server.asked().values()) == {1}
+    lines = (bench.path / out / "results.jsonl").read_text().splitlines()
+    assert len(lines) == len(bench.records(out)) == ALL + 3
+    assert {record["worker"] for record in bench.records(out).values() if record["worker"]} == workers
+    assert timeless(bench.summary(out)).splitlines() == whole.splitlines()
+
+
+def test_workers_give_the_summary_of_one_process(bench: Bench, whole: str) -> None:
+    check(bench, whole, "-n2", workers={"gw0", "gw1"})
+    check(bench, whole, "-n4", workers={"gw0", "gw1", "gw2", "gw3"})
+    check(bench, whole, "--dist=load", "--tx=popen", workers={"gw0"})
+    check(bench, whole, "--dist=load", "--tx=3*popen", workers={"gw0", "gw1", "gw2"})
+
+
+def test_shards_merge_to_the_summary_of_one_process(bench: Bench, whole: str, capsys) -> None:
+    assert bench.server is not None
+    for number in (1, 2, 3):
+        code, text = bench.finish(*OPTIONS, f"--bfcl-shard={number}/3", out=f"parts/{number}")
+        assert code in (0, 1), text
+    assert set(bench.server.asked().values()) == {1}
+    parts = [set(bench.records(f"parts/{number}")) for number in (1, 2, 3)]
+    assert sum(map(len, parts)) == len(set.union(*parts)) == ALL + 3
+    assert {len(part) for part in parts} <= {14, 15}
+    data = ["--data", str(bench.path / "bench"), "--max-errors=5"]
+    assert main(["merge", str(bench.path / "parts"), "-o", str(bench.path / "merged"), *data]) == 0
+    assert timeless(bench.summary("merged")).splitlines() == whole.splitlines()
+    assert main(["merge", str(bench.path / "parts" / "1"), "-o", str(bench.path / "part")]) == 0
+    assert bench.summary("part")["fingerprint"]["selection"]["shard"] == "1/3"
+    assert "parts are missing: 2/3, 3/3" in str(bench.summary("part")["fingerprint"]["state"])
+    bench.server.forget()
+    code, text = bench.finish(*OPTIONS, out="merged")  # a merged run is continued like any other: its errors run again
+    assert {line["id"] for line in bench.server.lines()} == {"simple_python_4", "simple_python_17"}
+
+
+def test_a_dead_worker_costs_one_entry_and_repeats_only_what_it_held(bench: Bench) -> None:
+    server = bench.serve()
+    (bench.path / "conftest.py").write_text(
+        "import os\n"
+        "def pytest_runtest_call(item):\n"
+        "    if item.name == 'simple_python_6' and not os.path.exists('died'):\n"
+        "        open('died', 'w').close()\n"
+        "        os._exit(9)\n"
+    )
+    code, text = bench.finish(*OPTIONS, "-n2")
+    assert code == 1, text
+    verdicts = bench.verdicts()
+    assert len(verdicts) == ALL
+    errors = {name: reason for name, (outcome, reason) in verdicts.items() if outcome == "error"}
+    assert errors == {"simple_python_6": "harness:worker_crash"}
+    assert sum(server.asked().values()) - ALL <= 8  # what was in flight; the others were in its journal
+    code, text = bench.finish(*OPTIONS, "-n2")
+    assert code == 0, text
+    assert bench.verdicts()["simple_python_6"] == ("passed", None)
+
+
+def test_x_stops_the_other_workers(bench: Bench) -> None:
+    bench.serve({"kind": 400, "ids": "simple_python_0$"}, delay=0.1)
+    code, text = bench.finish("-q", "--tb=no", "--bfcl-concurrency=2", "-n2", "-x")
+    assert code == pytest.ExitCode.TESTS_FAILED, text
+    assert len(bench.records()) < ALL
+
+
+def test_a_lost_endpoint_stops_all_workers_with_one_message(bench: Bench) -> None:
+    server = bench.serve({"kind": 401})
+    code, text = bench.finish(*OPTIONS, "-n2")
+    assert code == pytest.ExitCode.INTERRUPTED, text
+    assert text.count("stopped:") == 1
+    assert "refused the key" in text
+    assert len(server.lines()) <= 16
