@@ -11,7 +11,9 @@ from pytest_bfcl.scoring.statistics import (
     Spread,
     Tally,
     category_interval,
+    chance,
     cluster_of,
+    holm,
     interval,
     mcnemar,
     paired_spread,
@@ -30,6 +32,15 @@ def test_wilson_is_scipys(total: int) -> None:
         expected = binomtest(correct, total).proportion_ci(confidence_level=0.95, method="wilson")
         assert wilson(correct, total) == pytest.approx((expected.low, expected.high), abs=1e-14)
     assert wilson(0, 0) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("correct", "total", "low", "high"),
+    [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)],
+)
+def test_wilson_has_the_published_numbers(correct: int, total: int, low: float, high: float) -> None:
+    """Newcombe, Two-sided confidence intervals for the single proportion, Statistics in Medicine 17, 1998, table I."""
+    assert [round(bound, 4) for bound in wilson(correct, total)] == [low, high]
 
 
 def test_students_quantiles_are_scipys() -> None:
@@ -134,6 +145,50 @@ def test_paired_differences() -> None:
     assert paired_spread({"parallel": 1.0}, {"parallel": same}).variance > 0
 
 
+def test_chance_belongs_to_the_interval() -> None:
+    for difference in (0.01, 0.05, 0.2):
+        for freedom in (4, 30.5, math.inf):
+            spread = Spread((difference / student975(freedom)) ** 2, freedom)
+            assert interval(difference, spread)[0] == pytest.approx(0, abs=1e-9)
+            assert chance(difference, spread) == pytest.approx(0.05, abs=1e-4)
+    assert chance(0.0, Spread(0.0, math.inf)) == 1.0
+    assert chance(-0.1, Spread(0.0, math.inf)) == 0.0
+
+
+def test_holm_has_the_published_numbers() -> None:
+    """The worked example of Holm's step-down procedure: 0.01, 0.04, 0.03, 0.005 at four hypotheses."""
+    found = holm({"a": 0.01, "b": 0.04, "c": 0.03, "d": 0.005})
+    assert found == pytest.approx({"a": 0.03, "b": 0.06, "c": 0.06, "d": 0.02})
+    assert holm({}) == {}
+    assert holm({"a": 0.9, "b": 0.8}) == {"a": 1.0, "b": 1.0}
+
+
+def false_alarms(runs: int) -> float:
+    """Share of comparisons of two equally good models in which the gate sees a regression."""
+    import numpy as np
+
+    from pytest_bfcl.scoring.comparison import Judged, compare
+
+    source = np.random.default_rng(7)
+    names = ("simple_python", "multiple", "live_simple", "irrelevance", "multi_turn_base", "memory_kv")
+    alarms = 0
+    for _ in range(runs):
+        sides: list[dict[tuple[str, int], Judged]] = [{}, {}]
+        for name in names:
+            for number in range(40):
+                rate = source.beta(4, 2)  # an entry's difficulty is the same for both
+                entry = f"{name}_{number}"
+                for side in sides:
+                    outcome = "passed" if source.random() < rate else "failed"
+                    side[entry, 1] = Judged(entry, name, outcome, None, None)
+        alarms += compare(*sides).regression
+    return alarms / runs
+
+
+def test_two_equal_models_are_rarely_told_apart() -> None:
+    assert false_alarms(100) <= 0.08  # 2.5 % expected: losses are one side of 5 %
+
+
 # Coverage: 2,000 simulated runs of a model whose true scores are known.
 
 LAYOUT = {
@@ -150,10 +205,49 @@ SCENARIOS = 5
 
 @pytest.mark.parametrize("correlated", [False, True])
 def test_the_95_percent_interval_of_overall_covers_the_truth(correlated: bool) -> None:
+    assert 0.93 <= coverage(2000, correlated) <= 0.97
+
+
+def test_the_95_percent_interval_of_a_category_covers_the_truth() -> None:
+    """Wilson's, over independent entries and over clusters of three."""
+    import numpy as np
+
+    source = np.random.default_rng(11)
+    for clusters, each, concentration in ((200, 1, None), (80, 3, 4)):
+        inside = 0
+        for _ in range(2000):
+            found = fill(rates(source, 0.7, clusters, concentration), each, source)
+            low, high = category_interval("live_simple", found) or (0, 0)
+            inside += low <= 0.7 <= high
+        assert 0.93 <= inside / 2000 <= 0.97
+
+
+def test_the_95_percent_interval_of_a_difference_covers_the_truth() -> None:
+    """Two models, 70 % and 75 %, over the same entries of unequal difficulty, clustered and not."""
+    import numpy as np
+
+    source = np.random.default_rng(12)
+    for clusters, each in ((200, 1), (60, 4)):
+        inside = 0
+        for _ in range(2000):
+            easy = source.beta(3.5, 1.5, clusters) - 0.7  # a cluster's difficulty is the same for both models
+            pairs = PairTally()
+            for number, shift in enumerate(easy):
+                before = source.random(each) < np.clip(0.7 + shift, 0, 1)
+                after = source.random(each) < np.clip(0.7 + shift, 0, 1) * 0.95
+                for old, new in zip(before, after, strict=True):
+                    pairs.add(str(number), bool(old), bool(new))
+            low, high = interval(pairs.difference, paired_spread({"live_simple": 1.0}, {"live_simple": pairs}), -1, 1)
+            inside += low <= -0.035 <= high
+        assert 0.93 <= inside / 2000 <= 0.97
+
+
+def coverage(runs: int, correlated: bool) -> float:
+    """Share of simulated runs whose interval contains the true overall."""
     import numpy as np
 
     source = np.random.default_rng(20260301)
-    covered = runs = 2000
+    covered = runs
     truth = 0.1 * 0.8 + 0.1 * 0.7 + 0.1 * 0.85 + 0.3 * 0.5 + 0.4 * 0.45
     for _ in range(runs):
         found = simulated(source, correlated)
@@ -162,7 +256,7 @@ def test_the_95_percent_interval_of_overall_covers_the_truth(correlated: bool) -
         value = sum(weight * found[name].passed / found[name].total for name, weight in weights.items())
         low, high = interval(value, spread_of(weights, found))
         covered -= not low <= truth <= high
-    assert 0.93 <= covered / runs <= 0.97
+    return covered / runs
 
 
 def simulated(source: object, correlated: bool) -> dict[str, Tally]:
