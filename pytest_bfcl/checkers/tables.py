@@ -23,6 +23,7 @@ Line = tuple[str, str]
 
 COLUMN = 44
 FULL = 300
+MAX_UNEXPECTED = 30
 
 _CLASS_WORDS = {
     str: "text",
@@ -92,20 +93,23 @@ def call_rows(
     expected_name = str(document.get("name", expected_name))
     how = _how(entry, transcript)
     shown = expected_name.replace(".", "_") if transcript.underscore_names else expected_name
+    unexpected = [parameter for parameter in arguments if parameter not in accepted]
+    called = cut(clean(str(name)), FULL)
     if not same_name(name, expected_name, how):
-        rows = [("function", shown, clean(str(name)), "<-- another function")]
+        rows = [("function", shown, called, "<-- another function")]
         rows += [(p, _allowed(v, how), _called(arguments, p, how), "") for p, v in accepted.items()]
-        rows += [(_label(p), "", _called(arguments, p, how), "") for p in arguments if p not in accepted]
+        rows += [(_label(p), "", _called(arguments, p, how), "") for p in unexpected[:MAX_UNEXPECTED]]
     else:
-        rows = [("function", shown, clean(str(name)), "")]
+        rows = [("function", shown, called, "")]
         marks = _marks(document, arguments, accepted, how)
         required = _required(document)
         for parameter, values in accepted.items():
             allowed = _allowed(values, how, optional=parameter not in required)
             rows.append((parameter, allowed, _called(arguments, parameter, how), marks.get(parameter, "")))
-        for parameter in arguments:
-            if parameter not in accepted:
-                rows.append((_label(parameter), "", _called(arguments, parameter, how), marks.get(parameter, "")))
+        for parameter in unexpected[:MAX_UNEXPECTED]:
+            rows.append((_label(parameter), "", _called(arguments, parameter, how), marks.get(parameter, "")))
+    if len(unexpected) > MAX_UNEXPECTED:
+        rows.append(("…", "", f"{len(unexpected) - MAX_UNEXPECTED} more arguments", ""))
     return [CallRow(*row) for row in rows]
 
 

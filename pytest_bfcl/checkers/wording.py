@@ -6,11 +6,16 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+MAX_CLEANED = 4_000
 LEFT_OUT = "(left out)"
 
 
 def clean(text: str) -> str:
-    """The text with control, format and unpaired surrogate characters escaped, so a terminal shows what is there."""
+    """The text with control, format and unpaired surrogate characters escaped, so a terminal shows what is there.
+
+    A text of more than `MAX_CLEANED` characters is cut, marked with ``…``: no shown place has room for it.
+    """
+    text = cut(text, MAX_CLEANED)
     if text.isascii() and text.isprintable():
         return text
     return "".join(character if _is_plain(character) else _escaped(character) for character in text)

@@ -99,6 +99,7 @@ class _Conversation:
         self.on_reply = on_reply
         self.native = model.mode == "fc"
         self.messages: list[Message] = []
+        self.heard = 0
         self.digests: RequestDigests | None = None
         self.functions = prompts.offered_functions(entry, texts)
         self.parameters = {
@@ -217,10 +218,12 @@ class _Conversation:
             ]
         elif reply.text is None:
             message["content"] = ""
+        self.heard += len(reply.text or "") + sum(len(call.name) + len(call.arguments) for call in reply.tool_calls)
         self.messages.append(message)
 
     def _show_results(self, step: Step) -> None:
         """Results to the model (multi_turn spec §2.3)."""
+        self.heard += sum(map(len, step.results))
         if self.native:
             offered = self.messages[-1].get("tool_calls") or []
             self.messages.extend(
@@ -233,7 +236,8 @@ class _Conversation:
     # -- asking --------------------------------------------------------------------------------------------------
 
     async def _ask(self, turn: int, step: int) -> Reply:
-        reply = await self._recorded_or_asked(turn, step)
+        too_long = self.heard > HISTORY_LIMIT
+        reply = OVERFLOW if too_long else await self._recorded_or_asked(turn, step)
         self._hear(reply, turn, step)
         return reply
 
@@ -296,6 +300,10 @@ class _Conversation:
         return changed
 
 
+HISTORY_LIMIT = 8_000_000
+"""Characters of replies and results after which a conversation ends as too long for any model's context: each step
+sends all of them again. The longest honest conversation stays far below 1,000,000."""
+OVERFLOW = Reply(problem="context_overflow", finish_reason="context_overflow")
 NOT_RUN = "Error during execution: the arguments of a call in this message are not valid JSON; nothing was run"
 
 

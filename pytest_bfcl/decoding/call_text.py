@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pytest_bfcl.decoding.errors import DecodeError
-from pytest_bfcl.decoding.limits import check_length
+from pytest_bfcl.decoding.limits import MAX_CALLS, check_length
 from pytest_bfcl.decoding.native import parse_json
 from pytest_bfcl.decoding.preparation import prepare
 from pytest_bfcl.decoding.python_syntax import decode_python
@@ -24,7 +24,9 @@ def call_texts(reply: Reply, mode: Mode) -> list[str]:
     if reply.text is None:
         raise DecodeError("the reply has no text")
     check_length(reply.text)
-    return [_written(call) for call in decode_python(prepare(reply.text))]
+    calls = decode_python(prepare(reply.text))
+    _check_count(len(calls))
+    return [_written(call) for call in calls]
 
 
 def is_empty(texts: Sequence[str]) -> bool:
@@ -37,13 +39,19 @@ def _native(reply: Reply) -> list[str]:
         if reply.text == "":
             return []
         raise DecodeError("no tool call: the reply is text" if reply.text else "no tool call and no text")
+    _check_count(len(reply.tool_calls))
     texts = []
     for call in reply.tool_calls:
         arguments = parse_json(call.arguments)
         if not isinstance(arguments, dict):
-            raise DecodeError(f"arguments of {call.name} are not an object")
+            raise DecodeError(f"arguments of {call.name[:200]} are not an object")
         texts.append(f"{call.name}({','.join(f'{key}={value!r}' for key, value in arguments.items())})")
     return texts
+
+
+def _check_count(calls: int) -> None:
+    if calls > MAX_CALLS:
+        raise DecodeError(f"{calls} calls in one reply; at most {MAX_CALLS} are executed")
 
 
 def _written(call: dict[Any, Any]) -> str:

@@ -12,6 +12,8 @@ from pytest_bfcl.decoding.errors import DecodeError
 
 MAX_CHARACTERS = 1_000_000
 """Longest text or arguments text that is looked at."""
+MAX_CALLS = 10_000
+"""Most calls of one step of a conversation that executes calls."""
 MAX_DEPTH = 200
 """Deepest nesting of brackets in text, of containers in JSON."""
 DIGITS_LIMIT = 10**4300

@@ -19,6 +19,10 @@ __all__ = ["CallExecutor", "CallRefused", "ParsedCall", "split_call"]
 MAX_PASSED_ON = 500_000
 """Characters and values of results handed on as arguments, over all calls of one executor."""
 MAX_PASSED_DEPTH = 64
+MAX_EXECUTED = 50_000
+"""Calls of one executor that are carried out: of a whole conversation, far above what a step limit lets happen."""
+MAX_TOLD_CHARS = 32_000_000
+"""Characters of all results of one executor."""
 
 
 class CallExecutor:
@@ -34,18 +38,25 @@ class CallExecutor:
         self.simulators = dict(simulators)
         self.names = dict(names or {})
         self._passed_on = 0
+        self._executed = 0
+        self._told = 0
 
     def execute(self, call_text: str) -> str:
         """The result text of one call text as the model sees it.
 
         Never raises for anything a model wrote; `BenchmarkError` (trouble of a provider) passes through.
         """
+        if self._executed >= MAX_EXECUTED or self._told >= MAX_TOLD_CHARS:
+            return error_text(Oversized("this conversation has had too many calls or results; nothing was run"))
+        self._executed += 1
         try:
-            return serialise(self.evaluate(call_text))
+            result = serialise(self.evaluate(call_text))
         except BenchmarkError:  # trouble of ours (a search provider is down): not the tool's answer
             raise
         except Exception as error:  # one text, one result: what a tool raises is its answer
-            return error_text(error)
+            result = error_text(error)
+        self._told += len(result)
+        return result
 
     def execute_all(self, call_texts: Iterable[str]) -> list[str]:
         """One result text per call text, in order; a failing call does not stop the others."""
