@@ -1,0 +1,72 @@
+"""Retired categories as items: only when named, skipped with the reason, in a table of their own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+
+def run(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
+    pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = session\n")
+    return pytester.runpytest_subprocess(
+        "--model", "oracle:", "--bfcl-data", "bundled", "--bfcl-out", "run", "-p", "no:cacheprovider", *arguments
+    )
+
+
+def test_they_run_when_named_and_have_their_own_table(pytester: pytest.Pytester) -> None:
+    result = run(pytester, "--bfcl-categories", "exec_parallel,rest,sql,chatable,simple_java", "-n", "2")
+    result.stdout.fnmatch_lines(
+        [
+            "simple_java *",
+            "retired categories (no part of any overall score)",
+            "exec_parallel *12/12*",
+            "rest *12/12*",
+            "sql *12/12*",
+            "chatable *12/12*",
+            "retired *48/48*",
+        ]
+    )
+    assert result.ret == 0
+    summary = json.loads((pytester.path / "run" / "summary.json").read_text())
+    (model,) = summary["models"].values()
+    assert model["groups"]["retired"]["passed"] == 48
+    assert "retired" not in json.dumps(model["overall"])
+
+
+def test_they_are_not_part_of_a_plain_run(pytester: pytest.Pytester) -> None:
+    result = run(pytester, "--collect-only", "-q")
+    assert "bfcl/simple_python.jsonl" in result.stdout.str()
+    for name in ("exec_", "rest.jsonl", "sql.jsonl", "chatable"):
+        assert f"bfcl/{name}" not in result.stdout.str()
+
+
+def test_what_lacks_a_recording_is_skipped_with_the_reason(pytester: pytest.Pytester) -> None:
+    document = {"name": "get_movie_rating", "description": "", "parameters": {"type": "dict", "properties": {}}}
+    entry = {
+        "id": "exec_simple_0",
+        "category": "exec_simple",
+        "question": [[{"role": "user", "content": "Rating?"}]],
+        "function": [document],
+        "possible_answer": ["get_movie_rating(movie_name='Tides')"],
+        "execution_result_type": ["exact_match"],
+    }
+    path = Path(pytester.path, "own.jsonl")
+    path.write_text(json.dumps(entry) + "\n")
+    result = run(pytester, str(path), "-rs")
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines(["*needs a recorded provider*"])
+    folder = pytester.mkdir("recorded")
+    line = {"call": ["call", "get_movie_rating", {"movie_name": "Tides"}], "result": "PG"}
+    (folder / "a.jsonl").write_text(json.dumps(line) + "\n")
+    again = pytester.runpytest_subprocess(
+        "--model", "oracle:", str(path), "--bfcl-out", "two", "--bfcl-rest", f"replay:{folder}"
+    )
+    again.assert_outcomes(passed=1)
+
+
+def test_an_unknown_provider_is_a_usage_error(pytester: pytest.Pytester) -> None:
+    result = run(pytester, "--bfcl-rest", "telepathy")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["*--bfcl-rest*telepathy*"])
