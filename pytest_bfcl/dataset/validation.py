@@ -160,7 +160,7 @@ def _response_findings(entry: Entry) -> Iterator[Finding]:
     """REST answers: one recorded response as JSON text."""
     answers = entry.possible_answer
     try:
-        (text,) = answers or ()
+        (text,) = answers or []
         json.loads(text)
     except (TypeError, ValueError, RecursionError):
         yield Finding("possible_answer must be one recorded response, a list of one JSON text")

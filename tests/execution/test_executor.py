@@ -95,7 +95,7 @@ def test_statements_that_do_more_are_refused(executor: Executor, statement: str)
 
 
 def test_nothing_is_left_behind(executor: Executor) -> None:
-    for path in ("/tmp/stolen.db", "/tmp/x", "here"):
+    for path in ("bfcl-stolen.db", "bfcl-stolen.txt", "bfcl-stolen.so", "here"):
         assert not Path(path).exists()
 
 
