@@ -126,3 +126,23 @@ def test_other_ways_to_the_same_result_pass(bundled: DataSet, services: Services
     entry = bundled.entry(entry_id)
     transcript = transcript_from_line({"id": entry_id, "category": entry.category, "output": output})
     assert judge(entry, execute(entry, transcript, services)).valid
+
+
+UNPASSABLE = {
+    *(f"sql_{number}" for number in (15, 18, 19, 28, 29, 38, 39, 49, 68, 69)),
+    *(
+        f"multi_turn_composite_{number}"
+        for number in (8, 11, 14, 17, 18, 22, 26, 30, 43, 45, 153, 154, 173, 174, 184, 185)
+    ),
+}
+"""Official entries whose answers contradict their own rules (docs/retired.md)."""
+
+
+def test_the_oracle_on_the_official_archive(official: DataSet) -> None:
+    result = run(official, "oracle:@fc", categories=["retired"])
+    assert {record["id"] for record in result.records if record["outcome"] == "failed"} == UNPASSABLE
+    assert not any(record["outcome"] == "error" for record in result.records)
+    skipped = [record for record in result.records if record["outcome"] == "skipped"]
+    assert all(record["detail"]["error"].startswith("needs a recorded provider") for record in skipped)
+    assert sum(count[1] for count in result.counts.values()) == 634
+    assert len(skipped) == 176
