@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import decimal
 import math
-from collections.abc import Sequence
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
@@ -59,6 +62,7 @@ def _error(text: str) -> dict[str, Any]:
     return {"error": text}
 
 
+_HUGE_EXPONENT = re.compile(r"[e@p][+-]?[\d_]{6,}", re.IGNORECASE)
 _NOT_NUMBERS = "Every input must be a number."
 _EMPTY = "The list is empty."
 
@@ -82,10 +86,13 @@ class MathAPI(Simulator):
             result (float): The logarithm.
         """
         _check_precision(precision)
+        _check_number_text(value)
+        _check_number_text(base)
         try:
             context = _precise_context(precision) if type(precision) is int else _new_context(precision)
             # Both logarithms are rounded before the division; a two-argument log would keep guard digits.
-            return {"result": context.log(value) / context.log(base)}
+            with _digits_limit_kept():
+                return {"result": context.log(value) / context.log(base)}
         except Exception as error:
             return _error(f"This logarithm cannot be computed: {error}")
 
@@ -388,6 +395,24 @@ def _new_context(precision: Any) -> Any:
 
 
 _precise_context = lru_cache(maxsize=16)(_new_context)
+
+
+@contextmanager
+def _digits_limit_kept() -> Iterator[None]:
+    """Reading a text that is no number, mpmath forgets to put Python's limit on digits back: then it would be off for
+    the whole process, and texts decode that must not."""
+    limit = sys.get_int_max_str_digits()
+    try:
+        yield
+    finally:
+        if sys.get_int_max_str_digits() != limit:
+            sys.set_int_max_str_digits(limit)
+
+
+def _check_number_text(value: Any) -> None:
+    """mpmath reads texts exactly, whatever their exponent costs."""
+    if isinstance(value, str) and (len(value) > MAX_PRECISION or _HUGE_EXPONENT.search(value)):
+        raise Oversized("the number is too long")
 
 
 def _check_precision(precision: Any) -> None:

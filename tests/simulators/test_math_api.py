@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 
 import pytest
@@ -44,6 +45,17 @@ def test_the_precision_of_one_call_does_not_leak() -> None:
     before = mpmath.mp.dps
     run("logarithm(10, 2, 50)")
     assert mpmath.mp.dps == before
+
+
+@pytest.mark.parametrize("value", ["no number", "1p9", "0x", "1e9_9"])
+def test_a_text_leaves_the_limit_on_digits_alone(value: str) -> None:
+    run(f"logarithm({value!r}, 10, 5)")
+    assert sys.get_int_max_str_digits() == sys.int_info.default_max_str_digits
+
+
+@pytest.mark.parametrize("value", ["1e999999999999", "9" * 100_000, "1p99999999"])
+def test_a_long_number_in_a_text_is_refused(value: str) -> None:
+    assert "too long" in run(f"logarithm({value!r}, 10, 5)")
 
 
 @pytest.mark.parametrize("text", BOUNDED)
