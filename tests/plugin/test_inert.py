@@ -30,6 +30,28 @@ def test_nothing_heavy_is_imported() -> None:
     assert out.stdout.strip() == "[]"
 
 
+def test_a_whole_ordinary_session_imports_nothing_heavy(project: Project) -> None:
+    """Modules of ours that a session without a model has loaded at its end: the entry point and its options."""
+    project.pytester.makepyfile("def test_one(): pass")
+    project.pytester.makeconftest(
+        """
+        import sys
+        def pytest_unconfigure(config):
+            print("LOADED", *sorted(name for name in sys.modules if name.startswith("pytest_bfcl")))
+            print("HEAVY", *[name for name in ("litellm", "httpx", "pydantic", "tree_sitter", "scipy", "numpy", "rich",
+                                               "jinja2", "aiohttp", "mpmath") if name in sys.modules])
+        """
+    )
+    result = project.run("-p", "no:html", "-s", model=None, data=None, out=None, subprocess=True)
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["HEAVY"])
+    (loaded,) = [line for line in result.outlines if line.startswith("LOADED")]
+    names = loaded.split()[1:]
+    assert "pytest_bfcl.plugin" in names
+    assert len(names) <= 8, names
+    assert not [name for name in names if name.split(".")[1:2] not in ([], ["plugin"], ["settings"], ["failures"])]
+
+
 def test_a_data_file_without_a_model_says_what_is_missing(project: Project) -> None:
     result = project.run("bench/simple_python.jsonl", model=None, data=None, out=None)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
