@@ -6,12 +6,14 @@ a dead worker's slot goes to its replacement. Batches are short, so that ``-x`` 
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_bfcl.plugin import selection
+from pytest_bfcl.plugin.options import OPTIONS
 
 if TYPE_CHECKING:
     from pytest_bfcl.plugin.session import BfclSession
@@ -38,11 +40,39 @@ class Distribution:
         node.workerinput["bfcl"] = {
             "plan": self.bfcl.plan.to_dict(),
             "run": str(self.bfcl.run_path),
+            "data_sha256": self.bfcl.dataset.sha256,
             "finished": [list(key) for key in self.bfcl.finished],
             "decided": self.bfcl.decided,
             "slot": slot,
             "slots": count,
         }
+        if not node.gateway.spec.popen:
+            node.workerinput["bfcl"] |= self._mirrored(node)
+
+    def _mirrored(self, node: Any) -> dict[str, Any]:
+        """For a worker on another host: a channel on which its files come back, and what it needs of earlier parts."""
+        from pytest_bfcl.plugin.mirror import Receiver, known_files, unused_name
+
+        bfcl = self.bfcl
+        channel = node.gateway.newchannel()
+        channel.setcallback(Receiver(bfcl.run_path, bfcl.stop))
+        return {
+            "channel": channel,
+            "files": known_files(bfcl.run_path, bfcl.is_finished_line),
+            "process": unused_name(bfcl.run_path, node.gateway.id),
+        }
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_setupnodes(self, config: pytest.Config) -> None:
+        """Join our options with their values: xdist takes a value that is also a path for a path to be copied."""
+        joined: list[str] = []
+        names = {f"--bfcl-{option.name}" for option in OPTIONS if not option.flag} | {"--model"}
+        for argument in map(str, config.invocation_params.args):
+            if joined and joined[-1] in names:
+                joined[-1] += f"={argument}"
+            else:
+                joined.append(argument)
+        config.invocation_params = dataclasses.replace(config.invocation_params, args=tuple(joined))
 
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
     def pytest_testnodedown(self, node: Any, error: object | None) -> None:

@@ -100,6 +100,8 @@ class Outcomes:
         item.user_properties = [("category", item.ref.category)]
         trouble: BenchmarkError | None = None
         try:
+            if self.bfcl.foreign_data:  # said here: xdist would replace a worker that refuses to start again and again
+                raise UsageError(self.bfcl.foreign_data)
             yield
             self._judge(item)
         except RunStopped as stop:

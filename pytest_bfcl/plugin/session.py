@@ -6,6 +6,7 @@ collect, converse and judge.
 
 from __future__ import annotations
 
+import socket
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet
     from pytest_bfcl.models import ModelSpec
     from pytest_bfcl.plugin.collection import EntryFile, EntryItem
+    from pytest_bfcl.plugin.mirror import Sender
     from pytest_bfcl.runs import Fingerprint, RunDirectory
     from pytest_bfcl.runs.lines import DamagedLine
     from pytest_bfcl.transcript import Mode
@@ -52,6 +54,7 @@ class BfclSession:
         self.arguments = self._take_arguments()
         self.broken_lines: set[str] = set()
         self.stage_files: dict[tuple[EntryFile, str], EntryFile] = {}
+        self.mirror: Sender | None = None
         self.items: list[EntryItem] = []
         self.current: EntryItem | None = None
         self._prices: dict[str, Price | None] = {}
@@ -79,6 +82,8 @@ class BfclSession:
     @property
     def process(self) -> str:
         """Name of this process in the journal."""
+        if self.worker and "process" in self.worker:
+            return str(self.worker["process"])
         return str(self.config.workerinput["workerid"]) if hasattr(self.config, "workerinput") else "main"
 
     # -- data ----------------------------------------------------------------------------------------------------
@@ -272,6 +277,8 @@ class BfclSession:
         """Where the run is kept."""
         from pytest_bfcl.runs import default_path
 
+        if self.mirror is not None:
+            return self.mirror.path
         if self.worker:
             return Path(self.worker["run"])
         base = self.config.invocation_params.dir
@@ -302,6 +309,21 @@ class BfclSession:
 
     def _say_damaged(self, line: DamagedLine) -> None:
         self.outcomes.notes.append(f"damaged line: {line}; its entry runs again")
+
+    @cached_property
+    def foreign_data(self) -> str | None:
+        """On a worker: what is wrong when its host has other data than the controller's."""
+        if not self.worker or self.dataset.sha256 == self.worker["data_sha256"]:
+            return None
+        ours, theirs = self.dataset.sha256[:8], self.worker["data_sha256"][:8]
+        return (
+            f"{socket.gethostname()} has other data than the controller ({self.dataset.name} {ours}, not {theirs}): "
+            "fetch or copy it there"
+        )
+
+    def is_finished_line(self, line: dict[str, Any]) -> bool:
+        """The same for a line of the journal."""
+        return (line.get("id"), _base(str(line.get("model"))), line.get("repeat")) in self.finished
 
     def is_done(self, item: EntryItem) -> bool:
         """Whether the run that is continued has a verdict for this item."""
@@ -380,6 +402,11 @@ def activate(config: pytest.Config) -> BfclSession:
     plugins.register(fixtures.model_fixture(bfcl), "bfcl-model")
     plugins.register(import_module(f"pytest_bfcl.plugin.{twin}").loop_fixture(bfcl), "bfcl-loop")
     if verdicts is None:
+        if bfcl.worker and "channel" in bfcl.worker:
+            from pytest_bfcl.plugin.mirror import Sender
+
+            bfcl.mirror = Sender(bfcl.worker["channel"], bfcl.worker["files"])
+            plugins.register(MirrorEnd(bfcl.mirror), "bfcl-mirror")
         return bfcl
     plugins.register(verdicts, "bfcl-verdict")
     plugins.register(terminal.Terminal(bfcl), "bfcl-terminal")
@@ -393,6 +420,18 @@ def activate(config: pytest.Config) -> BfclSession:
 
         plugins.register(html_columns.Columns(), "bfcl-html")
     return bfcl
+
+
+class MirrorEnd:
+    """On a worker of another host: sends what is left before xdist says that the worker has finished."""
+
+    def __init__(self, mirror: Sender) -> None:
+        self.mirror = mirror
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self) -> None:
+        """After the fixtures have been closed."""
+        self.mirror.close()
 
 
 def has_asyncio(config: pytest.Config) -> bool:
