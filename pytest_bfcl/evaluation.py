@@ -280,7 +280,9 @@ class _Evaluation:
                     if self._skip_reason(each.category):
                         continue
                     before = [(entry_id, repeat) for entry_id in each.depends_on]
-                    jobs.append(plan_job((each.id, repeat), each.category, payload=(each, repeat), depends_on=before))
+                    job = plan_job((each.id, repeat), each.category, payload=(each, repeat), depends_on=before,
+                                   turns=len(each.question))  # fmt: skip
+                    jobs.append(job)
         return jobs, reported
 
     def _write_stages(self, entry: Entry, repeat: int, planned: set[tuple[str, int]]) -> list[Entry]:

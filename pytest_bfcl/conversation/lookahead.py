@@ -79,7 +79,7 @@ class LookAhead:
 
     Order: a job that is being waited for comes first; then up to half of the places go to the jobs with the longest way
     to go (chains of dependent jobs count as one way), the others to the next in item order, so that neither the report
-    nor the end of the run waits. All methods belong to one event loop; `plan` may be called before it runs.
+    nor the end of the run waits. When few jobs are left, all places go to the longest. All methods belong to one event loop; `plan` may be called before it runs.
     """
 
     def __init__(
@@ -105,6 +105,7 @@ class LookAhead:
         self._serial = itertools.count()
         self._running: dict[asyncio.Task[None], bool] = {}  # task → whether it was started out of order
         self._early = 0  # running tasks that were started out of order
+        self._begun = 0  # planned jobs that were started
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closed = False
 
@@ -298,14 +299,16 @@ class LookAhead:
             self._start(*following, self._loop)
 
     def _next(self) -> tuple[_Slot, bool] | None:
-        """The job to start now: the next in item order, unless the longest ones have less than half of the places.
+        """The job to start now: the next in item order, unless the longest ones have less than their places.
 
         The second value says whether the job is one of the longest, started out of order.
         """
         self._drop_started(self._in_order)
         self._drop_started(self._longest)
         waited_for = bool(self._in_order) and self._in_order[0][0] < 0
-        if self._longest and not waited_for and self._early < self._concurrency // 2:
+        few_left = len(self._planned) - self._begun <= 2 * self._concurrency
+        places = self._concurrency if few_left else self._concurrency // 2
+        if self._longest and not waited_for and self._early < places:
             return heapq.heappop(self._longest)[2], True
         return (heapq.heappop(self._in_order)[2], False) if self._in_order else None
 
@@ -315,6 +318,7 @@ class LookAhead:
 
     def _start(self, slot: _Slot, early: bool, loop: asyncio.AbstractEventLoop) -> None:
         slot.started = True
+        self._begun += slot.position >= 0
         slot.promise(loop)
         task = loop.create_task(self._run(slot), name=f"bfcl {slot.job.key}")
         self._running[task] = early

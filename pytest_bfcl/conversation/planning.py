@@ -21,20 +21,35 @@ if TYPE_CHECKING:
 REQUESTS = {"multi_turn": 12.0, "web_search": 10.0, "memory": 4.0, "memory_prereq": 25.0}
 """Requests an entry of a group usually takes; entries of other groups take one."""
 
+TURN_REQUESTS = 3.0
+"""Requests a turn usually takes in conversations whose calls are executed."""
 
-def expected_requests(category: str) -> float:
-    """About how many requests an entry of this category takes (only the order of starting depends on it)."""
+
+def expected_requests(category: str, turns: int | None = None) -> float:
+    """About how many requests an entry of this category (and that many turns) takes.
+
+    Only the order of starting depends on it: without the turns, which differ eightfold, the longest conversations may
+    come last and leave most places empty at the end.
+    """
     row = CATEGORIES.get(category)
     if row is None:
         return 1.0
+    if turns and row.multi_step and row.checker != "answer":
+        return TURN_REQUESTS * turns
     return REQUESTS.get("multi_turn" if row.checker == "state" else row.group, 1.0)
 
 
 def plan_job(
-    key: Hashable, category: str, *, payload: Any = None, depends_on: Iterable[Hashable] = (), kept: bool = True
+    key: Hashable,
+    category: str,
+    *,
+    payload: Any = None,
+    depends_on: Iterable[Hashable] = (),
+    kept: bool = True,
+    turns: int | None = None,
 ) -> Job:
     """The job of one entry. Keys are the caller's: the entry id, or with model and repeat."""
-    return Job(key, payload, tuple(depends_on), expected_requests(category), kept)
+    return Job(key, payload, tuple(depends_on), expected_requests(category, turns), kept)
 
 
 async def run_conversations(
@@ -67,7 +82,7 @@ async def run_conversations(
         )
 
     ahead = LookAhead(hold, concurrency=settings.concurrency)
-    ahead.plan(plan_job(e.id, e.category, payload=e, depends_on=e.depends_on) for e in chosen)
+    ahead.plan(plan_job(e.id, e.category, payload=e, depends_on=e.depends_on, turns=len(e.question)) for e in chosen)
     try:
         for entry in chosen:
             try:

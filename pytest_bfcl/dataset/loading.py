@@ -186,6 +186,13 @@ class DataSet:
         """Ids of the write stages that must run before an entry, without building it; empty for all but memory."""
         return self._dependencies(ref, self._scenario(ref)) if CATEGORIES[ref.category].backend else []
 
+    def turns(self, ref: EntryRef) -> int:
+        """About how many turns an entry has, told from its bytes (messages in it), without parsing them."""
+        try:
+            return read_line(ref.path, ref.offset, ref.length).count(b'"role":')
+        except OSError:
+            return 1
+
     def prerequisites(self, category: str, scenario: str) -> list[EntryRef]:
         """The write-stage conversations of a memory category's scenario, in the order they must run."""
         name = f"{category.removesuffix('_prereq')}_prereq"

@@ -243,7 +243,9 @@ class Conversations:
                 other.nodeid for other in self.bfcl.items
                 if other.ref.id in ids and other.name.partition("[")[2] == label
             )  # fmt: skip
-        return Job(item.nodeid, (item, switch), depends, expected_requests(item.ref.category))
+        row = CATEGORIES[item.ref.category]
+        turns = item.file.dataset.turns(item.ref) if row.checker == "state" else None
+        return Job(item.nodeid, (item, switch), depends, expected_requests(row.name, turns))
 
     async def _hold(self, item: EntryItem, switch: ModeSwitch) -> Transcript:
         """Hold the conversation of one item and keep its messages."""

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from pytest_bfcl.conversation import Job, LookAhead, RunStopped
+from pytest_bfcl.conversation import Job, LookAhead, RunStopped, plan_job
 from pytest_bfcl.failures import AdapterError, HarnessError
 from pytest_bfcl.transcript import Transcript
 
@@ -284,3 +284,24 @@ def test_discarded_jobs_never_start():
 
     asyncio.run(main())
     assert held.started == [0, 1, 2, 4, 5]
+
+
+def test_the_longest_conversations_of_the_last_ones_come_first():
+    """Of jobs that all fit beside each other twice, no long one may be left for the end."""
+    held = Held(0.001)
+
+    async def main():
+        ahead = LookAhead(held, concurrency=8)
+        ahead.plan([Job(number, cost=float(2 + number)) for number in range(16)])
+        await take_all(ahead, 16)
+        await ahead.aclose()
+
+    asyncio.run(main())
+    assert set(held.started[:8]) == set(range(8, 16))
+
+
+def test_turns_tell_how_long_a_conversation_is():
+    short, long = (plan_job("a", "multi_turn_base", turns=turns) for turns in (1, 8))
+    assert long.cost == 8 * short.cost > 1
+    assert plan_job("a", "simple_python", turns=3).cost == 1
+    assert plan_job("a", "multi_turn_base").cost > 1

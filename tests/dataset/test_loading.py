@@ -286,3 +286,9 @@ def test_problems_read_as_file_line_id() -> None:
     problem = DataProblem(Path("a.jsonl"), 3, "is odd", "x_1")
     assert str(problem) == "a.jsonl:3: x_1: is odd"
     assert str(DataProblem(Path("a.jsonl"), 0, "is empty")) == "a.jsonl: is empty"
+
+
+def test_turns_are_told_from_the_bytes() -> None:
+    data = open_dataset("bundled", documents=lambda name: [])
+    for ref in data.index("multi_turn_base"):
+        assert data.turns(ref) == len(data.load(ref).question)
