@@ -92,13 +92,16 @@ class Verdicts:
         from pytest_bfcl.models import parse_spec
         from pytest_bfcl.runs import ModelFingerprint
 
-        seen = {parse_spec(str(record["model"])).base: record for record in run.records() if record["model"]}
+        asked = {(str(record["model"]), str(record["mode"])) for record in run.records() if record["model"]}
+        seen = {parse_spec(spec).base: (spec, mode) for spec, mode in asked}
         models = []
         for model in run.fingerprint.models:
-            record = seen.get(parse_spec(model.model).base)
-            if record is not None and record["mode"] != model.mode and self.bfcl.settings.mode == "auto":
-                model = ModelFingerprint.of(record["model"], record["mode"], self.bfcl.settings)
-                self.bfcl.outcomes.notes.append(f"mode auto came to {record['mode']}: results are {record['model']}")
+            found = seen.get(parse_spec(model.model).base)
+            settled = found is None or (model.model, model.mode) in asked  # m@fc beside m@prompt are two models
+            if found is not None and not settled and self.bfcl.settings.mode == "auto":
+                spec, mode = found
+                model = ModelFingerprint.of(spec, mode, self.bfcl.settings)
+                self.bfcl.outcomes.notes.append(f"mode auto came to {mode}: results are {spec}")
             models.append(model)
         if tuple(models) != tuple(run.fingerprint.models):
             run.update(replace(run.fingerprint, models=tuple(models)))
