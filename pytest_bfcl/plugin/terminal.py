@@ -91,9 +91,13 @@ class Terminal:
         """The gates' verdict as the last lines, below pytest's own summary."""
         result = yield
         reporter = self.bfcl.config.pluginmanager.getplugin("terminalreporter")
-        summary = self.bfcl.config.pluginmanager.getplugin("bfcl-verdict").summary
+        verdicts = self.bfcl.config.pluginmanager.getplugin("bfcl-verdict")
+        summary = verdicts.summary
         if reporter is None or summary is None:
             return result
+        if verdicts.gates.asked and not summary["gate"]["checks"]:
+            why = self.bfcl.outcomes.stopped or "the session ended early"
+            reporter.write_line(f"gates: no verdict: {why}", yellow=True)
         for line, good in gate_lines(summary["gate"], self.bfcl.outcomes.foreign_failures):
             reporter.write_line(line, green=good is True, red=good is False)
         return result
@@ -165,6 +169,12 @@ def fact_lines(model: dict[str, Any]) -> Iterator[str]:
     if (share := model["hallucination"]["share"]) is not None:
         turns = model["hallucination"]["turns"]
         yield f"hallucination: {percent(share)} of {turns} turns that should have no call have one"
+    if repeats := model.get("repeats"):
+        k = repeats["k"]
+        yield (
+            f"repeated {k} times: pass@1 {percent(repeats['pass_at_1'])}, pass^{k} {percent(repeats['pass_pow_k'])}, "
+            f"pass@{k} {percent(repeats['pass_at_k'])}, flip rate {percent(repeats['flip_rate'])}"
+        )
     without = [
         f"{name} {percent(found['accuracy_without_known_issues'])}"
         for name, found in model["categories"].items()

@@ -314,14 +314,19 @@ def _add_rows(
     if official and not aggregate.missing(aggregate.OVERALL, tallies):
         terms.append(("overall", aggregate.OVERALL))
     groups = [*aggregate.FORMULAS, *(name for name in ("single_turn", "all") if name in GROUPS)]
-    terms += [(name, aggregate.formula(name)) for name in groups]
+    terms += [(_row_name(name), aggregate.formula(name)) for name in groups]
     terms += [(name, name) for name in CATEGORIES if name in tallies]
     for name, term in terms:
         row = _row(name, term, tallies, passed, sizes)
         if row is not None:
             result.rows[name] = row
-    gated = ("overall", *aggregate.FORMULAS, "all")
+    gated = ("overall", *map(_row_name, aggregate.FORMULAS), "all")
     result.gated = tuple(name for name in gated if name in result.rows)
+
+
+def _row_name(group: str) -> str:
+    """The name of a group's row: one group has the name of a category of its own."""
+    return f"{group} detection" if group in CATEGORIES else group
 
 
 def _row(

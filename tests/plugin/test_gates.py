@@ -255,3 +255,18 @@ def test_model_information_reaches_summary_cost_and_files(project: Project, tmp_
     assert model["cost_usd"] == pytest.approx(model["latency"]["mean"] * 4 / 3600 * 36 / 100, rel=0.1, abs=1e-6)
     assert main(["export", str(project.path / "run"), "-o", str(project.path / "csv"), "--layout", "csv"]) == 0
     assert '"MIT, or so"' in (project.path / "csv" / "data_overall.csv").read_text()
+
+
+def test_a_stopped_run_says_that_there_is_no_verdict(project: Project) -> None:
+    project.fail("simple_python_0")
+    result = project.run(*ONE, "-x", "--bfcl-fail-under", "simple_python=1")
+    assert last_lines(result, 1) == ["gates: no verdict: stopping after 1 failures"]
+
+
+def test_formulas_and_breakdowns_stand_next_to_the_numbers(project: Project) -> None:
+    result = project.run("-v")
+    result.stdout.fnmatch_lines([
+        "non_live 100.0 % = mean of (mean of simple_python, simple_java, simple_javascript), multiple, *",
+        "by language: python 9/9",
+    ])  # fmt: skip
+    assert "non_live 100.0 % =" not in project.run(out="quiet").stdout.str()

@@ -151,3 +151,36 @@ def test_which_models_are_set_against_each_other() -> None:
     assert pair_models(["checkpoint-1"], ["checkpoint-2"]) == [("checkpoint-1", "checkpoint-2")]
     assert pair_models(["a", "b"], ["c", "b", "a"]) == [("b", "b"), ("a", "a")]
     assert pair_models([], ["a"]) == []
+
+
+def test_the_group_of_irrelevance_is_not_its_category() -> None:
+    before = list(lines({"irrelevance": (40, 40), "live_irrelevance": (40, 40)}))
+    found = pair(before, list(lines({"irrelevance": (40, 40), "live_irrelevance": (20, 40)})))
+    assert found.rows["irrelevance"].difference == 0
+    assert found.rows["irrelevance detection"].difference == -0.25
+    assert [row.name for row in found.losses()] == ["irrelevance detection"]
+
+
+def test_chance_is_ruled_out_for_all_groups_together() -> None:
+    """A loss that would be significant if it were the only thing looked at is not among four."""
+    counts = {"parallel": (35, 40), "live_simple": (35, 40), "multi_turn_base": (20, 40), "web_search_base": (20, 40)}
+    before = list(lines(counts))
+    after = list(lines(counts | {"parallel": (29, 40)}))
+    alone = pair([each for each in before if each["category"] == "parallel"], after[:40])
+    assert [row.name for row in alone.losses()] == ["non_live"]
+    assert pair(before, after).rows["non_live"].chance == alone.rows["non_live"].chance < 0.05
+    assert not [row for row in pair(before, after).losses() if row.name == "non_live"]
+
+
+def test_entries_are_listed_in_their_order_whatever_order_they_finished_in() -> None:
+    before = list(lines({"parallel": (12, 12), "multiple": (4, 4)}))
+    after = list(reversed(list(lines({"parallel": (2, 12), "multiple": (3, 4)}))))
+    found = pair(before, after).regressed_worst_first
+    assert [change.id for change in found] == [*(f"parallel_{n}" for n in range(2, 12)), "multiple_3"]
+
+
+def test_categories_skipped_against_the_baseline_are_told() -> None:
+    before = list(lines({"parallel": (3, 4), "memory_kv": (2, 5)}))
+    skipped = [each | {"outcome": "skipped"} for each in lines({"memory_kv": (2, 5)})]
+    assert pair(before, [*lines({"parallel": (3, 4)}), *skipped]).skipped == ("memory_kv",)
+    assert pair(before, list(lines({"parallel": (3, 4)}))).skipped == ()
