@@ -203,10 +203,13 @@ class LookAhead:
             self._release(slot)
         self._pump()
 
-    async def aclose(self) -> None:
-        """Cancel everything in flight and wait for it, at most a second."""
+    async def aclose(self, drain_s: float = 0.0) -> None:
+        """Start nothing more, give what is in flight ``drain_s`` seconds, cancel the rest and wait at most a second."""
         self._closed = True
         tasks = [task for task in self._running if not task.done()]
+        if tasks and drain_s > 0:
+            await asyncio.wait(tasks, timeout=drain_s)
+            tasks = [task for task in tasks if not task.done()]
         for task in tasks:
             task.cancel()
         if tasks:

@@ -79,6 +79,8 @@ class OpenAIModel:
 
     async def generate(self, request: Request) -> Reply:
         """Ask once, with retries; see `Caller.call` for what is raised."""
+        if self._session is None:
+            import aiohttp  # noqa: F401 - here, or the first reply's latency would include it
         return await self.calls.call(lambda: self._attempt(request))
 
     async def aclose(self) -> None:

@@ -23,10 +23,13 @@ if TYPE_CHECKING:
     from pytest_bfcl.models import Model, ModelSpec
     from pytest_bfcl.plugin.collection import EntryItem
     from pytest_bfcl.plugin.session import BfclSession
-    from pytest_bfcl.runs import Journal, TranscriptStore
-    from pytest_bfcl.transcript import Mode, Transcript
+    from pytest_bfcl.runs import Journal, ReplyKey, TranscriptStore
+    from pytest_bfcl.transcript import Mode, Reply, Transcript
 
 T = TypeVar("T")
+
+DRAIN_S = 60.0
+"""How long replies that are paid for may take to arrive when the budget has stopped the run."""
 
 STEPS_OF_A_TURN = 6
 """Turns of the event loop between two items that need not wait: from bytes on a socket to the next request sent."""
@@ -65,6 +68,7 @@ class Conversations:
         self.model_loop: asyncio.AbstractEventLoop | None = None
         self.slow_said = False
         self.unkept: str | None = None
+        self.draining = False
         self._entries: dict[EntryItem, Entry] = {}
         self._transcripts: dict[EntryItem, Transcript] = {}
         self._ahead: LookAhead | None = None
@@ -269,7 +273,7 @@ class Conversations:
                 model,
                 settings=self.bfcl.settings,
                 texts=dataset.texts,
-                journal=self.journal,
+                journal=_Paid(self, self.journal) if self.journal is not None else None,
                 repeat=item.repeat,
                 snapshots=self._snapshots_of(model.spec, item.repeat),
                 search=self._search_for(dataset) if searches and not hasattr(model, "transcript_for") else None,
@@ -338,7 +342,8 @@ class Conversations:
     async def aclose(self, *, models: bool = True) -> None:
         """Cancel what is in flight; close our own models and files."""
         if self._ahead is not None:
-            await self._ahead.aclose()
+            self.draining = any(budget.stop_reason() for budget in self._budgets.values())
+            await self._ahead.aclose(min(self.bfcl.settings.timeout_s, DRAIN_S) if self.draining else 0.0)
             self._ahead = None
             self._planned.clear()
         if models:
@@ -366,6 +371,25 @@ class Conversations:
         )
         self.bfcl.outcomes.notes.append(text)
         self.bfcl.config.issue_config_time_warning(pytest.PytestWarning(text), stacklevel=2)
+
+
+class _Paid:
+    """The journal as a conversation sees it: once the budget is spent, replies on their way are kept, no more asked."""
+
+    def __init__(self, conversations: Conversations, journal: Journal) -> None:
+        self.conversations = conversations
+        self.journal = journal
+
+    def find(self, key: ReplyKey) -> Reply | None:
+        """The recorded reply, if there is one."""
+        reply = self.journal.find(key)
+        if reply is None and self.conversations.draining:
+            raise HarnessError("stopped", "the run is stopping")
+        return reply
+
+    def record(self, key: ReplyKey, reply: Reply) -> None:
+        """Keep a reply."""
+        self.journal.record(key, reply)
 
 
 def model_definition(item: EntryItem) -> Any:

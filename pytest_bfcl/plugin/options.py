@@ -75,10 +75,18 @@ def _rest(text: str) -> str:
 
 
 def _price(text: str) -> list[float]:
-    parts = [float(part) for part in text.replace("/", ",").split(",")]
-    if len(parts) > 2:
-        raise ValueError("INPUT,OUTPUT")
-    return [parts[0], parts[-1]]
+    """``1,2`` or ``in=1,out=2``; one number stands for both."""
+    parts = text.replace("/", ",").replace(";", ",").split(",")
+    named = dict(part.strip().split("=", 1) for part in parts if "=" in part)
+    if named:
+        if len(named) != len(parts) or not named.keys() <= {"in", "out"}:
+            raise ValueError("in=INPUT,out=OUTPUT")
+        values = [float(named.get("in", named.get("out", ""))), float(named.get("out", named.get("in", "")))]
+    else:
+        values = [float(parts[0]), float(parts[-1])]
+    if len(parts) > 2 or min(values) < 0:
+        raise ValueError("INPUT,OUTPUT in USD per million tokens")
+    return values
 
 
 OPTIONS: tuple[Option, ...] = (
@@ -105,7 +113,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("seed", "seed of --bfcl-sample", int, 0, "N"),
     Option("shard", "run the I-th of N parts", _shard, None, "I/N"),
     Option("budget", "stop when this much is spent", float, None, "USD"),
-    Option("price", "price per million tokens, when litellm's list does not know the model", _price, None, "IN,OUT"),
+    Option("price", "USD per million tokens, 1,2 or in=1,out=2; goes before litellm's list", _price, None, "IN,OUT"),
     Option("gpu-hour", "price of an hour of the machine that serves the model", float, None, "USD"),
     Option("model-info", "TOML file: display name, link, organisation, licence, prices", metavar="FILE", file=True),
     Option("dry-run", "print the expected calls, tokens and cost; send nothing", flag=True),

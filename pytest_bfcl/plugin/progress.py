@@ -11,6 +11,7 @@ import pytest
 if TYPE_CHECKING:
     from pytest_bfcl.plugin.session import BfclSession
 
+FIRST_S = 3.0
 EVERY_S = 10.0
 
 
@@ -19,18 +20,19 @@ class Progress:
 
     def __init__(self, bfcl: BfclSession) -> None:
         self.bfcl = bfcl
-        self._started = self._said = time.monotonic()
+        self._started = time.monotonic()
+        self._next = self._started + FIRST_S
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """After a finished entry, say where the run stands, if it is time."""
         now = time.monotonic()
-        if now - self._said < EVERY_S or not hasattr(report, "bfcl"):
+        if now < self._next or not hasattr(report, "bfcl"):
             return
         reporter: Any = self.bfcl.config.pluginmanager.getplugin("terminalreporter")
         if reporter is None or not reporter.isatty or os.environ.get("CI"):
             return
-        self._said = now
+        self._next = now + EVERY_S
         reporter.ensure_newline()
         reporter.write_line(self.line(now))
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.plugin.session import BfclSession
     from pytest_bfcl.runs import RunDirectory
 
+INTERRUPTED = "interrupted"
 MAXFAIL = "stopping after "
 """How pytest and xdist begin to say that ``-x`` or ``--maxfail`` stopped a session."""
 
@@ -57,8 +58,8 @@ class Verdicts:
         run = self.bfcl.run
         if run is None:
             return
-        interrupted = session.exitstatus == pytest.ExitCode.INTERRUPTED  # Ctrl-C: whoever pressed it waits
         stopped = self._stopped(session)
+        interrupted = stopped == INTERRUPTED and session.exitstatus == pytest.ExitCode.INTERRUPTED
         self._kept(lambda: self._settle_modes(run))
         self._kept(lambda: run.state(f"stopped:{stopped}" if stopped else "finished"))
         summary = self.summary = self._summarise(run)
@@ -66,7 +67,7 @@ class Verdicts:
         self._kept(lambda: run.write_summary(summary))
         self._kept(lambda: self.bfcl.expectations.write(run))
         self.bfcl.config.hook.pytest_bfcl_summary(summary=summary)
-        if interrupted:
+        if interrupted:  # whoever pressed Ctrl-C waits
             self.bfcl.outcomes.notes.append(f"no report yet: pytest-bfcl report {run.path} writes it")
         else:
             self._write_report(run)
@@ -114,7 +115,7 @@ class Verdicts:
         reason = next((reason for reason in reasons if reason), None)
         planned = [nodeid for nodeid in self.bfcl.outcomes.planned if self.bfcl.category_at(nodeid)]
         if reason is None and self.bfcl.outcomes.counts.total() < len(planned):
-            reason = "interrupted"
+            reason = INTERRUPTED
         if reason is not None and self.bfcl.outcomes.stopped is None:
             self.bfcl.outcomes.stopped = str(reason)
         return str(reason) if reason is not None else None

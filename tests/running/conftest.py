@@ -109,8 +109,8 @@ class Bench:
     def start(self, *args: str, out: str = "run", wrap: tuple[str, ...] = (), **more: Any) -> subprocess.Popen[str]:
         """A run in a process of its own."""
         command = [*wrap, sys.executable, "-m", "pytest", *self.arguments(*args, out=out)]
-        options = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "cwd": self.path}
-        return subprocess.Popen(command, env=environment(), **(options | more))
+        options = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "env": environment()}
+        return subprocess.Popen(command, cwd=self.path, **(options | more))
 
     def finish(self, *args: str, out: str = "run", wrap: tuple[str, ...] = ()) -> tuple[int, str]:
         """A whole run in a process of its own: exit code and what it printed."""

@@ -1,0 +1,101 @@
+"""Cost, budget, dry run, latency, progress."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import statistics
+import time
+
+import pytest
+
+from .conftest import Bench, environment
+
+ALL = 40
+QUICK = ("-q", "--tb=no", "--bfcl-concurrency=4")
+EACH = (100 * 1000 + 10 * 2000) / 1e6  # USD an entry: the server counts 100 tokens in and 10 out
+
+
+def test_cost_needs_a_price(bench: Bench, session) -> None:
+    bench.serve()
+    session(*QUICK, "-k", "multiple")
+    assert {record["cost_usd"] for record in bench.records().values()} == {None}
+    assert bench.numbers()["cost_usd"] is None
+    result = session(*QUICK, "-k", "multiple", "--bfcl-price=in=1000,out=2000", out="priced")
+    assert all(record["cost_usd"] == pytest.approx(EACH) for record in bench.records("priced").values())
+    assert bench.numbers("priced")["cost_usd"] == pytest.approx(6 * EACH)
+    result.stdout.fnmatch_lines(["600 tokens in, 60 out; cost 0.7200 USD*"])
+
+
+def test_a_budget_stops_cleanly_and_the_run_goes_on_later(bench: Bench, session) -> None:
+    server = bench.serve()
+    priced = (*QUICK, "--bfcl-price=1000,2000")
+    result = session(*priced, "--bfcl-budget=1.0")
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["stopped: budget of 1 USD reached (1.* spent); results are kept"])
+    paid = len(server.lines())
+    assert 1.0 / EACH <= paid <= 1.0 / EACH + 5  # what was in flight is finished
+    assert {record["outcome"] for record in bench.records().values()} == {"passed"}
+    assert session(*priced).ret == 0
+    assert len(server.lines()) == ALL
+    assert bench.numbers()["cost_usd"] == pytest.approx(ALL * EACH)
+
+
+def test_a_dry_run_sends_nothing(bench: Bench, session) -> None:
+    server = bench.with_conversations(2).serve()
+    result = session("-q", "--bfcl-dry-run", "--bfcl-price=1000,2000")
+    (line,) = [line for line in result.outlines if line.startswith("dry run:")]
+    found = re.search(r"42 entries, about (\d+) calls, ([\d,]+) tokens in, ([\d,]+) out, about ([\d.]+) USD", line)
+    assert found, line
+    calls, tokens_in, tokens_out = (int(found[n].replace(",", "")) for n in (1, 2, 3))
+    assert calls > ALL + 2
+    assert float(found[4]) == pytest.approx((tokens_in * 1000 + tokens_out * 2000) / 1e6, rel=0.01)
+    assert not server.lines()
+    assert not (bench.path / "run").exists()
+    assert "no price known" in str(session("-q", "--bfcl-dry-run").stdout)
+
+
+def test_latency_is_the_servers_not_our_queue(bench: Bench, session) -> None:
+    bench.serve(delay=0.2)
+    session("-q", "--tb=no", "--bfcl-concurrency=2", "-k", "multiple or irrelevance")  # 10 requests: one second
+    latencies = [record["latency_s"] for record in bench.records().values()]
+    assert 0.2 <= min(latencies)
+    assert statistics.median(latencies) < 0.4
+    assert bench.numbers()["latency"]["mean"] == pytest.approx(sum(latencies) / 10, rel=0.01)
+
+
+def on_terminal(bench: Bench, *args: str, **variables: str) -> str:
+    """What a run prints when its output is a terminal."""
+    controller, worker = pty.openpty()
+    more = {"stdout": worker, "stderr": worker, "stdin": worker, "env": environment() | variables | {"TERM": "xterm"}}
+    process = bench.start(*args, **more)
+    os.close(worker)
+    text, ends = b"", time.monotonic() + 60
+    while time.monotonic() < ends:
+        ready, _, _ = select.select([controller], [], [], 0.2)
+        try:
+            part = os.read(controller, 65536) if ready else b""
+        except OSError:  # closed by the process that ended
+            break
+        text += part
+        if process.poll() is not None and not ready:
+            break
+    process.wait(10)
+    os.close(controller)
+    return text.decode()
+
+
+def test_progress_on_a_terminal_and_none_in_ci(bench: Bench) -> None:
+    bench.serve({"kind": 400, "ids": "simple_python_0$"}, delay=0.5)
+    options = ("--tb=no", "--bfcl-concurrency=5", "--bfcl-price=1000,2000", "--bfcl-max-errors=10")
+    shown = on_terminal(bench, *options)
+    lines = re.findall(
+        r"bfcl: (\d+) of 40, ([\d.]+)/s, (\d+:\d\d) left, 100.0 % correct, 1 errors?, ([\d.]+) USD", shown
+    )
+    assert lines, shown
+    assert all(0 < int(done) < ALL for done, *_ in lines)
+    assert "[100%]" in shown
+    quiet = on_terminal(bench, *options, "--bfcl-out=ci", CI="true")
+    assert " left, " not in quiet
