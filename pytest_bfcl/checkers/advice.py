@@ -22,6 +22,19 @@ _LOOKED_AT = 4000
 _FENCED = re.compile(r"\A\s*```[A-Za-z]+\s")
 _OBJECTS = re.compile(r"\A\s*\[?\s*[{(]\s*['\"]")
 _CALL = re.compile(r"\[?\s*[A-Za-z_][\w.]*\(")
+_BEHIND = re.compile(r"\)\s*\]\s*[^\s\]]")
+_PYTHON_LIST = re.compile(r"=\s*\[")
+_PYTHON_DICT = re.compile(r"=\s*\{")
+_PYTHON_VALUE = re.compile(r"\b(?:True|False|None)\b|=\s*r?['\"]{3}|=\s*r['\"]|\(\s*\{")
+_LITERALS = {
+    "java": 'Values are Java here: new String[]{"a"}, new ArrayList<>(Arrays.asList("a")), "text", true, null.',
+    "javascript": "Values are JavaScript here: true, null, {key: value}, every argument written name=value.",
+}
+_JAVA_FORMS = {
+    "Array": 'A Java array is written new String[]{"a", "b"}, with its element type.',
+    "ArrayList": "A Java list is written new ArrayList<>(Arrays.asList(1, 2)).",
+    "HashMap": 'A Java map is written new HashMap<String, String>() {{ put("key", "value"); }}.',
+}
 _JAVA_SUFFIX = {"long": "L", "float": "f"}
 
 
@@ -53,6 +66,15 @@ def _undecodable(detail: Mapping[str, Any], entry: Entry, transcript: Transcript
         return "Names must not be escaped: write _ instead of \\_."
     if entry.return_format in ("python", "java", "javascript") and _OBJECTS.match(text):
         return "Calls are written name(argument=value) here, not as objects or pairs."
+    if entry.language in _LITERALS and _CALL.match(text.strip()):
+        if _BEHIND.search(text):
+            return "Write the list of calls and nothing else: no sentence before or after it."
+        if _PYTHON_LIST.search(text) and entry.language == "java":
+            return _LITERALS["java"]
+        if entry.language == "java" and _PYTHON_DICT.search(text):
+            return _JAVA_FORMS["HashMap"]
+        if _PYTHON_VALUE.search(text):
+            return _LITERALS[entry.language]
     if entry.language == "python" and _CALL.search(text):
         if _CALL.match(text.strip()):
             return "Write only [name(argument=value)]: literals as values, nothing behind the list."
@@ -86,7 +108,7 @@ def _type(detail: Mapping[str, Any], entry: Entry, transcript: Transcript) -> st
         suffix = _JAVA_SUFFIX.get(kind) if entry.language == "java" else None
         if suffix and not called.lower().endswith(suffix.lower()):
             return f"A {kind} literal needs its suffix: {called}{suffix}." if len(called) < 30 else None
-        return None
+        return _JAVA_FORMS.get(kind.partition(" of ")[0]) if entry.language == "java" else None
     if isinstance(called, str) and kind in ("integer", "float"):
         return "Send the number itself, without quotes." if _is_number(called) else None
     if kind == "boolean" and isinstance(called, str) and called.lower() in ("true", "false"):

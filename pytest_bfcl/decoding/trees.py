@@ -25,7 +25,11 @@ _MAX_PROGRESS = 5_000
 _MAX_SECONDS = 0.3
 """Processor time before a parse is given up."""
 
+_SHOWN = 40
+"""Characters of the text shown with a syntax error."""
+
 SourceLanguage = Literal["java", "javascript"]
+_NAMES = {"java": "Java", "javascript": "JavaScript"}
 _LOCK = threading.Lock()
 
 
@@ -47,9 +51,21 @@ def parse(source: str, language: SourceLanguage) -> Node:
     Tokens the parser inserted to repair the text are no errors (ast_checker spec §3.3).
     """
     root = parse_with_errors(source, language)
-    if root.has_error and any(node.is_error for node in walk(root)):
-        raise DecodeError(f"syntax error in {language} call")
+    if root.has_error:
+        errors = [node for node in walk(root) if node.is_error]
+        if errors:
+            raise DecodeError(f"syntax error in {_NAMES[language]}{_near(errors, source)}")
     return root
+
+
+def _near(errors: list[Node], source: str) -> str:
+    """Where a text stops being right: at the smallest error, which lies inside the others."""
+    smallest = min(errors, key=lambda node: node.end_byte - node.start_byte)
+    before = len(source.encode()[: smallest.start_byte].decode(errors="replace"))
+    shown = source[before : before + _SHOWN]
+    if before == 0 or not shown.strip():
+        return ""
+    return f" near {shown.strip()}{'…' if before + _SHOWN < len(source) else ''}"
 
 
 def parse_with_errors(source: str, language: SourceLanguage) -> Node:

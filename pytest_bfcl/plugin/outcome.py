@@ -7,6 +7,8 @@ The record crosses xdist as a JSON string on the report; the controller writes i
 from __future__ import annotations
 
 import json
+import re
+import textwrap
 from collections import Counter
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -52,17 +54,45 @@ class FailureText:
         return self.text
 
     def toterminal(self, writer: Any) -> None:
-        """Write the text: what was expected in green, what was called in red, the mark below in bold red."""
-        for line in self.text.splitlines():
-            word = line.lstrip().partition(" ")[0].rstrip(":").lower()
-            if set(line.strip()) <= set("^~") and line.strip():
-                writer.line(line, red=True, bold=True)
-            elif word in ("expected", "allowed"):
-                writer.line(line, green=True)
-            elif word in ("called", "got", "replied", "answered"):
-                writer.line(line, red=True)
-            else:
-                writer.line(line)
+        """Write the text in colour, lines longer than a colour terminal is wide continued below their value."""
+        title, *lines = self.text.splitlines() or [""]
+        writer.line(title, red=True, bold=True)
+        for line in lines:
+            for part in _wrapped(line, writer.fullwidth) if writer.hasmarkup else [line]:
+                _write_line(writer, part)
+
+
+_VALUE = re.compile(r"^ *(?:\S+ {2,}|(?=\S))")
+_COLOURS = {"expected": "green", "called": "red", "reply": "red", "message": "red", "advice": "cyan", "^": "red"}
+
+
+def _write_line(writer: Any, line: str) -> None:
+    """One line: the label coloured by what it introduces, the mark at what broke in red."""
+    label = line.split(maxsplit=1)[0] if line.strip() else ""
+    head, mark, tail = line.partition("<-- ")
+    if mark:
+        writer.write(head)
+        writer.line(mark + tail, red=True, bold=True)
+    elif label == "expected" and line.split()[1:] == ["called"]:  # the head of a table
+        writer.line(line, bold=True)
+    elif label in _COLOURS:
+        at = line.index(label)
+        writer.write(line[:at])
+        writer.write(label, **{_COLOURS[label]: True})
+        writer.line(line[at + len(label) :])
+    else:
+        writer.line(line)
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    """A line in pieces of at most ``width`` columns, the later ones indented to where its value begins."""
+    if len(line) <= width or width < 60:
+        return [line]
+    found = _VALUE.match(line)
+    indent = min(found.end() if found else 0, width // 2)
+    return textwrap.wrap(line, width, subsequent_indent=" " * indent, drop_whitespace=True, break_on_hyphens=False) or [
+        line
+    ]
 
 
 class _Crash:

@@ -43,6 +43,24 @@ def test_the_broken_argument_is_marked(output: str, argument: str, words: str) -
     assert any(line.split()[0] == argument and words in line for line in lines), lines
 
 
+JAVA = {"category": "simple_java", "language": "java", "return_format": "java"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "output", "words"),
+    [
+        ("Array<String>", "[f(a=['x', 'y'], b=1)]", ["near ['x', 'y'], b=1", "new String[]{"]),
+        ("String", '[f(a="x")]\n\nThis calls `f`.', ["near", "nothing else"]),
+        ("HashMap", "[f(a={'k': 'v'})]", ["new HashMap"]),
+        ("ArrayList<String>", [{"f": {"a": "[x, y]"}}], ["not a literal of type ArrayList", "new ArrayList<>("]),
+    ],
+)
+def test_java_texts_show_where_they_break_and_what_java_looks_like(kind: str, output: Any, words: list[str]) -> None:
+    shown = text(output, [{"f": {"a": [["x", "y"]]}}], [function("f", a=kind)], **JAVA)
+    for word in words:
+        assert word in shown, shown
+
+
 def test_request_expected_and_called_are_shown() -> None:
     shown = text("[serve_soup(bowls=5)]", request="Two or three bowls of soup, please.")
     assert "Two or three bowls of soup, please." in shown

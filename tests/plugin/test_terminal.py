@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
+import re
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from _pytest._io import TerminalWriter
 
 from pytest_bfcl.plugin.outcome import FailureText, Outcomes
 from pytest_bfcl.plugin.progress import Progress
@@ -52,10 +55,37 @@ def test_progress_line() -> None:
     assert line == "bfcl: 21 of 100, 2.1/s, 0:38 left, 75.0 % correct, 1 errors, 0.25 USD"
 
 
-def test_failure_texts_are_coloured_on_a_terminal_only() -> None:
-    written: list[tuple[str, dict[str, bool]]] = []
-    writer = SimpleNamespace(line=lambda text, **markup: written.append((text, markup)))
-    text = "WRONG_ANSWER: x\n  expected  5\n  called    6\n            ^\n  rule      r"
+def rendered(text: str, width: int, colours: bool = True) -> str:
+    """What a terminal of this width is sent."""
+    stream = io.StringIO()
+    writer = TerminalWriter(stream)
+    writer.hasmarkup, writer.fullwidth = colours, width
     FailureText(text, "short").toterminal(writer)
-    assert [markup for _, markup in written] == [{}, {"green": True}, {"red": True}, {"red": True, "bold": True}, {}]
-    assert str(FailureText(text, "short")) == text
+    return stream.getvalue()
+
+
+TEXT = """WRONG_ANSWER: value_error:string
+  request   What is the weather in Oslo?
+                      expected     called
+            function  get_weather  get_weather
+            city      "Oslo"       "Rome"  <-- not an allowed text
+  rule      the text must be one of the allowed ones (case, spaces and , . / - _ * ^ do not matter)"""
+
+
+def test_a_failure_is_coloured_by_what_its_lines_say() -> None:
+    lines = rendered(TEXT, 120).splitlines()
+    assert lines[0] == "\x1b[31m\x1b[1mWRONG_ANSWER: value_error:string\x1b[0m"
+    assert lines[1] == "  request   What is the weather in Oslo?"
+    assert lines[4].endswith('"Rome"  \x1b[31m\x1b[1m<-- not an allowed text\x1b[0m')
+    green = rendered("T\n  expected  1 call:\n  called    2 calls:", 120).splitlines()
+    assert green[1:] == ["  \x1b[32mexpected\x1b[0m  1 call:", "  \x1b[31mcalled\x1b[0m    2 calls:"]
+
+
+def test_long_lines_go_on_below_their_value_on_a_terminal_only() -> None:
+    assert rendered(TEXT, 70, colours=False) == TEXT + "\n"
+    assert str(FailureText(TEXT, "short")) == TEXT
+    plain = re.sub(r"\x1b\[\d+m", "", rendered(TEXT, 70)).splitlines()
+    assert plain[5:] == [
+        "  rule      the text must be one of the allowed ones (case, spaces and",
+        "            , . / - _ * ^ do not matter)",
+    ]
