@@ -70,7 +70,7 @@ class Terminal:
             known = f" ({model['info']['name']})" if model["info"] else ""
             terminalreporter.write_sep("=", f"function calling: {name}{known}")
             if self.bfcl.config.get_verbosity() > -2:
-                for line in table_lines(model):
+                for line in [*table_lines(model), *format_lines(model)]:
                     terminalreporter.write_line(line)
             for line in fact_lines(model):
                 terminalreporter.write_line(line)
@@ -113,9 +113,38 @@ def table_lines(model: dict[str, Any]) -> list[str]:
     current = [name for name in model["categories"] if name not in retired]
     lines = _table(model, current, [name for name in SHOWN_GROUPS if name in model["groups"]]) if current else []
     if retired:
-        lines += ["", "retired categories (no part of any overall score)"] if current else []
+        lines += ([""] if current else []) + ["retired categories (no part of any overall score)"]
         lines += _table(model, retired, ["retired"])
     return lines
+
+
+FORMAT_HEAD = ("calls as", "tag", "documents as", "prompt", "style", "correct", "accuracy")
+
+
+def format_lines(model: dict[str, Any]) -> list[str]:
+    """Format sensitivity: one aligned line per prompt format, then the spread over them (data spec §6.1)."""
+    from pytest_bfcl.dataset.expansion import FormatConfig
+
+    found = model.get("format_sensitivity")
+    if not found:
+        return []
+    rows = [FORMAT_HEAD]
+    for name, cell in found["configurations"].items():
+        config = FormatConfig.parse(name)
+        rows.append(
+            (
+                config.return_format,
+                "yes" if config.tool_call_tag else "no",
+                config.doc_format,
+                config.prompt_format,
+                config.prompt_style,
+                f"{cell['passed']}/{cell['total']}",
+                percent(cell["accuracy"]),
+            )
+        )
+    widths = [max(len(row[column]) for row in rows) for column in range(len(FORMAT_HEAD))]
+    told = f"largest difference {found['max_delta']:.2f}, standard deviation {found['standard_deviation']:.2f} points"
+    return ["", "format sensitivity (no part of any overall score)", *(_line(row, widths) for row in rows), told, ""]
 
 
 def _table(model: dict[str, Any], categories: list[str], groups: list[str]) -> list[str]:
