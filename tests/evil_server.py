@@ -34,7 +34,10 @@ def deep(levels: int, open_: str = "[", close: str = "]") -> str:
     return open_ * levels + close * levels
 
 
-CONTROL = "\x00\x07\x1b[31mred\x1b]0;title\x07\x1b[2J\u202eevil\u2066 \x9b31m </script><img src=x onerror=alert(1)> ]]> \ufffe"
+CONTROL = (
+    "\x00\x07\x1b[31mred\x1b]0;title\x07\x1b[2J\u202eevil\u2066 \x9b31m "
+    "</script><img src=x onerror=alert(1)> ]]> \ufffe"
+)
 
 TEXTS: dict[str, str] = {
     "long_text": "go " * (17 * MB),

@@ -1,4 +1,4 @@
-"""A model, or what stands before it, that answers with anything but an answer: the run ends soon, and its files hold."""
+"""A model, or what stands before it, that answers with anything but an answer: the run ends, its files hold."""
 
 from __future__ import annotations
 
