@@ -79,7 +79,8 @@ class LookAhead:
 
     Order: a job that is being waited for comes first; then up to half of the places go to the jobs with the longest way
     to go (chains of dependent jobs count as one way), the others to the next in item order, so that neither the report
-    nor the end of the run waits. When few jobs are left, all places go to the longest. All methods belong to one event loop; `plan` may be called before it runs.
+    nor the end of the run waits. When few jobs are left, all places go to the longest. All methods belong to one event
+    loop; `plan` may be called before it runs.
     """
 
     def __init__(
