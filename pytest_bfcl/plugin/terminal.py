@@ -123,28 +123,22 @@ FORMAT_HEAD = ("calls as", "tag", "documents as", "prompt", "style", "correct", 
 
 def format_lines(model: dict[str, Any]) -> list[str]:
     """Format sensitivity: one aligned line per prompt format, then the spread over them (data spec §6.1)."""
-    from pytest_bfcl.dataset.expansion import FormatConfig
+    from pytest_bfcl.dataset.expansion import format_configs
 
     found = model.get("format_sensitivity")
     if not found:
         return []
     rows = [FORMAT_HEAD]
-    for name, cell in found["configurations"].items():
-        config = FormatConfig.parse(name)
-        rows.append(
-            (
-                config.return_format,
-                "yes" if config.tool_call_tag else "no",
-                config.doc_format,
-                config.prompt_format,
-                config.prompt_style,
-                f"{cell['passed']}/{cell['total']}",
-                percent(cell["accuracy"]),
-            )
-        )
+    for config in format_configs():
+        if cell := found["configurations"].get(str(config)):
+            tag = "yes" if config.tool_call_tag else "no"
+            told = (config.return_format, tag, config.doc_format, config.prompt_format, config.prompt_style)
+            rows.append((*told, f"{cell['passed']}/{cell['total']}", percent(cell["accuracy"])))
     widths = [max(len(row[column]) for row in rows) for column in range(len(FORMAT_HEAD))]
-    told = f"largest difference {found['max_delta']:.2f}, standard deviation {found['standard_deviation']:.2f} points"
-    return ["", "format sensitivity (no part of any overall score)", *(_line(row, widths) for row in rows), told, ""]
+    padded = [tuple(text.ljust(width) for text, width in zip(row[:5], widths, strict=False)) + row[5:] for row in rows]
+    spread = f"largest difference {found['max_delta']:.2f}, standard deviation {found['standard_deviation']:.2f} points"
+    title = "format sensitivity (no part of any overall score)"
+    return ["", title, *(_line(row, widths) for row in padded), spread, ""]
 
 
 def _table(model: dict[str, Any], categories: list[str], groups: list[str]) -> list[str]:

@@ -78,7 +78,18 @@ def test_native_calls_are_skipped_with_the_reason() -> None:
 def test_items(pytester: pytest.Pytester, args: tuple[str, ...], model: str, outcomes: dict[str, int]) -> None:
     pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = session\n")
     command = ("--model", model, "--bfcl-data", "bundled", "--bfcl-out", "run", "-p", "no:cacheprovider", "-q")
-    pytester.runpytest_subprocess(*command, *args).assert_outcomes(**outcomes)
+    result = pytester.runpytest_subprocess(*command, *args)
+    result.assert_outcomes(**outcomes)
+    if "passed" in outcomes:
+        total = outcomes["passed"] // 26
+        result.stdout.fnmatch_lines(
+            [
+                "format sensitivity (no part of any overall score)",
+                f"python       yes  python        plaintext  classic  *{total}/{total} *100.0 %",
+                f"python       no   json          plaintext  experimental  *{total}/{total} *100.0 %",
+                "largest difference 0.00, standard deviation 0.00 points",
+            ]
+        )
 
 
 def test_not_run_unless_asked_for(pytester: pytest.Pytester) -> None:
