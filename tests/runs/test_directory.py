@@ -151,4 +151,5 @@ def test_default_paths_are_readable_and_unique(tmp_path: Path) -> None:
 
 def test_selections_are_united() -> None:
     joined = join_selections({"categories": ["a"], "shard": "1/2", "sample": 5}, {"categories": ["b"], "shard": "2/2"})
-    assert joined == {"categories": ["a", "b"], "shard": ["1/2", "2/2"], "sample": 5}
+    assert joined == {"categories": ["a", "b"], "sample": 5}, "all shards together are the whole selection"
+    assert join_selections({"shard": "1/3"}, {"shard": "3/3"}) == {"shard": ["1/3", "3/3"]}
