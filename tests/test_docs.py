@@ -1,0 +1,126 @@
+"""What the documentation shows is run, what it names exists.
+
+``python -m tests.test_docs`` writes the README's example anew.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from pytest_bfcl.cli import VERBS
+from pytest_bfcl.plugin.options import OPTIONS
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+BLOCKS = [
+    pytest.param(block, id=f"{page.name}-{number}")
+    for page in PAGES
+    for number, block in enumerate(PYTHON.findall(page.read_text(encoding="utf-8")), 1)
+]
+
+
+def pytest_command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "ignore", *arguments]
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_every_python_block_runs(block: str, tmp_path: Path) -> None:
+    """A block that begins with ``# conftest.py`` serves a run, one with tests is tested, any other is a script."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    if block.startswith("# conftest.py"):
+        (tmp_path / "conftest.py").write_text(block)
+        (tmp_path / "pytest.ini").write_text("[pytest]\nasyncio_default_fixture_loop_scope = session\n")
+        model = "parrot:grey@prompt" if "parrot" in block else "openai:mine"
+        command = pytest_command("--model", model, "--bfcl-data", "bundled", "--bfcl-out", "run")
+        command += ["-k", "simple_python_0 or irrelevance_1"]
+    elif "def test_" in block:
+        (tmp_path / "test_block.py").write_text(block)
+        command = pytest_command("test_block.py")
+    else:
+        (tmp_path / "block.py").write_text(block)
+        command = [sys.executable, "block.py"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    if not block.startswith("# conftest.py"):
+        assert done.returncode == 0, done.stdout + done.stderr
+        return
+    lines = [json.loads(line) for line in (tmp_path / "run" / "results.jsonl").read_text().splitlines()]
+    assert lines
+    assert not [line for line in lines if line["outcome"] == "error"], done.stdout
+    assert any(line["outcome"] == "passed" for line in lines), done.stdout
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_options_and_verbs_on_a_page_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    options = {f"--bfcl-{option.name}" for option in OPTIONS}
+    assert set(re.findall(r"--bfcl-[a-z-]+[a-z]", text)) - options == set()
+    verbs = set(re.findall(r"(?:^    |`|&& )pytest-bfcl ([a-z]+)", text, re.MULTILINE))
+    assert verbs - set(VERBS) == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_to_files_lead_somewhere(page: Path) -> None:
+    targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+    missing = [target for target in targets if "://" not in target and not (page.parent / target).exists()]
+    assert missing == []
+
+
+def test_every_option_is_written_down() -> None:
+    written = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    missing = [option.name for option in OPTIONS if f"--bfcl-{option.name}" not in written and option.name != "model"]
+    assert missing == []
+
+
+def test_the_readme_leads_to_every_page() -> None:
+    text = PAGES[0].read_text(encoding="utf-8")
+    assert [page.name for page in PAGES[1:] if f"](docs/{page.name})" not in text] == []
+
+
+BEGIN, END = "<!-- example: begin -->", "<!-- example: end -->"
+EXAMPLE = "pytest --model lexical: --bfcl-data bundled -m non_live"
+SHOWN = "simple_python_1"
+"""The failure the example shows."""
+
+
+def example(folder: Path) -> str:
+    """The command's output: one failure, and the summary."""
+    command = pytest_command(*EXAMPLE.replace('"', "").split()[1:], "--bfcl-out", "reports/example", "-r", "N")
+    environment = os.environ | {"COLUMNS": "90"}
+    output = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False).stdout
+    lines = output.splitlines()
+    first = next(number for number, line in enumerate(lines) if line.strip("_ ") == SHOWN)
+    after = next(number for number in range(first + 1, len(lines)) if lines[number].startswith("___"))
+    summary = next(number for number, line in enumerate(lines) if "function calling: " in line)
+    run = next(number for number, line in enumerate(lines) if line.startswith("run: "))
+    place = re.sub(r"^run: .*/reports", "run: reports", lines[run])
+    shown = [f"$ {EXAMPLE}", "…", *lines[first:after], "…", *lines[summary:run], place]
+    return "\n".join(f"    {line}".rstrip() for line in shown)
+
+
+def test_the_example_of_the_readme_looks_like_the_output(tmp_path: Path) -> None:
+    """Numbers and hashes may differ, everything else is what the command prints."""
+    text = PAGES[0].read_text(encoding="utf-8")
+    shown = text[text.index(BEGIN) + len(BEGIN) : text.index(END)].strip("\n")
+
+    def shape(example: str) -> list[str]:
+        lines = (re.sub(r"\([0-9a-f]{8}\)|\d+(?:\.\d+)?", "#", line) for line in example.splitlines())
+        return [re.sub(r"[ =_-]{2,}", "  ", line) for line in lines if "most often:" not in line]
+
+    assert shape(shown) == shape(example(tmp_path))
+
+
+if __name__ == "__main__":
+    readme = PAGES[0]
+    text = readme.read_text(encoding="utf-8")
+    head, tail = text[: text.index(BEGIN) + len(BEGIN)], text[text.index(END) :]
+    with tempfile.TemporaryDirectory() as name:
+        readme.write_text(f"{head}\n\n{example(Path(name))}\n\n{tail}", encoding="utf-8")
