@@ -85,8 +85,26 @@ def build_entry(
 
     Raises `HarnessError` of kind ``data`` when the line has not the shape of an entry; ``source`` says where it stands.
     """
+    try:
+        values = _expanded(raw, category, texts, answer, list(depends_on))
+        values.update(id=entry_id, category=category.name, official=official, source=source)
+        if values.get("involved_classes"):
+            own = values.get("function") or []
+            values["function"] = [*own, *(doc for name in values["involved_classes"] for doc in documents(name))]
+        _check_shapes(values)
+        _hold_out(values)
+        if category.long_context:
+            values["long_context_texts"] = texts.long_context
+        return Entry.model_validate(values)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise HarnessError("data", f"{source}: {entry_id} is not a usable entry: {_short(error)}") from error
+
+
+def _expanded(
+    raw: dict[str, Any], category: Category, texts: Texts, answer: dict[str, Any] | None, depends_on: list[str]
+) -> dict[str, Any]:
+    """The fields of an entry as its category means them; odd values raise whatever they raise."""
     values = {**raw, **_answer_fields(raw, answer)}
-    values.update(id=entry_id, category=category.name, official=official, source=source)
     values["question"] = _turns(raw.get("question"))
     values.setdefault("language", category.language)
     if values["language"] != "python":
@@ -95,23 +113,14 @@ def build_entry(
         values["function"] = []
     if category.backend:
         values["involved_classes"] = [memory_class(category)]
-        values["depends_on"] = list(depends_on) or values.get("depends_on", [])
+        values["depends_on"] = depends_on or values.get("depends_on", [])
     if category.checker == "answer":
         values["question"] = [_with_answer_instruction(values["question"], texts), *values["question"][1:]]
     if category.group == "web_search":
         config = values.get("initial_config") or {}
         snippets = {"show_snippet": not category.name.endswith("no_snippet")}
         values["initial_config"] = {"WebSearchAPI": snippets, **config}
-    try:
-        if values.get("involved_classes"):
-            own = values.get("function") or []
-            values["function"] = [*own, *(doc for name in values["involved_classes"] for doc in documents(name))]
-        _hold_out(values)
-        if category.long_context:
-            values["long_context_texts"] = texts.long_context
-        return Entry.model_validate(values)
-    except (ValueError, TypeError, KeyError) as error:
-        raise HarnessError("data", f"{source}: {entry_id} is not a usable entry: {_short(error)}") from error
+    return values
 
 
 def _answer_fields(raw: dict[str, Any], answer: dict[str, Any] | None) -> dict[str, Any]:
@@ -143,6 +152,17 @@ def _with_answer_instruction(question: list[Any], texts: Texts) -> list[Any]:
     """Turn 0 with the final-answer instruction in front (data spec §6, point 3)."""
     first = question[0] if question else []
     return [{"role": "system", "content": texts.agentic_answer}, *first]
+
+
+def _check_shapes(values: dict[str, Any]) -> None:
+    """What every user of an entry relies on: messages have a role, function documents a name."""
+    for turn in values["question"]:
+        for message in turn if isinstance(turn, list) else ():
+            if isinstance(message, dict) and not isinstance(message.get("role"), str):
+                raise ValueError('question: a message has no "role"')
+    for document in values.get("function") or ():
+        if isinstance(document, dict) and not (isinstance(document.get("name"), str) and document["name"]):
+            raise ValueError('function: a function document has no "name"')
 
 
 def _hold_out(values: dict[str, Any]) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 _LEADING_ID = re.compile(rb'\s*\{\s*"id"\s*:\s*"([^"\\]+)"')
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -103,6 +104,9 @@ def _checked_row(line: bytes, place: Row, default_id: str | None) -> Row | str:
     entry_id = body.get("id", default_id)
     if not isinstance(entry_id, str) or not entry_id:
         return 'the entry has no "id" (a non-empty string)'
+    if _UNPRINTABLE.search(entry_id):
+        # pytest's cache, XML reports and terminals all name entries by their ids.
+        return f"the id {entry_id[:80]!a} holds control characters or unpaired surrogates"
     category = body.get("category")
     return place._replace(id=entry_id, category=category if isinstance(category, str) else None)
 

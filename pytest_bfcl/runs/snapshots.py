@@ -5,6 +5,7 @@ File names are those of the official result folder (scoring spec §1), so that t
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,21 @@ from typing import Any
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.runs.lines import storage_error, write_atomically
 
+_NAME_LIMIT = 100
+
 
 def folder_name(model: str) -> str:
     """A model spec as one folder name: everything but letters, digits, ``._@=+-`` becomes ``_``."""
     name = "".join(c if c.isalnum() or c in "._@=+-" else "_" for c in model)
     return name.strip(".") or "model"
+
+
+def _file_name(text: str) -> str:
+    """An id or scenario as a file name: as it is if it can be one, else shortened and told apart by a digest."""
+    name = folder_name(text)
+    if name == text and len(name) <= _NAME_LIMIT:
+        return name
+    return f"{name[:_NAME_LIMIT]}-{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
 
 
 class Snapshots:
@@ -45,11 +56,11 @@ class Snapshots:
 
     def final_path(self, backend: str, scenario: str) -> Path:
         """Where the latest memory of a scenario lies."""
-        return self.root / folder_name(backend) / f"{folder_name(scenario)}_final.json"
+        return self.root / folder_name(backend) / f"{_file_name(scenario)}_final.json"
 
     def checkpoint_path(self, backend: str, entry_id: str) -> Path:
         """Where the memory after one conversation lies."""
-        return self.root / folder_name(backend) / "prereq_checkpoints" / f"{folder_name(entry_id)}.json"
+        return self.root / folder_name(backend) / "prereq_checkpoints" / f"{_file_name(entry_id)}.json"
 
 
 def _read(path: Path) -> Any | None:
