@@ -378,7 +378,7 @@ class BfclSession:
 
 def activate(config: pytest.Config) -> BfclSession:
     """Set up an active session: state, marks, fixtures, hooks."""
-    from pytest_bfcl.plugin import collection, fixtures, progress, terminal, verdict
+    from pytest_bfcl.plugin import collection, fixtures, garbage, progress, terminal, verdict
 
     if config.hook.pytest_bfcl_register_simulators.get_hookimpls():
         from pytest_bfcl.simulators import register_simulator
@@ -397,6 +397,7 @@ def activate(config: pytest.Config) -> BfclSession:
     plugins.register(collection.Collection(bfcl), "bfcl-collection")
     plugins.register(collection.LastFailedGuard(), "bfcl-lastfailed")
     plugins.register(bfcl.outcomes, "bfcl-outcomes")
+    plugins.register(garbage.RareCollections(), "bfcl-garbage")
     plugins.register(fixtures, "bfcl-fixtures")
     twin = "fixtures_asyncio" if has_asyncio(config) else "fixtures_own_loop"
     plugins.register(fixtures.model_fixture(bfcl), "bfcl-model")

@@ -24,6 +24,9 @@ MAX_DEPTH = 200
 """Deepest nesting written; decoded model output beyond it is stored as a note."""
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
 @dataclass(frozen=True, slots=True)
 class DamagedLine:
     """A line that cannot be read: ``line`` is one-based, ``why`` a short reason."""
@@ -55,8 +58,7 @@ def json_line(value: Mapping[str, Any]) -> bytes:
     line is always strict JSON.
     """
     try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        return text.encode() + b"\n"
+        return _ENCODER.encode(value).encode() + b"\n"
     except UnicodeEncodeError:
         return json.dumps(value, separators=(",", ":")).encode() + b"\n"
     except (TypeError, ValueError, RecursionError):
