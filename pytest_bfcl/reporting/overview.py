@@ -150,6 +150,8 @@ def _extras(model: Summary) -> Iterator[dict[str, Any]]:
         rows = [(name, percent(share)) for name, share in calls["categories"].items()]
         rows.append((f"all ({calls['with_call']} of {calls['turns']} turns)", percent(calls["share"])))
         yield {"title": "calls where none was due", "head": ("", "share of turns"), "rows": rows}
+    if model.get("multi_turn"):
+        yield _conversations(model["multi_turn"])
     repeats = model.get("repeats")
     if repeats:
         rows = [(f"pass@1 over {repeats['entries']} entries asked {repeats['k']} times", percent(repeats["pass_at_1"]))]
@@ -172,3 +174,21 @@ def _extras(model: Summary) -> Iterator[dict[str, Any]]:
     if stages:
         rows = [(name, str(count)) for name, count in stages.items()]
         yield {"title": "write stages of the memory (not scored)", "head": ("outcome", "conversations"), "rows": rows}
+
+
+def _conversations(turns: Summary) -> dict[str, Any]:
+    """The figures of multi-turn entries that enter no score: ``multi_turn`` of a model's summary."""
+    rows = []
+    for name, cell in turns.items():
+        ratio = cell["calls_per_ground_truth_call"]
+        quiet = f"{cell['quiet_turns_with_calls']} / {cell['quiet_turns']}" if cell["quiet_turns"] else "–"
+        right = f"{rendering.percent(cell['turn_credit'])} ({cell['right_turns']} / {cell['turns']})"
+        rows.append((name, right, str(cell["steps"]), "–" if ratio is None else f"{ratio:.2f}", quiet))
+    head = (
+        "",
+        "turns right on their own",
+        "steps",
+        "calls for each call of the ground truth",
+        "quiet turns with a call",
+    )
+    return {"title": "inside multi-turn conversations (in no score)", "head": head, "rows": rows}

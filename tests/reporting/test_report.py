@@ -203,6 +203,17 @@ def test_several_models_have_pages_of_their_own(tmp_path: Path) -> None:
     assert "every figure" in index
 
 
+def test_turns_beyond_the_score_are_shown(tmp_path: Path) -> None:
+    extra = {"turn_credit": [1, 0, 1], "steps": [1, 2, 0], "calls": [1, 4, 0], "ground_truth_calls": [1, 1, 0]}
+    quiet = {"quiet_turns": 1, "quiet_turns_with_calls": 1, "calls_in_quiet_turns": 2}
+    made = record("multi_turn_miss_func_3", "multi_turn_miss_func", "m@fc", "failed", extra=extra | quiet)
+    run = stored_run(tmp_path / "run", [made])
+    write_report(run)
+    shown = text((run / "index.html").read_text(encoding="utf-8"))
+    assert "inside multi-turn conversations (in no score)" in shown
+    assert "multi_turn_miss_func 66.7 % (2 / 3) 3 2.50 1 / 1" in shown
+
+
 def test_a_damaged_line_is_told(tmp_path: Path) -> None:
     run = stored_run(tmp_path / "run", [record("simple_python_0", "simple_python", "openai:a@fc")])
     with open(run / "results.jsonl", "a", encoding="utf-8") as file:
