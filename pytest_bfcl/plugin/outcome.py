@@ -136,9 +136,9 @@ class Outcomes:
             self._judge(item)
         except RunStopped as stop:
             self.bfcl.stop(stop.reason)
-            raise pytest.skip.Exception(f"not run: {stop.reason}") from None
+            raise pytest.skip.Exception(f"not run: {stop.reason}", _use_item_location=True) from None
         except EntrySkipped as skipped:
-            raise pytest.skip.Exception(skipped.message) from None
+            raise pytest.skip.Exception(skipped.message, _use_item_location=True) from None
         except BenchmarkError as error:
             trouble = error
         except UsageError as error:  # on a worker; elsewhere the models were created before

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -64,8 +64,8 @@ class Terminal:
             return
         if self._guessed():
             terminalreporter.write_line(f"bfcl: {NOT_FETCHED}", yellow=True)
-        for reason, count in self.bfcl.outcomes.skips.items():
-            terminalreporter.write_line(f"bfcl: {count} entries skipped: {reason}", yellow=True)
+        for line in skip_lines(self.bfcl.outcomes.skips):
+            terminalreporter.write_line(f"bfcl: {line}", yellow=True)
         for name, model in summary["models"].items():
             known = f" ({model['info']['name']})" if model["info"] else ""
             terminalreporter.write_sep("=", f"function calling: {name}{known}")
@@ -101,6 +101,18 @@ class Terminal:
         for line, good in gate_lines(summary["gate"], self.bfcl.outcomes.foreign_failures):
             reporter.write_line(line, green=good is True, red=good is False)
         return result
+
+
+MOST_REASONS = 10
+
+
+def skip_lines(skips: Mapping[str, int]) -> Iterator[str]:
+    """Why entries were skipped, the commonest reasons first; services that are down give a reason an entry."""
+    ranked = sorted(skips.items(), key=lambda item: -item[1])
+    for reason, count in ranked[:MOST_REASONS]:
+        yield f"{count} {'entry' if count == 1 else 'entries'} skipped: {reason}"
+    if rest := ranked[MOST_REASONS:]:
+        yield f"{sum(count for _, count in rest)} more skipped for {len(rest)} other reasons (-rs lists them)"
 
 
 SHOWN_GROUPS = ("non_live", "live", "multi_turn", "web_search", "memory", "agentic")

@@ -28,7 +28,7 @@ class RecordedRest(Recording):
 
     @property
     def live(self) -> bool:
-        """Whether requests may reach a live service."""
+        """Whether requests may reach a service."""
         return self._provider is not None and self._provider.live
 
     def get(self, url: str, params: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, Any]:

@@ -18,12 +18,12 @@ WORDS = ("auto", "local", "live", "record", "replay")
 class RestProvider(Protocol):
     """Where GET requests are answered; called from several threads at once.
 
-    ``live`` says whether answers may change or fail, so that a known request is tried before a model is asked.
+    ``live`` says whether a known request is tried before a model is asked: answers may change, fail, or not be there.
     """
 
     @property
     def live(self) -> bool:
-        """Whether answers come from services that may change or fail."""
+        """Whether answers come from a service, which may change, fail, or be another than the entry asks."""
         ...
 
     def get(self, url: str, params: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, Any]:
@@ -55,6 +55,8 @@ def check_rest_choice(choice: str) -> str:
 def rest_problem(choice: str, *, official: bool, archive: Path | None = None) -> str | None:
     """Why GET requests cannot be answered, ``None`` when they can; arguments as for `open_rest`. Opens nothing."""
     kind = _kind(choice, official)
+    if kind == "local" and official:
+        return "the official questions ask real services: choose --bfcl-rest replay:PATH, or live"
     if kind == "none":
         return "needs a recorded provider: choose --bfcl-rest replay:PATH, or live"
     if kind == "replay":

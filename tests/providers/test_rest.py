@@ -158,6 +158,8 @@ def test_recorded_functions(tmp_path: Path) -> None:
 def test_choices(tmp_path: Path) -> None:
     assert rest_problem("auto", official=False) is None
     assert "needs a recorded provider" in str(rest_problem("auto", official=True))
+    assert "real services" in str(rest_problem("local", official=True))
+    assert rest_problem("local", official=False) is None
     assert "nothing to replay" in str(rest_problem(f"replay:{tmp_path}", official=True))
     with pytest.raises(UsageError):
         open_rest("auto", official=True)
