@@ -24,9 +24,9 @@ _ROLES = ("system", "user", "assistant", "tool")
 def validate(dataset: DataSet, categories: list[str] | None = None) -> list[DataProblem]:
     """Every problem of a set (or of some categories), in file order; empty means all entries are usable.
 
-    Retired categories are looked at only when they are named.
+    ``categories`` defaults to `validated_categories`.
     """
-    names = categories or [name for name in dataset.categories() if CATEGORIES[name].group != "retired"]
+    names = categories or validated_categories(dataset)
     names = [*names, *(f"{name}_prereq" for name in names if CATEGORIES[name].group == "memory")]
     problems: list[DataProblem] = []
     for name in names:
@@ -37,6 +37,11 @@ def validate(dataset: DataSet, categories: list[str] | None = None) -> list[Data
     if not categories and not problems and not any(dataset.index(name) for name in names):
         problems.append(DataProblem(dataset.root, 0, "no entries found"))
     return problems
+
+
+def validated_categories(dataset: DataSet) -> list[str]:
+    """All of a set's categories; of the official set without the retired ones, whose flaws stay as they are."""
+    return [name for name in dataset.categories() if not (dataset.official and CATEGORIES[name].group == "retired")]
 
 
 def _entry_problems(dataset: DataSet, ref: EntryRef) -> list[DataProblem]:
