@@ -231,9 +231,12 @@ class Collection:
         """A ``.jsonl`` named on the command line."""
         if file_path.suffix != ".jsonl" or not parent.session.isinitpath(file_path):
             return None
-        dataset = self.bfcl.dataset_at(file_path)
-        here = [name for name in dataset.categories() if dataset.path_of(name) == file_path]
-        wanted = [name for name in self.bfcl.categories_of(dataset, default=here) if name in here]
+        try:
+            dataset = self.bfcl.dataset_at(file_path)
+            here = [name for name in dataset.categories() if dataset.path_of(name) == file_path]
+            wanted = [name for name in self.bfcl.categories_of(dataset, default=here) if name in here]
+        except UsageError as error:
+            raise pytest.Collector.CollectError(str(error)) from None
         only = None if self.bfcl.plan.ids is None else set(self.bfcl.plan.ids)
         return EntryFile.make(parent, self.bfcl, dataset, wanted, virtual=False, only=only) if wanted else None
 

@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from pytest_bfcl.plugin import option_values as kinds
+
 
 class Option(NamedTuple):
     """One row: ``--bfcl-<name>`` and the ini key ``bfcl_<name>`` (dashes become underscores)."""
@@ -38,57 +40,6 @@ class Option(NamedTuple):
         return "bfcl_" + self.name.replace("-", "_")
 
 
-def _optional_float(text: str) -> float | None:
-    return None if text.lower() in ("none", "") else float(text)
-
-
-def _shard(text: str) -> list[int]:
-    index, _, count = text.partition("/")
-    shard = [int(index), int(count)]
-    if not 1 <= shard[0] <= shard[1]:
-        raise ValueError("I/N with 1 <= I <= N")
-    return shard
-
-
-def _positive(text: str) -> int:
-    if (value := int(text)) < 1:
-        raise ValueError("a number of at least 1")
-    return value
-
-
-def _margin(text: str) -> float:
-    if not 0 <= (value := float(text)) <= 100:
-        raise ValueError("percentage points between 0 and 100")
-    return value
-
-
-def _search(text: str) -> str:
-    from pytest_bfcl.providers import check_choice
-
-    return check_choice(text)
-
-
-def _rest(text: str) -> str:
-    from pytest_bfcl.providers import check_rest_choice
-
-    return check_rest_choice(text)
-
-
-def _price(text: str) -> list[float]:
-    """``1,2`` or ``in=1,out=2``; one number stands for both."""
-    parts = text.replace("/", ",").replace(";", ",").split(",")
-    named = dict(part.strip().split("=", 1) for part in parts if "=" in part)
-    if named:
-        if len(named) != len(parts) or not named.keys() <= {"in", "out"}:
-            raise ValueError("in=INPUT,out=OUTPUT")
-        values = [float(named.get("in", named.get("out", ""))), float(named.get("out", named.get("in", "")))]
-    else:
-        values = [float(parts[0]), float(parts[-1])]
-    if len(parts) > 2 or min(values) < 0:
-        raise ValueError("INPUT,OUTPUT in USD per million tokens")
-    return values
-
-
 OPTIONS: tuple[Option, ...] = (
     Option("model", "model under test, provider:name[@fc|@prompt]; repeatable; without it this plugin does nothing",
            metavar="SPEC", many=True),
@@ -100,38 +51,42 @@ OPTIONS: tuple[Option, ...] = (
     Option("categories", "categories or groups, comma-separated; repeatable (default: all_scoring)", metavar="NAMES",
            many=True),
     Option("ids", "file of entry ids: one a line, or BFCL's test_case_ids_to_generate.json", metavar="FILE", file=True),
-    Option("concurrency", "requests in flight per process", _positive, 32, "N"),
-    Option("timeout", "seconds without a byte before a request is given up", float, 120.0, "SECONDS"),
-    Option("retries", "how often a failed request is repeated", int, 5, "N"),
-    Option("temperature", "sampling temperature; none lets the provider decide", _optional_float, 0.001, "T"),
-    Option("max-tokens", "limit of a reply (default: the provider's)", _positive, None, "N"),
+    Option("concurrency", "requests in flight per process", kinds.whole(1, 10_000), 32, "N"),
+    Option("timeout", "seconds without a byte before a request is given up", kinds.decimal(0, above=True), 120.0,
+           "SECONDS"),
+    Option("retries", "how often a failed request is repeated", kinds.whole(0, 1_000), 5, "N"),
+    Option("temperature", "sampling temperature; none lets the provider decide", kinds.temperature, 0.001, "T"),
+    Option("max-tokens", "limit of a reply (default: the provider's)", kinds.whole(1), None, "N"),
     Option("base-url", "base URL of an OpenAI-compatible endpoint", metavar="URL"),
     Option("system-prompt", "file that replaces the prompting text (placeholder {functions}); such runs are not "
            "comparable", metavar="FILE", file=True),
-    Option("repeat", "run every entry K times", _positive, 1, "K"),
-    Option("sample", "run N entries in total, stratified by category", _positive, None, "N"),
-    Option("seed", "seed of --bfcl-sample", int, 0, "N"),
-    Option("shard", "run the I-th of N parts", _shard, None, "I/N"),
-    Option("budget", "stop when this much is spent", float, None, "USD"),
-    Option("price", "USD per million tokens, 1,2 or in=1,out=2; goes before litellm's list", _price, None, "IN,OUT"),
-    Option("gpu-hour", "price of an hour of the machine that serves the model", float, None, "USD"),
+    Option("repeat", "run every entry K times", kinds.whole(1, 10_000), 1, "K"),
+    Option("sample", "run N entries in total, stratified by category", kinds.whole(1), None, "N"),
+    Option("seed", "seed of --bfcl-sample", kinds.whole(0), 0, "N"),
+    Option("shard", "run the I-th of N parts", kinds.shard, None, "I/N"),
+    Option("budget", "stop when this much is spent", kinds.decimal(0), None, "USD"),
+    Option("price", "USD per million tokens, 1,2 or in=1,out=2; goes before litellm's list", kinds.price, None,
+           "IN,OUT"),
+    Option("gpu-hour", "price of an hour of the machine that serves the model", kinds.decimal(0), None, "USD"),
     Option("model-info", "TOML file: display name, link, organisation, licence, prices", metavar="FILE", file=True),
     Option("dry-run", "print the expected calls, tokens and cost; send nothing", flag=True),
     Option("out", "run directory (default: reports/<time>-<model>); naming an existing run continues it",
            metavar="DIR"),
-    Option("search", "where the web search comes from: auto, local, serpapi, record, replay, replay:RUN", _search,
+    Option("search", "where the web search comes from: auto, local, serpapi, record, replay, replay:RUN", kinds.search,
            "auto", "SOURCE"),
     Option("rest", "who answers the requests of retired categories: auto, local, live, record, replay, replay:PATH",
-           _rest, "auto", "SOURCE"),
+           kinds.rest, "auto", "SOURCE"),
     Option("simulators", "our own simulators, or those of an installed bfcl-eval", default="own",
            choices=("own", "reference")),
     Option("fail-under", "gate: fail when the group's accuracy in percent is lower; repeatable", metavar="GROUP=PCT",
            many=True),
     Option("baseline", "gate: fail when significantly worse than this run", metavar="RUN"),
-    Option("baseline-margin", "loss against the baseline that is accepted, in percentage points", _margin, 0.0, "PTS"),
+    Option("baseline-margin", "loss against the baseline that is accepted, in percentage points",
+           kinds.decimal(0, 100), 0.0, "PTS"),
     Option("expected", "file of entries expected to fail (xfail)", metavar="FILE", file=True),
     Option("write-expected", "write the failed entries to this file", metavar="FILE"),
-    Option("max-errors", "errors allowed, in percent of the entries; beyond it no score is claimed", float, 2.0, "PCT"),
+    Option("max-errors", "errors allowed, in percent of the entries; beyond it no score is claimed",
+           kinds.decimal(0, 100), 2.0, "PCT"),
     Option("allow-missing", "gates on categories that did not run are met", flag=True),
     Option("rules", "which rules give the headline verdict", default="official", choices=("official", "corrected")),
 )  # fmt: skip

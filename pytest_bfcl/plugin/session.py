@@ -50,6 +50,7 @@ class BfclSession:
         self.plan = Plan(**self.worker["plan"]) if self.worker else make_plan(config)
         self.settings = Settings.from_dict(self.plan.settings)
         self.specs = list({spec.text: spec for spec in map(parse_spec, self.plan.models)}.values())
+        resolve_categories(self.plan.categories)  # unknown names are told before anything is collected
         self.model_info = parse_model_info(self.plan.model_info, "--bfcl-model-info")
         self.arguments = self._take_arguments()
         self.broken_lines: set[str] = set()

@@ -241,7 +241,9 @@ def _read_fingerprint(path: Path) -> Fingerprint:
         return Fingerprint.from_dict(values)
     except FileNotFoundError:
         raise UsageError(f"{path} is not a run directory: it has no {RUN_FILE}") from None
-    except (OSError, ValueError, AttributeError, TypeError) as error:
+    except (AttributeError, TypeError, KeyError):
+        raise UsageError(f"{file} does not describe a run; choose another folder, or restore the file") from None
+    except (OSError, ValueError) as error:
         raise UsageError(f"{file} is damaged or unreadable: {error}") from error
 
 

@@ -104,7 +104,7 @@ def test_the_model_may_come_from_the_ini_file(project: Project) -> None:
     ("option", "value", "said"),
     [
         ("--bfcl-concurrency", "many", "--bfcl-concurrency: 'many' does not fit"),
-        ("--bfcl-concurrency", "0", "at least 1"),
+        ("--bfcl-concurrency", "0", "from 1 to"),
         ("--bfcl-shard", "3/2", "I/N"),
         ("--bfcl-ids", "absent.txt", "absent.txt"),
         ("--bfcl-categories", "nonsense", "unknown category or group 'nonsense'"),

@@ -1,0 +1,93 @@
+"""What the text of an option may be: each function reads one kind and raises `ValueError` saying what would fit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+
+def whole(low: int, high: int | None = None) -> Callable[[str], int]:
+    """A whole number from ``low`` to ``high``."""
+
+    def read(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            raise ValueError(f"a whole number {_span(low, high)}") from None
+        if value < low or (high is not None and value > high):
+            raise ValueError(f"a whole number {_span(low, high)}")
+        return value
+
+    return read
+
+
+def decimal(low: float, high: float | None = None, *, above: bool = False) -> Callable[[str], float]:
+    """A finite number from ``low`` to ``high``; ``above``: ``low`` itself does not fit."""
+
+    def read(text: str) -> float:
+        value = _float(text)
+        if value is None or value < low or (above and value == low) or (high is not None and value > high):
+            raise ValueError(f"a number above {low:g}" if above else f"a number {_span(low, high)}")
+        return value
+
+    return read
+
+
+def temperature(text: str) -> float | None:
+    """A number of at least 0, or ``none``: the provider decides."""
+    if text.lower() in ("none", ""):
+        return None
+    value = _float(text)
+    if value is None or value < 0:
+        raise ValueError("a number of at least 0, or none")
+    return value
+
+
+def shard(text: str) -> list[int]:
+    """``I/N``."""
+    index, _, count = text.partition("/")
+    if not (index.isdecimal() and count.isdecimal() and 1 <= int(index) <= int(count)):
+        raise ValueError("I/N with 1 <= I <= N")
+    return [int(index), int(count)]
+
+
+def price(text: str) -> list[float]:
+    """``1,2`` or ``in=1,out=2``, in USD per million tokens; one number stands for both."""
+    parts = text.replace("/", ",").replace(";", ",").split(",")
+    named = dict(part.strip().split("=", 1) for part in parts if "=" in part)
+    if named:
+        if len(named) != len(parts) or not named.keys() <= {"in", "out"}:
+            raise ValueError("in=INPUT,out=OUTPUT")
+        values = [_float(named.get("in", named.get("out", ""))), _float(named.get("out", named.get("in", "")))]
+    else:
+        values = [_float(parts[0]), _float(parts[-1])]
+    known = [value for value in values if value is not None and value >= 0]
+    if len(parts) > 2 or len(known) < 2:
+        raise ValueError("INPUT,OUTPUT in USD per million tokens")
+    return known
+
+
+def search(text: str) -> str:
+    """A source of the web search."""
+    from pytest_bfcl.providers import check_choice
+
+    return check_choice(text)
+
+
+def rest(text: str) -> str:
+    """A source of REST answers."""
+    from pytest_bfcl.providers import check_rest_choice
+
+    return check_rest_choice(text)
+
+
+def _float(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _span(low: float, high: float | None) -> str:
+    return f"of at least {low:g}" if high is None else f"from {low:g} to {high:g}"

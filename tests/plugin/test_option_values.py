@@ -1,0 +1,49 @@
+"""Nonsense in options: one message that says what would fit, exit code 4, no traceback, no run directory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_bfcl.plugin import option_values as kinds
+
+NONSENSE = [
+    "concurrency=-1", "concurrency=1e3", "concurrency=99999999", "timeout=0", "timeout=-3", "timeout=nan",
+    "timeout=inf", "retries=-1", "temperature=nan", "temperature=hot", "max-tokens=0", "shard=3/2", "shard=1/",
+    "shard=-1/2", "sample=0", "seed=x", "price=x", "price=1,2,3", "price=nan", "price=-1", "budget=-1", "budget=nan",
+    "gpu-hour=-1", "repeat=0", "max-errors=nan", "max-errors=101", "baseline-margin=x", "search=nosuch",
+    "categories=nosuch", "ids=nosuch.txt", "system-prompt=.", "model-info=own.jsonl", "fail-under=overall=500",
+    "baseline=nosuch", "out=own.jsonl", "out=own.jsonl/below", "out=strange", "base-url=ftp://x",
+    "base-url=http://user:secretsecret@:bad",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("option", NONSENSE)
+def test_nonsense_is_one_message(pytester: pytest.Pytester, option: str) -> None:
+    entry = '{"id": "irrelevance_1", "question": [[{"role": "user", "content": "x"}]], "function": []}\n'
+    pytester.path.joinpath("own.jsonl").write_text(entry, encoding="utf-8")
+    strange = pytester.mkdir("strange")
+    strange.joinpath("run.json").write_text('{"dataset": 7}', encoding="utf-8")
+    model = "openai:x" if option.startswith("base-url") else "oracle:"
+    done = pytester.runpytest_inprocess("own.jsonl", "--model", model, f"--bfcl-{option}")
+    printed = done.stdout.str() + done.stderr.str()
+    assert done.ret == pytest.ExitCode.USAGE_ERROR, printed
+    assert "Traceback" not in printed
+    assert "pluggy/" not in printed
+    assert "secretsecret" not in printed
+    assert printed.count("ERROR: ") == 1
+    assert not Path(pytester.path, "reports").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("1", [1.0, 1.0]), ("1,2", [1.0, 2.0]), ("1/2", [1.0, 2.0]), ("out=3", [3.0, 3.0]), ("in=1;out=2", [1.0, 2.0])],
+)
+def test_prices(text: str, value: list[float]) -> None:
+    assert kinds.price(text) == value
+
+
+def test_a_temperature_may_be_left_to_the_provider() -> None:
+    assert kinds.temperature("none") is None
+    assert kinds.temperature("0") == 0.0
