@@ -77,8 +77,18 @@ class CompiledTools:
         held = self._single.pop(key, None)
         if held is None:
             tool = _wrap(_function(doc, name), doc, self.style)
-            held = _Compiled((doc,), tool, json.dumps(tool))
+            held = _Compiled((doc,), tool, _json_text(tool))
         return _keep(self._single, key, held, 8 * self.size)
+
+
+def _json_text(tool: Any) -> str:
+    """JSON of a compiled tool; pydantic's writer takes a quarter of the time of Python's."""
+    from pydantic_core import PydanticSerializationError, to_json
+
+    try:
+        return to_json(tool, inf_nan_mode="constants").decode()
+    except (PydanticSerializationError, ValueError, RecursionError):
+        return json.dumps(tool)
 
 
 _Key = tuple[Any, Any, int, int]

@@ -31,7 +31,7 @@ T = TypeVar("T")
 DRAIN_S = 60.0
 """How long replies that are paid for may take to arrive when the budget has stopped the run."""
 
-STEPS_OF_A_TURN = 6
+STEPS_OF_A_TURN = 4
 """Turns of the event loop between two items that need not wait: from bytes on a socket to the next request sent."""
 
 

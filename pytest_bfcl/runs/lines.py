@@ -65,6 +65,18 @@ def json_line(value: Mapping[str, Any]) -> bytes:
         return json.dumps(plain(value), separators=(",", ":")).encode() + b"\n"
 
 
+def json_line_of_parsed(value: Mapping[str, Any]) -> bytes:
+    """The same for a value whose parts came out of JSON (messages, tool documents): a quarter of the time."""
+    from pydantic_core import PydanticSerializationError, to_json
+
+    try:
+        line = to_json(value)
+    except (PydanticSerializationError, ValueError, RecursionError):
+        return json_line(value)
+    odd = b"NaN" in line or b"Infinity" in line  # as a word of a text, usually
+    return json_line(value) if odd else line + b"\n"
+
+
 def plain(value: Any, depth: int = 0) -> Any:
     """A strict-JSON copy of any value; what JSON cannot say becomes text."""
     if value is None or isinstance(value, str | bool):

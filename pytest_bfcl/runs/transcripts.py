@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_bfcl.failures import HarnessError
-from pytest_bfcl.runs.lines import LineAppender, json_line, parse_object, read_json_lines
+from pytest_bfcl.runs.lines import LineAppender, json_line_of_parsed, parse_object, read_json_lines
 from pytest_bfcl.transcript import Transcript
 
 INDEX_SUFFIX = ".index.jsonl"
@@ -47,7 +47,7 @@ class TranscriptStore:
         """Append one record under ``key``; the last one saved counts."""
         data, index = self._writers or self._open()
         body = _key_dict(key) | dict(record)
-        offset, length = data.append_bytes(gzip.compress(json_line(body), compresslevel=1, mtime=0))
+        offset, length = data.append_bytes(gzip.compress(json_line_of_parsed(body), compresslevel=1, mtime=0))
         index.append(_key_dict(key) | {"offset": offset, "length": length})
         if self._index is not None:
             self._index[key] = (self._data_path, offset, length)
