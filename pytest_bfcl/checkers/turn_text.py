@@ -115,23 +115,25 @@ def _calls(entry: Entry, transcript: Transcript, detail: Detail) -> list[Line]:
     made = [str(call) for call in detail.get("called") or ()]
     results = detail.get("results") or {}
     missing = {_key(entry, str(call)) for call in detail.get("missing_calls") or ()}
-    lacking, extra = _unmatched(entry, expected, made)
-    partners = _partners(entry, expected, made, lacking, extra)
-    marks_expected = {number: "not called" for number in lacking if number not in partners.values()}
-    marks_made = {
-        number: _argument_difference(entry, made[number], expected[partners[number]])
-        if number in partners
-        else "not expected"
-        for number in extra
-    }
+    marks_expected, marks_made = call_marks(entry, expected, made)
     lines = _listed("expected", [(call, marks_expected.get(number, "")) for number, call in enumerate(expected)])
     shown: list[tuple[str, str]] = []
     for number, call in enumerate(made):
         shown.append((call, marks_made.get(number, "")))
         result = str(results.get(str(number), ""))
-        if result and (number in extra or is_error(result) or _key(entry, call) in missing):
+        if result and (number in marks_made or is_error(result) or _key(entry, call) in missing):
             shown.append((f"    -> {cut(result, WIDTH - 8)}", ""))
     return [*lines, *_listed("called", shown), *_undecoded(transcript, detail)]
+
+
+def call_marks(entry: Entry, expected: Sequence[str], made: Sequence[str]) -> tuple[dict[int, str], dict[int, str]]:
+    """What is wrong with the calls of a turn, by position: expected ones nobody made, made ones nobody expected."""
+    lacking, extra = _unmatched(entry, expected, made)
+    partners = _partners(entry, expected, made, lacking, extra)
+    marks = dict.fromkeys(extra, "not expected")
+    for number, partner in partners.items():
+        marks[number] = _argument_difference(entry, made[number], expected[partner])
+    return {number: "not called" for number in lacking if number not in partners.values()}, marks
 
 
 def _listed(label: str, calls: Sequence[tuple[str, str]]) -> list[Line]:
@@ -208,22 +210,27 @@ def _said(step: Step) -> str:
 
 def _earlier(entry: Entry, transcript: Transcript, detail: Detail) -> list[Line]:
     """Calls of earlier turns that may have changed something and are not in the ground truth: the likely cause."""
+    lines: list[Line] = []
+    for number, call, due in earlier_calls(entry, transcript, detail):
+        if len(lines) >= MAX_EARLIER:
+            return [*lines, ("", "…")]
+        note = "" if due else ", where no call was due"
+        shown = cut(clean(_spaced(call)), 2 * WIDTH)
+        lines += _wrapped("before" if not lines else "", f"in turn {number + 1}{note}: {shown}", 3)
+    return lines
+
+
+def earlier_calls(entry: Entry, transcript: Transcript, detail: Detail) -> Iterator[tuple[int, str, bool]]:
+    """Earlier calls that write and are not in the ground truth: turn, text, whether that turn was due any call."""
     turn = detail.get("turn")
     if not isinstance(turn, int):
-        return []
-    lines: list[Line] = []
+        return
     for number, (made, wanted) in enumerate(zip(transcript.turns[:turn], entry.possible_answer or [], strict=False)):
         calls = [call for step in turn_calls(made, transcript) for call in step]
         _, extra = _unmatched(entry, list(map(str, wanted)), calls)
         for index in extra:
-            if not _writes(entry, calls[index]):
-                continue
-            if len(lines) == MAX_EARLIER:
-                return [*lines, ("", "…")]
-            due = "" if wanted else ", where no call was due"
-            shown = cut(clean(_spaced(calls[index])), 2 * WIDTH)
-            lines += _wrapped("before" if not lines else "", f"in turn {number + 1}{due}: {shown}", 3)
-    return lines
+            if _writes(entry, calls[index]):
+                yield number, calls[index], bool(wanted)
 
 
 def _writes(entry: Entry, call: str) -> bool:

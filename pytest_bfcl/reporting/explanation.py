@@ -6,13 +6,15 @@ the same.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_bfcl.checkers.differences import ABSENT
 from pytest_bfcl.checkers.problem import RULE_WORDS
 from pytest_bfcl.checkers.tables import CallRow, call_rows, compared
+from pytest_bfcl.checkers.turn_text import call_marks, earlier_calls
 from pytest_bfcl.checkers.wording import allowed_text, answer_text, call_text, clean, cut, value_text
 from pytest_bfcl.reporting.headlines import headline
 
@@ -37,7 +39,8 @@ class Explanation:
     """A verdict taken apart.
 
     ``rows`` compare one call with one expected call (``caption`` says which); ``expected`` and ``called`` list whole
-    calls or texts (``called_label`` says what the latter are); ``state`` lists what differs in the system ``owner``;
+    calls or texts (``called_label`` says what the latter are; ``expected_marks`` and ``called_marks`` what is wrong
+    with them, by position); ``state`` lists what differs in the system ``owner``;
     ``facts`` are further lines of label and text. What does not apply is empty.
     """
 
@@ -47,6 +50,8 @@ class Explanation:
     expected: tuple[str, ...] = ()
     called: tuple[str, ...] = ()
     called_label: str = "called"
+    expected_marks: Mapping[int, str] = field(default_factory=dict)
+    called_marks: Mapping[int, str] = field(default_factory=dict)
     owner: str = ""
     state: tuple[StateRow, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
@@ -66,6 +71,7 @@ def explain(record: Mapping[str, Any], entry: Entry | None, transcript: Transcri
         return Explanation(headline(record), advice=advice)
     rows, caption = _rows(detail, entry, transcript)
     expected, called = ((), ()) if rows else _lists(record, detail, entry)
+    due_marks, made_marks = _marks(detail, entry)
     return Explanation(
         headline(record),
         caption=caption,
@@ -73,9 +79,11 @@ def explain(record: Mapping[str, Any], entry: Entry | None, transcript: Transcri
         expected=tuple(expected),
         called=tuple(called),
         called_label=_label(record, detail, called),
+        expected_marks=due_marks,
+        called_marks=made_marks,
         owner=clean(str(detail.get("class") or "")),
         state=tuple(_state(detail.get("difference"))),
-        facts=tuple(_facts(reason, detail)),
+        facts=(*_facts(reason, detail), *_earlier(detail, entry, transcript)),
         rule=RULE_WORDS.get(reason) or clean(str(detail.get("rule") or "")),
         advice=advice,
     )
@@ -129,6 +137,25 @@ def _lists(
     else:
         said = _output(record) if made in (None, 0) else [value_text(made, WIDTH)]
     return due[:MAX_LISTED], said[:MAX_LISTED]
+
+
+def _marks(detail: Mapping[str, Any], entry: Entry | None) -> tuple[Mapping[int, str], Mapping[int, str]]:
+    """What is wrong with the calls of the turn that failed."""
+    expected, called = detail.get("expected"), detail.get("called")
+    if entry is None or "turn" not in detail or not isinstance(expected, list) or not isinstance(called, list):
+        return {}, {}
+    return call_marks(entry, [str(call) for call in expected], [str(call) for call in called])
+
+
+def _earlier(
+    detail: Mapping[str, Any], entry: Entry | None, transcript: Transcript | None
+) -> Iterator[tuple[str, str]]:
+    """Calls of earlier turns that may be the cause."""
+    if entry is None or transcript is None or not isinstance(detail.get("expected"), list):
+        return
+    for turn, call, due in islice(earlier_calls(entry, transcript, detail), MAX_LISTED):
+        where = f"turn {turn + 1}" if due else f"turn {turn + 1}, where no call was due"
+        yield "perhaps because of", f"{_call(call)} in {where}"
 
 
 def _label(record: Mapping[str, Any], detail: Mapping[str, Any], called: Sequence[str]) -> str:

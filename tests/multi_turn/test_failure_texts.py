@@ -11,6 +11,7 @@ import pytest
 from pytest_bfcl.checkers import failure_text, judge
 from pytest_bfcl.dataset import DataSet
 from pytest_bfcl.evaluation import open_data
+from pytest_bfcl.reporting.explanation import explain
 from pytest_bfcl.runs import transcript_from_line
 
 DATA = open_data("bundled")
@@ -52,6 +53,26 @@ def test_calls_left_out_and_calls_not_expected_are_marked() -> None:
     assert any("mv(source='hive_b.txt', destination='quarantine')  <-- not called" in line for line in lines)
     assert any("touch('note.txt')  <-- not expected" in line for line in lines)
     assert any(line.endswith("mkdir('quarantine')") for line in lines)
+
+
+def test_the_page_of_an_entry_marks_the_same() -> None:
+    moved = ["mv('hive_a.txt', 'hives_of_last_year')"]
+    turns = [[LS], [[*GREP, *moved]], [["mkdir('quarantine')", "mv('hive_b.txt', 'quarantin')"]], [NOTE]]
+    entry = DATA.entry(CHAIN)
+    record = transcript_from_line({"id": CHAIN, "category": entry.category, "trajectory": turns})
+    verdict = judge(entry, record, "official")
+    line = {"outcome": "failed", "reason": verdict.reason, "detail": verdict.detail}
+    why = explain(line, entry, record)
+    marks = {why.called[place]: mark for place, mark in why.called_marks.items()}
+    assert verdict.detail["turn"] == 1
+    assert marks == {moved[0]: "not expected"}
+    assert not why.expected_marks
+    turns[1] = [GREP]
+    record = transcript_from_line({"id": CHAIN, "category": entry.category, "trajectory": turns})
+    verdict = judge(entry, record, "official")
+    why = explain(line | {"reason": verdict.reason, "detail": verdict.detail}, entry, record)
+    (mark,) = why.called_marks.values()
+    assert mark == 'destination is "quarantin", expected "quarantine"'
 
 
 def test_spelling_alone_is_no_difference() -> None:

@@ -122,7 +122,7 @@
     if (all) { from = 0; to = Math.min(shown.length, 2000); }
     else {
       from = Math.max(0, Math.floor(-top / height) - OVERSCAN);
-      to = Math.min(shown.length, Math.ceil((innerHeight - top) / height) + OVERSCAN);
+      to = Math.min(shown.length, Math.max(from, Math.ceil((innerHeight - top) / height)) + OVERSCAN);
       if (to < from) to = from = Math.min(from, shown.length);
       if (from >= first && to <= last && from - first < OVERSCAN && first >= 0 && last - to < 2 * OVERSCAN) return;
     }
