@@ -65,8 +65,9 @@ class Expectations:
 
         Called when the entry is judged: only then the model's name and mode are certain.
         """
-        if key_of(record) in self.failures:
-            item.add_marker(pytest.mark.xfail(raises=Failure, reason="expected by --bfcl-expected", strict=False))
+        if expected := self.failures.get(key_of(record)):
+            why = f"expected by --bfcl-expected: {expected.get('reason') or 'a failure'}"
+            item.add_marker(pytest.mark.xfail(raises=Failure, reason=why, strict=False))
 
     def check(self, records: Iterable[Mapping[str, Any]]) -> GateCheck | None:
         """The gate: no failure that is not in the file. Unexpected passes are told, they fail nothing."""
@@ -80,7 +81,8 @@ class Expectations:
         news = tuple(
             f"{record['id']}: {record['reason']}" for key, record in failed.items() if key not in self.failures
         )
-        why = f"{len(news)} failures that are not expected, {len(failed) - len(news)} that are"
+        noun = "failure that is" if len(news) == 1 else "failures that are"
+        why = f"{len(news)} {noun} not expected, {len(failed) - len(news)} that are"
         if fixed := len(passed & self.failures.keys()):
             why += f"; {fixed} expected ones passed (--bfcl-write-expected rewrites the file)"
         return GateCheck("expected", "", not news, why, entries=news)

@@ -44,7 +44,7 @@ def test_a_failure_that_is_not_expected_is_news(project: Project, workers: tuple
     result.assert_outcomes(passed=1, xfailed=1, xpassed=1, failed=1)
     assert result.ret == 1
     assert last_lines(result, 3) == [
-        "gate MISSED: 1 failures that are not expected, 1 that are; 1 expected ones passed "
+        "gate MISSED: 1 failure that is not expected, 1 that are; 1 expected ones passed "
         "(--bfcl-write-expected rewrites the file)",
         "    simple_python_3: value_error:string",
         "gates: FAILED by expected",

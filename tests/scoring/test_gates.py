@@ -83,6 +83,10 @@ def test_an_overall_that_is_not_claimed_fails_and_says_why() -> None:
     result = evaluate_gates(own, [Gate("overall", 10)], allow_missing=True)
     assert result.failed
     assert "not BFCL scores" in result.checks[-1].why
+    some = summarise(lines({"parallel": (9, 10)}), fingerprint={"dataset": {"name": "bundled"}})
+    check = evaluate_gates(some, [Gate("overall", 10)], allow_missing=True).checks[-1]
+    assert not check.ok
+    assert "ask for all=" in check.why, "what is missing does not matter where there is no overall"
 
 
 def test_too_many_errors_fail_every_gate() -> None:
