@@ -71,6 +71,10 @@ def _guarded(verb: str, module: ModuleType, args: argparse.Namespace) -> int:
     except BrokenPipeError:  # the reader (head, less) went away
         sys.stderr.close()
         return 1
+    except OSError as error:  # a file of the user's that cannot be read or written
+        place = f" {error.filename}" if error.filename else ""
+        print(f"pytest-bfcl {verb}: cannot use{place}: {error.strerror or error}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print(f"pytest-bfcl {verb}: interrupted", file=sys.stderr)
         return 130

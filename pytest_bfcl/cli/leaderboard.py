@@ -9,6 +9,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from pytest_bfcl.failures import UsageError
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""
@@ -21,9 +23,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write the board and say where it is."""
     from pytest_bfcl.reporting import write_leaderboard
+    from pytest_bfcl.runs import is_run
     from pytest_bfcl.runs.merge import find_runs
     from pytest_bfcl.scoring.model_info import read_model_info
 
+    if is_run(args.out):
+        raise UsageError(f"{args.out} is a run directory: the board would replace its report; choose another folder")
     infos = read_model_info(args.model_info) if args.model_info else {}
     page, *files = write_leaderboard(list(find_runs(args.runs)), args.out, official=args.official, infos=infos)
     print(f"{page} and {len(files)} CSV files")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -209,13 +210,68 @@ def read_results(path: Path, on_damaged: OnDamaged | None = None) -> Iterator[di
             for offset, length in reversed(candidates):
                 file.seek(offset)
                 try:
-                    record = parse_object(file.read(length))
+                    record = checked(parse_object(file.read(length)))
                 except ValueError as error:
                     if on_damaged is not None:
                         on_damaged(DamagedLine(path, numbers[offset], str(error)))
                     continue
                 yield record
                 break
+
+
+def checked(record: dict[str, Any]) -> dict[str, Any]:
+    """The record; raises `ValueError` when a field that readers count with has another type than the contract's."""
+    for name, fits in _FIELDS.items():
+        value = record.get(name)
+        if value is not None and not fits(value):
+            raise ValueError(f"{name} is {shortened_json(value)}, which no run writes")
+    if not isinstance(record.get("id"), str):
+        raise ValueError("no id")
+    return record
+
+
+def shortened_json(value: Any) -> str:
+    """A value for an error message."""
+    text = json.dumps(value)
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_figure(value: Any, depth: int = 0) -> bool:
+    """A number, or turns → steps → number or null."""
+    if isinstance(value, list):
+        return depth < 2 and all(item is None or _is_figure(item, depth + 1) for item in value)
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+_OUTCOMES = ("passed", "failed", "error", "skipped")
+_FIELDS: dict[str, Callable[[Any], bool]] = {
+    "category": lambda value: isinstance(value, str) and value in CATEGORIES,
+    "model": _is_text,
+    "mode": _is_text,
+    "repeat": lambda value: type(value) is int and value >= 1,
+    "outcome": lambda value: value in _OUTCOMES,
+    "corrected_outcome": lambda value: value in _OUTCOMES,
+    "tag": _is_text,
+    "reason": _is_text,
+    "corrected_reason": _is_text,
+    "started_at": _is_text,
+    "detail": _is_object,
+    "extra": _is_object,
+    "cost_usd": lambda value: _is_figure(value, 2),
+    "duration_s": lambda value: _is_figure(value, 2),
+    "input_tokens": _is_figure,
+    "output_tokens": _is_figure,
+    "latency_s": _is_figure,
+    "attempts": _is_figure,
+}
 
 
 def _index(path: Path, on_damaged: OnDamaged | None) -> tuple[dict[EntryKey, list[tuple[int, int]]], dict[int, int]]:
@@ -228,7 +284,7 @@ def _index(path: Path, on_damaged: OnDamaged | None) -> tuple[dict[EntryKey, lis
             key = _quick_key(raw)
             if key is None and raw.strip():
                 try:
-                    key = record_key(parse_object(raw))
+                    key = record_key(checked(parse_object(raw)))
                 except (ValueError, KeyError) as error:
                     why = "no id" if isinstance(error, KeyError) else str(error)
                     if on_damaged is not None:
