@@ -96,6 +96,26 @@ def test_the_oracle_runs_all_agentic_categories_in_two_workers(bench: Bench) -> 
     result.assert_outcomes(passed=40 + 2 * (43 + 12) + vector, skipped=0 if vector else 43 + 12)
 
 
+def test_one_model_in_two_modes_is_two_models(bench: Bench) -> None:
+    args = ("--bfcl-categories", "memory_kv", "--model", "oracle:@prompt")
+    bench.run("-k", "finance", *args, model="oracle:@fc").assert_outcomes(passed=2 * (8 + 2))
+    (fc, prompt) = json.loads((bench.path / "run" / "run.json").read_text())["models"]
+    assert (fc["mode"], prompt["mode"]) == ("fc", "prompt")
+    assert len({Path(name).parts[0] for name in bench.snapshots()}) == 2
+    bench.run("-k", "finance or notetaker", *args, model="oracle:@fc").assert_outcomes(passed=2 * (8 + 2))
+
+
+def test_every_repeat_has_its_own_memory(bench: Bench) -> None:
+    bench.bring("DiligentMemory")
+    result = bench.run("-k", "memory_rec_sum_20-finance-1", "--bfcl-categories", "memory", "--bfcl-repeat", "2")
+    result.assert_outcomes(passed=2 * 3)
+    folders: dict[str, set[str]] = {}
+    for name, content in bench.snapshots().items():
+        folders.setdefault(Path(name).parts[0], set()).add(f"{Path(name).name} {content}")
+    first, second = folders.values()
+    assert first == second
+
+
 def test_one_question_pulls_in_just_its_stages(bench: Bench) -> None:
     bench.bring("DiligentMemory")
     question = "memory_kv_20-finance-1"
