@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.simulators import ERROR_PREFIX, CallExecutor
-from pytest_bfcl.simulators.gorilla_file_system import MAX_FILE_CHARS, Directory, File, GorillaFileSystem
+from pytest_bfcl.simulators.file_tree import Directory, File
+from pytest_bfcl.simulators.gorilla_file_system import MAX_FILE_CHARS, GorillaFileSystem
 from pytest_bfcl.simulators.long_context import own_constants
 
 
