@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.checkers.answer import contains_answer
 from pytest_bfcl.checkers.corrected import rule_set
-from pytest_bfcl.checkers.differences import state_difference
+from pytest_bfcl.checkers.differences import ABSENT, state_difference
 from pytest_bfcl.checkers.explain import failure_text
 from pytest_bfcl.checkers.judge import judge
 from pytest_bfcl.checkers.outputs import as_reply, function_documents, plain_answers, possible_answers
@@ -102,10 +102,11 @@ def assert_state(actual: Any, expected: Any) -> None:
     """A simulated system is in the expected state.
 
     Both are a mapping of attributes, a simulator, or a mapping of names to either. Only what ``expected`` has is
-    compared, with ``==``; attributes whose names start with ``_`` are not. Raises `Failure` with reason
+    compared, with ``==``, of a simulator in a mapping too; attributes whose names start with ``_`` are not. Raises `Failure` with reason
     ``multi_turn:instance_state_mismatch``, telling what differs.
     """
-    difference = state_difference(_state(actual), _state(expected))
+    mine, wanted = _state(actual), _state(expected)
+    difference = state_difference(_narrowed(mine, wanted, {*_simulators(actual), *_simulators(expected)}), wanted)
     if not difference:
         return
     reason = "multi_turn:instance_state_mismatch"
@@ -113,8 +114,8 @@ def assert_state(actual: Any, expected: Any) -> None:
     for path, values in difference.items():
         if isinstance(values, Mapping):
             lines.append(f"  {path}")
-            lines.append(f"    expected  {value_text(values.get('expected'), 200)}")
-            lines.append(f"    is        {value_text(values.get('called'), 200)}")
+            lines.append(f"    expected  {_shown(values.get('expected'))}")
+            lines.append(f"    is        {_shown(values.get('called'))}")
         else:
             lines.append(f"  … {values}")
     raise Failure(FailureTag.WRONG_ANSWER, reason, "\n".join(lines), {"difference": difference})
@@ -202,3 +203,23 @@ def _state(value: Any) -> Mapping[str, Any]:
         for name, item in value.items()
         if not str(name).startswith("_")
     }
+
+
+def _simulators(value: Any) -> list[str]:
+    """Names in a mapping of simulators."""
+    items = value.items() if isinstance(value, Mapping) else ()
+    return [str(name) for name, item in items if hasattr(item, "public_state")]
+
+
+def _narrowed(mine: Mapping[str, Any], wanted: Mapping[str, Any], names: set[str]) -> dict[str, Any]:
+    """``mine`` with only the wanted attributes of the simulators called ``names``."""
+    result = dict(mine)
+    for name in names & mine.keys() & wanted.keys():
+        have, want = mine[name], wanted[name]
+        if isinstance(have, Mapping) and isinstance(want, Mapping):
+            result[name] = {key: have[key] for key in want if key in have}
+    return result
+
+
+def _shown(value: Any) -> str:
+    return ABSENT if value == ABSENT else value_text(value, 200)

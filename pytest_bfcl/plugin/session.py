@@ -62,6 +62,10 @@ class BfclSession:
         self.expectations = Expectations(self)
         self.outcomes = Outcomes(self)
         self.conversations = Conversations(self)
+        if self.settings.simulators == "reference":
+            from pytest_bfcl.simulators.reference import require_reference
+
+            require_reference()
         if self.settings.budget_usd is not None and not any(map(self.price_of, self.specs)):
             raise UsageError("--bfcl-budget needs a price: no list knows this model's (--bfcl-price IN,OUT)")
         self._run: RunDirectory | None = None

@@ -13,6 +13,7 @@ import copy
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from pytest_bfcl.failures import UsageError
@@ -71,6 +72,15 @@ class ReferenceSimulator(Simulator):
     def public_state(self) -> dict[str, Any]:
         """Public attributes of the reference's instance."""
         return {name: value for name, value in vars(self._instance).items() if not name.startswith("_")}
+
+
+def require_reference() -> None:
+    """Nothing when ``bfcl_eval`` is installed, without importing it; else the `UsageError` that says what to do."""
+    if find_spec("bfcl_eval") is None:
+        raise UsageError(
+            "--bfcl-simulators reference needs the classes of bfcl-eval, which is not installed: "
+            "pip install bfcl-eval, or choose --bfcl-simulators own"
+        )
 
 
 def reference_simulator(

@@ -8,6 +8,7 @@ import pytest
 
 from pytest_bfcl import Failure, FailureTag, Reply, ToolCall
 from pytest_bfcl.checkers import assert_answer, assert_calls, assert_no_calls, assert_state
+from pytest_bfcl.simulators import create_simulator
 from pytest_bfcl.failures import UsageError
 
 WEATHER = {
@@ -138,6 +139,18 @@ def test_state() -> None:
     assert set(caught.value.detail["difference"]) == {"rooms.hall[1]", "lights"}
     with pytest.raises(UsageError):
         assert_state(3, {})
+
+
+def test_state_of_simulators() -> None:
+    broker = create_simulator("TradingBot")
+    assert_state(broker, create_simulator("TradingBot"))
+    assert_state({"TradingBot": broker}, {"TradingBot": {"authenticated": False}})
+    broker.call("trading_login", {"username": "ilka", "password": "rye"})
+    assert_state({"TradingBot": broker}, {"TradingBot": {"authenticated": True}})
+    with pytest.raises(Failure) as caught:
+        assert_state(broker, {"authenticated": False, "mood": "calm"})
+    assert caught.value.detail["difference"].keys() == {"authenticated", "mood"}
+    assert "    is        (absent)" in str(caught.value)
 
 
 def test_answer() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -171,6 +172,13 @@ def test_an_unknown_class_is_an_error_of_that_entry_that_says_what_to_do(project
     result.assert_outcomes(errors=2)
     assert "no simulator is called 'MyApi'" in result.stdout.str()
     assert "register_simulator" in result.stdout.str()
+
+
+@pytest.mark.skipif(find_spec("bfcl_eval") is not None, reason="bfcl_eval is installed")
+def test_reference_simulators_without_bfcl_eval_are_refused_at_once(project: Project) -> None:  # noqa: F811
+    result = project.run("--bfcl-simulators", "reference", "-m", "multi_turn_base", model="oracle:@fc", subprocess=True)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "pip install bfcl-eval" in result.stderr.str()
 
 
 REFERENCE = Path(os.environ.get("PYTEST_BFCL_REFERENCE") or "/nonexistent")
