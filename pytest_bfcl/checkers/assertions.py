@@ -102,8 +102,8 @@ def assert_state(actual: Any, expected: Any) -> None:
     """A simulated system is in the expected state.
 
     Both are a mapping of attributes, a simulator, or a mapping of names to either. Only what ``expected`` has is
-    compared, with ``==``, of a simulator in a mapping too; attributes whose names start with ``_`` are not. Raises `Failure` with reason
-    ``multi_turn:instance_state_mismatch``, telling what differs.
+    compared, with ``==``, of a simulator in a mapping too; names that start with ``_`` are not. Raises `Failure` with
+    reason ``multi_turn:instance_state_mismatch``, telling what differs.
     """
     mine, wanted = _state(actual), _state(expected)
     difference = state_difference(_narrowed(mine, wanted, {*_simulators(actual), *_simulators(expected)}), wanted)

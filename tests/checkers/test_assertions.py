@@ -8,8 +8,8 @@ import pytest
 
 from pytest_bfcl import Failure, FailureTag, Reply, ToolCall
 from pytest_bfcl.checkers import assert_answer, assert_calls, assert_no_calls, assert_state
-from pytest_bfcl.simulators import create_simulator
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.simulators import create_simulator
 
 WEATHER = {
     "type": "function",
