@@ -349,7 +349,9 @@ class LookAhead:
 
     def _finish(self, slot: _Slot, task: asyncio.Task[None]) -> None:
         self._early -= self._running.pop(task)
-        if task.cancelled():
+        if not task.cancelled():
+            task.exception()  # Ctrl-C in the middle of a step: asyncio must not print it once more
+        else:
             self._ended.setdefault(slot.job.key, None)
             if slot.future is not None:
                 slot.future.cancel()

@@ -47,12 +47,15 @@ class Loop:
 
     def turn(self) -> None:
         """Let the loop do what is ready, without waiting."""
-        self.loop.call_soon(self._turn, STEPS_OF_A_TURN)
-        self.loop.run_forever()
+        self._step = self.loop.call_soon(self._turn, STEPS_OF_A_TURN)
+        try:
+            self.loop.run_forever()
+        finally:
+            self._step.cancel()  # Ctrl-C: or the loop would be stopped when it runs next
 
     def _turn(self, left: int) -> None:
         if left:
-            self.loop.call_soon(self._turn, left - 1)
+            self._step = self.loop.call_soon(self._turn, left - 1)
         else:
             self.loop.stop()
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.plugin.session import BfclSession
 
 BATCH = 16
+WORKER_EXIT_S = 0.5
 DEALT = ("load", "worksteal", "loadgroup")
 """Distribution modes this scheduler replaces; ``loadfile``, ``loadscope`` and ``each`` stay what they are."""
 
@@ -78,6 +79,13 @@ class Distribution:
     def pytest_testnodedown(self, node: Any, error: object | None) -> None:
         """Free the slot of a worker that died."""
         self._slots = {slot: other for slot, other in self._slots.items() if other is not node or not error}
+
+    def pytest_keyboard_interrupt(self) -> None:
+        """Ctrl-C: workers have written down what was answered, there is nothing to wait ten seconds for."""
+        distributed = self.bfcl.config.pluginmanager.getplugin("dsession")
+        manager = getattr(distributed, "nodemanager", None)
+        if manager is not None:
+            manager.EXIT_TIMEOUT = WORKER_EXIT_S
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, node: Any, ids: Sequence[str]) -> None:

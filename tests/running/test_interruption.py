@@ -52,6 +52,27 @@ def test_one_ctrl_c_is_enough(bench: Bench) -> None:
     assert not {line["id"] for line in server.lines()} & set(records)
 
 
+def test_ctrl_c_in_the_middle_of_a_conversation(bench: Bench) -> None:
+    (bench.path / "conftest.py").write_text(
+        "import asyncio, signal, pytest\n"
+        "from pytest_bfcl.models.oracle import answer\n"
+        "@pytest.fixture(scope='session')\n"
+        "def model():\n"
+        "    async def generate(request):\n"
+        "        await asyncio.sleep(0.01)\n"
+        "        if request.entry.id == 'simple_python_20':\n"
+        "            signal.raise_signal(signal.SIGINT)\n"
+        "        return answer(request.entry, 'fc')\n"
+        "    return generate\n"
+    )
+    code, text = bench.finish("-q", "--bfcl-concurrency=4")
+    assert code == pytest.ExitCode.INTERRUPTED, text
+    assert "Traceback" not in text
+    assert "never retrieved" not in text
+    assert bench.summary()["fingerprint"]["state"] == "stopped:interrupted"
+    assert len(bench.records()) >= 10
+
+
 def kill_and_continue(bench: Bench, moments: int, seed: int) -> None:
     """Kill a run at random moments until it is through; compare with an undisturbed one."""
     bench.with_conversations(4)
