@@ -48,7 +48,8 @@ STATEMENTS = [
     "SELECT 1; DELETE FROM books", "VACUUM", "VACUUM INTO 'bfcl-stolen.db'", "BEGIN", "ANALYZE",
     "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c", "", ";", "\x00",
     "SELECT count(*) FROM " + ", ".join(f"books b{i}" for i in range(30)), "SELECT '" + "x" * 200_000 + "'",
-    "SELECT " + "(" * 500 + "1" + ")" * 500, "SELECT writefile('bfcl-stolen.txt', 'x')", "SELECT readfile('/etc/passwd')",
+    "SELECT " + "(" * 500 + "1" + ")" * 500, "SELECT writefile('bfcl-stolen.txt', 'x')",
+    "SELECT readfile('/etc/passwd')",
     "SELECT replace(replace('" + "a" * 400 + "', 'a', '" + "b" * 400 + "'), 'b', 'cccccccccc')",
 ]  # fmt: skip
 """Refused, or stopped by a limit."""
