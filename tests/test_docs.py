@@ -11,12 +11,14 @@ import re
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pytest_bfcl.cli import VERBS
 from pytest_bfcl.plugin.options import OPTIONS
+from pytest_bfcl.scoring.model_info import find_info, read_model_info
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -65,6 +67,15 @@ def test_options_and_verbs_on_a_page_exist(page: Path) -> None:
     assert set(re.findall(r"--bfcl-[a-z-]+[a-z]", text)) - options == set()
     verbs = set(re.findall(r"(?:^    |`|&& )pytest-bfcl ([a-z]+)", text, re.MULTILINE))
     assert verbs - set(VERBS) == set()
+
+
+def test_the_model_information_file_is_one(tmp_path: Path) -> None:
+    (block,) = re.findall(
+        r"^```toml\n(\[models.*?)^```", (ROOT / "docs/models.md").read_text(), re.MULTILINE | re.DOTALL
+    )
+    (tmp_path / "info.toml").write_text(block)
+    infos = read_model_info(tmp_path / "info.toml")
+    assert find_info(infos, "openai:my-model@fc") == replace(infos["openai:my-model"], name="My Model 8B (FC)")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -19,7 +19,7 @@ from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import CategoryScore
 from pytest_bfcl.scoring.cost import cost_usd, mean, percentile95
 from pytest_bfcl.scoring.leaderboard import model_rows
-from pytest_bfcl.scoring.model_info import ModelInfo, parse_model_info
+from pytest_bfcl.scoring.model_info import ModelInfo, find_info, parse_model_info
 from pytest_bfcl.scoring.official_csv import ModelRow, write_csvs
 from pytest_bfcl.scoring.statistics import Tally, interval, spread_of
 from pytest_bfcl.scoring.tally import ModelTally
@@ -135,10 +135,10 @@ def contestants(run: RunDirectory, infos: Infos, *, official: bool = False) -> l
     return [
         Contestant(
             key=key,
-            info=infos.get(key) or ModelInfo(key),
+            info=find_info(infos, key) or ModelInfo(key),
             mode=tally.mode,
             tally=tally,
-            row=replace(rows[key], info=infos.get(key) or ModelInfo(key)),
+            row=replace(rows[key], info=find_info(infos, key) or ModelInfo(key)),
             run=run.path,
             state=fingerprint.state,
             comparable=fingerprint.comparable,

@@ -83,6 +83,8 @@ def test_information_about_models(tmp_path: Path) -> None:
     assert '<a href="https://good.example/" rel="noopener noreferrer">Good &lt;b&gt;</a>' in page
     assert "javascript:" not in page
     assert "Makers" in page
+    both = {GOOD.removesuffix("@fc"): ModelInfo("Good")}
+    assert "1 Good (FC) FC" in text(write_leaderboard(runs, tmp_path / "board", infos=both)[0])
 
 
 def test_the_same_model_twice_is_told_apart(tmp_path: Path) -> None:
