@@ -249,7 +249,8 @@ class _ModelSummary:
         if not self.plan.official:
             return "not the official data: these scores are not BFCL scores"
         if missing:
-            return f"{len(missing)} of its {len(aggregate.categories_in(aggregate.OVERALL))} categories were not run"
+            needed = set(aggregate.categories_in(aggregate.OVERALL))
+            return f"{len(set(missing))} of its {len(needed)} categories were not run"
         if self.plan.state.startswith("stopped"):
             return f"the run was {self.plan.state}"
         unfinished = [name for name, found in self.categories.items() if self._unfinished(name, found)]
