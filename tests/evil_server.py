@@ -179,7 +179,7 @@ class EvilServer:
 
     async def redirect(self, request: web.Request) -> web.StreamResponse:
         """Somewhere else, with the same body and (if followed) the same key."""
-        raise web.HTTPTemporaryRedirect(self.other + "/v1/chat/completions")
+        raise web.HTTPTemporaryRedirect(self.other + request.path)
 
     async def big_header(self, request: web.Request) -> web.StreamResponse:
         """A header of 1 MB."""
@@ -224,7 +224,7 @@ class EvilServer:
         runners = []
         for handler in (self.answer, self._elsewhere):
             app = web.Application(client_max_size=256 * MB)
-            app.router.add_post("/v1/chat/completions", handler)
+            app.router.add_post("/{path:.*}", handler)
             runner = web.AppRunner(app, access_log=None)
             await runner.setup()
             site = web.TCPSite(runner, "127.0.0.1", 0)

@@ -8,6 +8,9 @@ from typing import Any
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.transcript import Reply, ToolCall, arguments_text
 
+REPLY_LIMIT = 8 * 1024 * 1024
+"""Longest reply taken, in characters; no model writes as much."""
+
 _CUT = {"length": "length", "max_tokens": "length", "model_length": "length"}
 _WORD_LIMIT = 200  # characters of a finish reason or an id that are kept
 _TOKENS_LIMIT = 10**9  # tokens of one reply that are believed
@@ -24,6 +27,8 @@ def read_completion(body: Any) -> Reply:
     message, finish = _message(body)
     calls = _calls(message)
     text, inline = _text(message.get("content"))
+    if len(text or "") + sum(len(call.name) + len(call.arguments) for call in calls) > REPLY_LIMIT:
+        raise AdapterError("malformed_body", f"the answer is longer than {REPLY_LIMIT} characters")
     refusal = message.get("refusal")
     if not text and not calls and isinstance(refusal, str) and refusal:
         text = refusal

@@ -35,8 +35,13 @@ _QUIET = {
     "LITELLM_MODE": "PRODUCTION",  # otherwise it loads a .env file from the working directory
 }
 _NO_KEY = ("api_key", "api key", "credential", "access key", "unauthenticated")
+_MISSING_KEY = re.compile(
+    r"missing credentials|api[_ -]?key (?:(?:client option )?must be set|(?:is )?(?:missing|required|not set))",
+    re.IGNORECASE,
+)
 _UNREADABLE = re.compile(
-    r"Error converting|Unable to get json|JSONDecodeError|Expecting value: line|Unterminated string"
+    r"Error converting|Invalid response object|Unable to get json|JSONDecodeError|Expecting value: line"
+    r"|Unterminated string"
 )
 _DROPPABLE = ("temperature", "max_tokens")
 
@@ -148,7 +153,8 @@ class LitellmModel:
             return EndpointUnreachable(f"cannot connect: {text}", advice="check the network and the base URL")
         if _UNREADABLE.search(text):
             return AdapterError("malformed_body", text, retryable=True)
-        if kind == "APIConnectionError" and any(word in text.lower() for word in _NO_KEY):
+        missing = kind == "InternalServerError" and _MISSING_KEY.search(text)  # litellm calls this an HTTP 500
+        if missing or (kind == "APIConnectionError" and any(word in text.lower() for word in _NO_KEY)):
             return AdapterError("auth", text, advice="set the provider's key; pytest-bfcl models lists the variables")
         if kind == "APIConnectionError":
             # litellm's name for a broken connection as well as for an answer it could not read.
@@ -184,7 +190,9 @@ def load_litellm() -> Any:
 
 
 def _message(error: Exception) -> str:
-    return str(getattr(error, "message", "") or error)
+    """What an exception says, without the traceback litellm appends to answers it cannot convert."""
+    said, _, _ = str(getattr(error, "message", "") or error).partition("Traceback (most recent call last)")
+    return said.strip() or type(error).__name__
 
 
 def _headers(error: Exception) -> Mapping[str, str]:

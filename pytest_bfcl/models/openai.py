@@ -14,7 +14,7 @@ from urllib.parse import urlsplit, urlunsplit
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.breaker import Breaker, EndpointUnreachable
-from pytest_bfcl.models.completions import read_completion
+from pytest_bfcl.models.completions import REPLY_LIMIT, read_completion
 from pytest_bfcl.models.faults import http_fault
 from pytest_bfcl.models.redaction import discreet, public_url, redact, url_secrets
 from pytest_bfcl.models.retrying import Caller, RetryPolicy
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.settings import Settings
 
 OPENAI_URL = "https://api.openai.com/v1"
-BODY_LIMIT = 8 * 1024 * 1024
+BODY_LIMIT = REPLY_LIMIT
 """Largest answer read, in bytes; a longer one is a malformed body."""
 
 _KEEPALIVE_S = 4.0  # under the 5 s after which common servers close idle connections

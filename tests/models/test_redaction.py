@@ -1,0 +1,99 @@
+"""What adapters say and hand on: no keys, nothing a terminal acts on, no sums spoilt by odd numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_bfcl.failures import AdapterError, UsageError
+from pytest_bfcl.models import create_model
+from pytest_bfcl.models.completions import REPLY_LIMIT, read_completion
+from pytest_bfcl.models.litellm import LitellmModel
+from pytest_bfcl.models.redaction import discreet, public_url, redact, url_secrets
+from pytest_bfcl.models.spec import parse_spec
+from pytest_bfcl.settings import Settings
+from pytest_bfcl.transcript import Reply, ToolCall
+
+KEY = "a-key-of-no-known-shape"
+
+
+def completion(usage: Any = None, **message: Any) -> dict[str, Any]:
+    return {"choices": [{"message": {"content": "x", **message}}], "usage": usage}
+
+
+def test_an_error_text_is_one_printable_line_without_secrets() -> None:
+    text = redact(f"bad {KEY}\x00\x1b[31m\u202e\ud800\nsk-proj-0123456789abcdef", (KEY,))
+    assert text.isprintable()
+    assert KEY not in text
+    assert "0123456789" not in text
+
+
+def test_a_key_that_comes_back_in_a_reply_is_hidden() -> None:
+    said = Reply(text=f"you sent {KEY}", tool_calls=(ToolCall(KEY, f'{{"k": "{KEY}"}}', KEY),), reasoning=KEY)
+    assert KEY not in repr([discreet(said, (KEY,)).output, discreet(said, (KEY,)).reasoning])
+    assert KEY not in discreet(said, (KEY,)).tool_calls[0].name
+    plain = Reply(text="nothing of it")
+    assert discreet(plain, (KEY, "")) is plain
+
+
+def test_a_short_secret_stays_in_a_reply() -> None:
+    assert discreet(Reply(text="pass the salt"), ("salt",)).text == "pass the salt"
+
+
+@pytest.mark.parametrize(
+    ("url", "secrets"),
+    [
+        ("http://h/v1", ()),
+        ("https://user:p%40ss@h:1/v1", ("p%40ss", "p@ss")),
+        ("https://token@h/v1", ("token",)),
+        ("https://h/v1?api-key=K&api-version=2024-01-01&sig=S", ("K", "S")),
+    ],
+)
+def test_secrets_of_a_url(url: str, secrets: tuple[str, ...]) -> None:
+    assert url_secrets(url) == secrets
+    assert not any(secret in public_url(url) for secret in secrets)
+
+
+@pytest.mark.parametrize("url", ["ftp://h", "http://", "http://h:port", "http://h:0", "http://[::1", "h/v1", ""])
+def test_a_base_url_that_is_none(url: str) -> None:
+    with pytest.raises(UsageError, match="not an http"):
+        create_model("openai:x@fc", Settings(base_url=url or "//"))
+
+
+@pytest.mark.parametrize("count", [-1, 1e300, float("inf"), float("nan"), 10**30, "7", True, None, [1]])
+def test_odd_token_counts_are_unknown(count: Any) -> None:
+    assert read_completion(completion({"prompt_tokens": count})).input_tokens is None
+
+
+def test_words_of_a_reply_are_bounded() -> None:
+    call = {"id": "i" * 1000, "function": {"name": "f", "arguments": "{}"}}
+    reply = read_completion({"choices": [{"message": {"tool_calls": [call]}, "finish_reason": "f" * 1000}]})
+    assert reply.tool_calls[0].id == "call_0"
+    assert len(reply.finish_reason or "") == 200
+    with pytest.raises(AdapterError) as caught:
+        read_completion(completion(content="x" * (REPLY_LIMIT + 1)))
+    assert (caught.value.kind, caught.value.retryable) == ("malformed_body", False)
+
+
+class InternalServerError(Exception):
+    """As litellm names it."""
+
+    status_code = 500
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("OpenAIException - Missing credentials. Please pass an `api_key`", "auth"),
+        ("The api_key client option must be set", "auth"),
+        ('Invalid response object Traceback (most recent call last): File "/home/me/x.py"', "malformed_body"),
+        ("overloaded", "server"),
+    ],
+)
+def test_what_litellm_calls_a_server_error(text: str, kind: str) -> None:
+    model = LitellmModel(parse_spec("litellm:openai/x@fc"), Settings())
+    outcome = model._outcome(InternalServerError(text), tools_sent=False)
+    assert isinstance(outcome, AdapterError)
+    assert outcome.kind == kind
+    assert "/home/me" not in outcome.message
