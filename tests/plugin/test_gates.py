@@ -37,6 +37,20 @@ def test_only_news_is_red(project: Project, workers: tuple[str, ...]) -> None:
 
 
 @WORKERS
+def test_a_finished_run_is_judged_again_without_asking(project: Project, workers: tuple[str, ...]) -> None:
+    project.fail("simple_python_0")
+    project.run(*ONE)
+    (project.path / "run" / "summary.json").unlink()  # killed after the last reply
+    result = project.run(*ONE, "--bfcl-fail-under", "simple_python=75", *workers)
+    result.assert_outcomes(deselected=None)
+    assert result.ret == 0
+    assert "gate met: simple_python is 75.00 %, at least 75 % asked for: met by 0.00 points" in result.outlines
+    assert (project.path / "run" / "summary.json").exists()
+    assert project.run(*ONE, "--bfcl-fail-under", "simple_python=76", *workers).ret == 1
+    assert len(project.records()) == 4
+
+
+@WORKERS
 def test_a_failure_that_is_not_expected_is_news(project: Project, workers: tuple[str, ...]) -> None:
     project.fail("simple_python_0", "simple_python_3")
     known(project, "simple_python_0", "simple_python_1")
