@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_bfcl.reporting import overview
 from pytest_bfcl.reporting.rendering import percent, points, seconds, usd, visible
-from pytest_bfcl.reporting.scores import MatrixRow, ScoreRow, matrix, score_rows
+from pytest_bfcl.reporting.scores import PARTIAL, MatrixRow, ScoreRow, matrix, score_rows
 
 Summary = Mapping[str, Any]
 MAX_REASONS = 8
@@ -63,7 +63,11 @@ def _scores(rows: list[ScoreRow]) -> str:
 
 def _why(row: ScoreRow) -> str:
     """Why there is no overall; formulas are left to the report."""
-    return f"<br><sub>{cell(row.note)}</sub>" if row.kind == "overall" and row.accuracy is None else ""
+    return (
+        f"<br><sub>{cell(row.note)}</sub>"
+        if row.name == PARTIAL or (row.kind == "overall" and row.accuracy is None)
+        else ""
+    )
 
 
 def _matrix(rows: list[MatrixRow], models: list[str]) -> str:

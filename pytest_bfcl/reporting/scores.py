@@ -13,6 +13,8 @@ Summary = Mapping[str, Any]
 
 SECTIONS = ("non_live", "live", "multi_turn", "web_search", "memory", "format_sensitivity", "retired")
 ACROSS = ("agentic", "irrelevance")
+PARTIAL = "Partial"
+"""Name of the row for an overall that is not complete."""
 WHEEL_GROUPS = ("non_live", "live", "multi_turn", "web_search", "memory", "irrelevance", "relevance")
 
 
@@ -93,7 +95,7 @@ def _row(name: str, kind: str, note: str, score: Summary) -> ScoreRow:
 
 
 def _overall(model: Summary) -> list[ScoreRow]:
-    """Overall, and the mean of the third version where it can be said."""
+    """Overall, what there is of it when it is not complete, and the mean of the third version where it can be said."""
     rows = []
     overall, older = model["overall"], model.get("overall_v3") or {}
     note = formulas.overall_formula()
@@ -102,6 +104,10 @@ def _overall(model: Summary) -> list[ScoreRow]:
     if overall["value"] is not None or overall["missing"] or overall.get("why"):
         corrected, known = model.get("overall_corrected"), model.get("overall_without_known_issues")
         rows.append(_number("Overall", note, overall, corrected, known))
+    if partial := overall.get("partial"):
+        weights = ", ".join(f"{name} {weight:.0f} %" for name, weight in partial["weights"].items())
+        note = f"{partial['categories']} of {partial['of']} categories, weights rescaled: {weights}"
+        rows.append(_number(PARTIAL, note, partial, None, None))
     if older.get("value") is not None:
         rows.append(_number("Overall as in v3", formulas.overall_v3_formula(), older, None, None))
     return rows
@@ -133,13 +139,15 @@ def matrix(models: Mapping[str, Summary]) -> list[MatrixRow]:
     """Models side by side, the rows of `score_rows` any of them has."""
     tables = [{row.name: row for row in score_rows(model)} for model in models.values()]
     order = [name for group, names in sections(models).items() for name in (group, *names)]
-    order += ["agentic", "irrelevance detection", "Overall", "Overall as in v3"]
+    order += ["agentic", "irrelevance detection", "Overall", PARTIAL, "Overall as in v3"]
     rows = []
     for name in dict.fromkeys(order):
         cells = tuple(table.get(name) for table in tables)
         first = next((cell for cell in cells if cell is not None), None)
         if first is not None:
-            rows.append(MatrixRow(name, first.kind, first.note, cells))
+            notes = {cell.note for cell in cells if cell is not None}
+            note = first.note if len(notes) == 1 or name != PARTIAL else "of the categories each model was asked"
+            rows.append(MatrixRow(name, first.kind, note, cells))
     return rows
 
 

@@ -203,6 +203,15 @@ def test_several_models_have_pages_of_their_own(tmp_path: Path) -> None:
     assert "every figure" in index
 
 
+def test_an_overall_that_is_not_complete_is_shown_in_part(tmp_path: Path) -> None:
+    made = [record(f"parallel_{n}", "parallel", "m@fc", "passed" if n else "failed") for n in range(4)]
+    run = stored_run(tmp_path / "run", made)
+    write_report(run)
+    shown = text((run / "index.html").read_text(encoding="utf-8"))
+    assert "Overall not claimed: 20 of its 21 categories were not run" in shown
+    assert "Partial 1 of 22 categories, weights rescaled: non_live 100 % 75.0 %" in shown
+
+
 def test_turns_beyond_the_score_are_shown(tmp_path: Path) -> None:
     extra = {"turn_credit": [1, 0, 1], "steps": [1, 2, 0], "calls": [1, 4, 0], "ground_truth_calls": [1, 1, 0]}
     quiet = {"quiet_turns": 1, "quiet_turns_with_calls": 1, "calls_in_quiet_turns": 2}
