@@ -207,7 +207,7 @@ def test_unscored_categories_only_when_named(project: Project) -> None:
     result.assert_outcomes(passed=1)
     skipped = project.run(asked[3], data="bundled", model="oracle:@fc", out="fc")
     skipped.assert_outcomes(skipped=1)
-    skipped.stdout.fnmatch_lines(["bfcl: 1 entries skipped: *@prompt"])
+    skipped.stdout.fnmatch_lines(["bfcl: 1 entry skipped: *@prompt"])
     assert project.records("fc")[0]["outcome"] == "skipped"
 
 
