@@ -45,9 +45,11 @@ def run(args: argparse.Namespace) -> int:
     console = Console(highlight=False, soft_wrap=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=160)
+    written = _write_files(args, comparisons, margin)  # first: a reader like `head` may end the printing
     for comparison in comparisons:
         print_comparison(comparison, console, margin)
-    _write_files(args, comparisons, margin)
+    for path in written:
+        print(f"written: {path}")
     lost = any(comparison.losses(margin) or not comparison.rows for comparison in comparisons)
     return 1 if args.fail and lost else 0
 
@@ -75,7 +77,7 @@ def _side(text: str, args: argparse.Namespace) -> Side:
     return open_side(text, open_data(args.data))
 
 
-def _write_files(args: argparse.Namespace, comparisons: list[Comparison], margin: float) -> None:
+def _write_files(args: argparse.Namespace, comparisons: list[Comparison], margin: float) -> list[Path]:
     import json
 
     from pytest_bfcl.reporting.comparison import comparison_html, comparison_markdown
@@ -85,12 +87,11 @@ def _write_files(args: argparse.Namespace, comparisons: list[Comparison], margin
         args.html: lambda: comparison_html(comparisons, margin),
         args.json: lambda: json.dumps([found.to_dict() for found in comparisons], indent=1) + "\n",
     }
-    for path, text in texts.items():
-        if path is None:
-            continue
+    paths = [path for path in texts if path is not None]
+    for path in paths:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(text().encode("utf-8", "backslashreplace"))
+            path.write_bytes(texts[path]().encode("utf-8", "backslashreplace"))
         except OSError as error:
             raise UsageError(f"cannot write {path}: {error.strerror or error}") from error
-        print(f"written: {path}")
+    return paths

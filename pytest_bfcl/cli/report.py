@@ -18,15 +18,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the report and say where it is."""
-    import json
-
     from pytest_bfcl.evaluation import open_data
     from pytest_bfcl.reporting import write_markdown, write_report
+    from pytest_bfcl.reporting.report import summary_of
+    from pytest_bfcl.runs import RunDirectory
 
     written = write_report(args.run, entry_source=open_data(args.data) if args.data else None)
     if args.markdown:
-        summary = args.run / "summary.json"
-        if summary.is_file():
-            print(write_markdown(json.loads(summary.read_text(encoding="utf-8"))))
+        print(write_markdown(summary_of(RunDirectory.open(args.run))))
     print(written)
     return 0

@@ -37,15 +37,17 @@ def write_report(run_dir: Path | str, *, entry_source: EntrySource | None = None
     found = questions(entry_source, run.fingerprint.to_dict()["dataset"])
     writer = _Writer(run, found)
     listing = writer.write_pages()
-    summary = run.summary() or _summary(run)
+    summary = summary_of(run)
     values = overview.content(summary, run, found, listing, len(writer.damaged))
     page = rendering.render("index.html.jinja", **values)
     rendering.write_page(run.path / INDEX, page)
     return run.path / INDEX
 
 
-def _summary(run: RunDirectory) -> dict[str, Any]:
-    """The summary of a run that has none yet (it was interrupted hard)."""
+def summary_of(run: RunDirectory) -> dict[str, Any]:
+    """The summary of a run, made from its results when it has none yet (it was interrupted hard)."""
+    if found := run.summary():
+        return found
     issues = known_issues(run.fingerprint.dataset_version)
     return summarise(run.records(), fingerprint=run.fingerprint.to_dict(), known_issues=issues)
 
