@@ -50,11 +50,18 @@ def check(bench: Bench, whole: str, *args: str, workers: set[str]) -> None:
     assert timeless(bench.summary(out)).splitlines() == whole.splitlines()
 
 
-def test_workers_give_the_summary_of_one_process(bench: Bench, whole: str) -> None:
-    check(bench, whole, "-n2", workers={"gw0", "gw1"})
-    check(bench, whole, "-n4", workers={"gw0", "gw1", "gw2", "gw3"})
-    check(bench, whole, "--dist=load", "--tx=popen", workers={"gw0"})
-    check(bench, whole, "--dist=load", "--tx=3*popen", workers={"gw0", "gw1", "gw2"})
+@pytest.mark.parametrize(
+    ("options", "count"),
+    [
+        (["-n2"], 2),
+        (["--dist=load", "--tx=3*popen"], 3),
+        pytest.param(["-n4"], 4, marks=pytest.mark.slow),
+        pytest.param(["--dist=load", "--tx=popen"], 1, marks=pytest.mark.slow),
+    ],
+    ids=["n2", "3popen", "n4", "popen"],
+)
+def test_workers_give_the_summary_of_one_process(bench: Bench, whole: str, options: list[str], count: int) -> None:
+    check(bench, whole, *options, workers={f"gw{number}" for number in range(count)})
 
 
 def test_shards_merge_to_the_summary_of_one_process(bench: Bench, whole: str, capsys) -> None:
