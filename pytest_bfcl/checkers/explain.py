@@ -50,7 +50,7 @@ def describe(entry: Entry, transcript: Transcript, verdict: Verdict) -> FailureT
     detail = verdict.detail
     reason = str(detail.get("underlying") or verdict.reason or "")
     lines: list[Line] = []
-    lines += _request(entry, detail.get("turn"))
+    lines += _request(entry, detail.get("turn", detail.get("last_turn")))
     if verdict.tag is not None and not verdict.tag.counts:
         lines.append(("error", cut(clean(str(detail.get("error", ""))), 400)))
     else:

@@ -205,7 +205,7 @@ def _reply_problem(problem: str, **detail: Any) -> Verdict:
 
 def _blame_reply(verdict: Verdict, transcript: Transcript) -> Verdict:
     """A failure whose reply was cut, filtered or refused is put down to that (docs/contracts.md, tags)."""
-    turn = verdict.detail.get("turn")
+    turn = verdict.detail.get("turn", verdict.detail.get("last_turn"))
     if isinstance(turn, int) and 0 <= turn < len(transcript.turns):
         steps = transcript.turns[turn].steps
     else:

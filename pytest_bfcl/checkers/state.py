@@ -74,7 +74,7 @@ class StateRecord:
             return Verdict.wrong(
                 reason,
                 rule=RULE_WORDS[reason],
-                turn=max(self.made_turns - 1, 0),
+                **({"last_turn": max(self.made_turns - 1, 0)} if self.counts_differ else {"turn": self.made_turns - 1}),
                 expected=f"{self.expected_turns} turns",
                 called=f"{self.made_turns} turns",
             )

@@ -74,7 +74,8 @@ def chat(record: Mapping[str, Any], entry: Entry | None, messages: Sequence[Mapp
     outputs = _turns(record.get("output"), record)
     openings = _openings(messages, [len(turn) for turn in outputs]) or _asked(entry, len(outputs))
     count = max(len(openings), len(outputs))
-    broken = (record.get("detail") or {}).get("turn")
+    detail = record.get("detail") or {}
+    broken = detail.get("turn", detail.get("last_turn"))
     return [
         TurnView(
             number + 1,

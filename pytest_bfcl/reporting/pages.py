@@ -104,7 +104,8 @@ def request_of(record: Mapping[str, Any], entry: Entry | None, messages: Sequenc
 def _request(record: Mapping[str, Any], entry: Entry | None, messages: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
     """The user's words in the turn that decided, and which turn that is where there are several."""
     turns: Sequence[Any] = entry.question if entry is not None else [messages] if messages else []
-    number = (record.get("detail") or {}).get("turn")
+    detail = record.get("detail") or {}
+    number = detail.get("turn", detail.get("last_turn"))
     if not isinstance(number, int) or not 0 <= number < len(turns):
         number = next((n for n in reversed(range(len(turns))) if turns[n]), 0) if len(turns) == 1 else 0
     place = f" (turn {number + 1} of {len(turns)})" if len(turns) > 1 else ""

@@ -89,7 +89,7 @@ def test_multi_turn_mutations(golden_dir: Path, lookup: Lookup) -> None:
     for line in lines:
         record = transcript_from_line({key: line[key] for key in ("id", "category", "trajectory")})
         verdict = judge(lookup(line["id"]), record)
-        turn = None if verdict.reason == "multi_turn:force_terminated" else verdict.detail.get("turn")
+        turn = verdict.detail.get("turn")
         if (verdict.valid, verdict.reason, turn) != (line["valid"], line["error_type"], line["failed_turn"]):
             wrong.append(f"{line['id']} {line['mutation']}: {verdict}")
     assert (len(lines), wrong) == (1200, [])

@@ -66,7 +66,7 @@ LOOK = "look(shelf='top')"
         ([[[LOOK]], [[LOOK]]], "multi_turn:instance_state_mismatch", 0),
         ([[[PUT]], [["put(shelf='low', item='x')"]]], "multi_turn:instance_state_mismatch", 1),
         ([[[PUT]], [["look(shelf='low')"]]], "multi_turn:execution_response_mismatch", 1),
-        ([[[PUT]]], "multi_turn:force_terminated", 0),
+        ([[[PUT]]], "multi_turn:force_terminated", None),
     ],
 )
 def test_error_types(turns: list[list[Any]], reason: str | None, turn: int | None) -> None:
@@ -79,7 +79,7 @@ def test_error_types(turns: list[list[Any]], reason: str | None, turn: int | Non
     if reason:
         assert verdict.tag is FailureTag.WRONG_ANSWER
         text = failure_text(entry, record, verdict)
-        assert f"Words of turn {turn}." in text
+        assert f"Words of turn {turn or 0}." in text
         assert reason in text
 
 
