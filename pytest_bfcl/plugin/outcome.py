@@ -173,7 +173,9 @@ class Outcomes:
             detail = record["detail"]
             kind = str(record["reason"]).partition(":")[2] or "checker"
             kinds = AdapterError if record["tag"] == FailureTag.ADAPTER_ERROR else HarnessError
-            raise kinds(kind, str(detail.get("error") or record["reason"]), advice=str(detail.get("advice") or ""))
+            where = f"mend {item.ref.path}, line {item.ref.line}" if kind == "data" else ""
+            advice = str(detail.get("advice") or where)
+            raise kinds(kind, str(detail.get("error") or record["reason"]), advice=advice)
         item.stash[RECORD] = record
         self.bfcl.expectations.mark(item, record)
         item.user_properties += [(name, str(record[name])) for name in ("tag", "reason") if record[name]]

@@ -7,7 +7,7 @@ collect, converse and judge.
 from __future__ import annotations
 
 import socket
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from pytest_bfcl.transcript import Mode
 
 SESSION = pytest.StashKey["BfclSession"]()
+
+OLDEST_ASYNCIO = (1, 1)
+"""Earlier releases of pytest-asyncio know only the async fixtures of their own items."""
 
 Variant = tuple["ModelSpec", int, str | None]
 """Model, repeat, and the label in brackets at the end of node ids (``None`` for one model asked once)."""
@@ -441,8 +444,19 @@ class MirrorEnd:
 
 
 def has_asyncio(config: pytest.Config) -> bool:
-    """Whether pytest-asyncio is active, by its entry point or by ``-p``."""
-    return any(map(config.pluginmanager.hasplugin, ("asyncio", "pytest_asyncio", "pytest_asyncio.plugin")))
+    """Whether pytest-asyncio is active, by its entry point or by ``-p``, and new enough to share its loop with us."""
+    active = any(map(config.pluginmanager.hasplugin, ("asyncio", "pytest_asyncio", "pytest_asyncio.plugin")))
+    return active and _asyncio_version() >= OLDEST_ASYNCIO
+
+
+@cache
+def _asyncio_version() -> tuple[int, ...]:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return tuple(int(part) for part in version("pytest-asyncio").split(".")[:2])
+    except (PackageNotFoundError, ValueError):  # a checkout, a development version
+        return OLDEST_ASYNCIO
 
 
 def _base(model: str) -> str:

@@ -128,6 +128,14 @@ def test_an_entry_that_cannot_be_used_is_an_error_of_ours(project: Project) -> N
     assert (record["outcome"], record["tag"]) == ("error", "HARNESS_ERROR")
 
 
+def test_an_entry_that_cannot_be_judged_says_where_it_stands(project: Project) -> None:
+    lines = [question("simple_python_0"), question("simple_python_1") | {"possible_answer": []}]
+    path = write_lines(project.path / "bench" / "simple_python.jsonl", lines)
+    result = project.run("-m", "simple_python")
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["HARNESS_ERROR: harness:data", f"*mend {path}, line 2"])
+
+
 def test_last_failed_also_beside_an_ordinary_failure(project: Project) -> None:
     project.pytester.makepyfile(test_x="def test_bad(): assert 0\ndef test_good(): pass")
     project.fail("simple_python_1", "multiple_0")
