@@ -81,6 +81,7 @@ def test_lasting_trouble_is_not_the_models(trouble: Any, kind: str) -> None:
 
 def test_the_key_is_in_no_log(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
+    caplog.set_level(logging.DEBUG, logger="httpx")  # other libraries turn it down for the whole process
     provider, _ = api(FOUND)
     provider.search("x", 10, "wt-wt")
     assert "serpapi.com" in caplog.text, "httpx logs the request"
