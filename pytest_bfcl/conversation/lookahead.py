@@ -163,6 +163,20 @@ class LookAhead:
         A key outside the plan (or taken before) is run on demand and needs ``job``. Raises what the conversation
         raised, `RunStopped` if it was not started because the run is stopping, `HarnessError` for an unknown key.
         """
+        self._loop = asyncio.get_running_loop()
+        promise = self.ask(key, job)
+        try:
+            return await asyncio.shield(promise)
+        finally:
+            if promise.done():
+                self._forget(key)
+
+    def ask(self, key: Hashable, job: Job | None = None) -> asyncio.Future[Transcript]:
+        """What will hold the transcript: for callers that run the loop themselves until it is done, then `take` it.
+
+        It must not be cancelled. Needs `plan` or `transcript` to have been called inside the loop before.
+        """
+        assert self._loop is not None
         slot = self._slots.get(key)
         if slot is None:
             if job is None:
@@ -170,27 +184,19 @@ class LookAhead:
             slot = self._on_demand(job)
         self._pass_over(slot)
         slot.asked = True
-        promise = slot.promise(asyncio.get_running_loop())
-        self._demand(slot)
+        promise = slot.promise(self._loop)
+        if not promise.done():
+            self._demand(slot)
         self._pump()
-        try:
-            return await asyncio.shield(promise)
-        finally:
-            if promise.done():
-                self._release(slot)
+        return promise
 
     def take(self, key: Hashable) -> Transcript | None:
-        """The transcript of a job that is over, without waiting and outside the loop; else ``None``.
-
-        Raises what the conversation raised. What may follow is started when the loop runs next.
-        """
+        """The transcript of a job that was asked for and is over, else ``None``; raises what the conversation raised."""
         slot = self._slots.get(key)
-        if slot is None or slot.future is None or not slot.future.done() or slot.future.cancelled():
+        if slot is None or slot.future is None or not slot.future.done():
             return None
-        self._pass_over(slot)
         future = slot.future
         self._release(slot)
-        self._pump()
         return future.result()
 
     def discard(self, key: Hashable) -> None:
@@ -362,6 +368,11 @@ class LookAhead:
             if not dependent.blocked_by and not dependent.started and (dependent.admitted or dependent.demanded):
                 self._enqueue(dependent)
         self._pump()
+
+    def _forget(self, key: Hashable) -> None:
+        slot = self._slots.get(key)
+        if slot is not None:
+            self._release(slot)
 
     def _release(self, slot: _Slot) -> None:
         """Forget the transcript: the plan keeps the slot, but nothing of what was said."""

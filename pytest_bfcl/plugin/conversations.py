@@ -45,6 +45,17 @@ class Loop:
         """Run until the work is done; other tasks of the loop go on meanwhile."""
         return self.loop.run_until_complete(work)
 
+    def wait(self, future: asyncio.Future[Any]) -> None:
+        """Run until it is done, whatever it holds."""
+        future.add_done_callback(self._arrived)
+        try:
+            self.loop.run_forever()
+        finally:
+            future.remove_done_callback(self._arrived)
+
+    def _arrived(self, future: asyncio.Future[Any]) -> None:
+        self.loop.stop()
+
     def turn(self) -> None:
         """Let the loop do what is ready, without waiting."""
         self._step = self.loop.call_soon(self._turn, STEPS_OF_A_TURN)
@@ -197,11 +208,14 @@ class Conversations:
             driver = Loop(self.model_loop) if self.model_loop is not None and not own else loop
             return driver.run(self._hold(item, switch))
         ahead = self._look_ahead(definition, loop, item, model, own)
-        loop.turn()
-        held = ahead.take(item.nodeid)
-        if held is not None:
-            return held
-        return loop.run(ahead.transcript(item.nodeid, self._job(item, switch)))
+        held = ahead.ask(item.nodeid, self._job(item, switch))
+        if held.done():
+            loop.turn()
+        else:
+            loop.wait(held)
+        transcript = ahead.take(item.nodeid)
+        assert transcript is not None
+        return transcript
 
     def _look_ahead(self, definition: Any, loop: Loop, item: EntryItem, model: Any, own: bool) -> LookAhead:
         """The look-ahead, with every upcoming item of the same model fixture planned."""
