@@ -162,8 +162,10 @@ class Transcript:
     @property
     def first_reply(self) -> Reply:
         """The only reply of a single-turn conversation; an empty `Reply` if there is none."""
-        steps = self.steps
-        return steps[0].reply if steps else Reply()
+        for turn in self.turns:
+            for step in turn.steps:
+                return step.reply
+        return Reply()
 
     def __repr__(self) -> str:  # short: the event loop formats results of finished tasks
         return f"<Transcript {self.entry_id} {self.model} {len(self.turns)} turns {len(self.steps)} steps>"

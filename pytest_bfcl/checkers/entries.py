@@ -42,6 +42,8 @@ def single_turn_calls(entry: Entry, transcript: Transcript, rules: RuleSet = OFF
     """The calls of a single-turn conversation; raises `DecodeError` when there are none to read."""
     if transcript.decoded and transcript.steps and transcript.steps[0].calls is not None:
         return transcript.steps[0].calls
+    if transcript.mode == "fc":  # nothing below matters to native calls
+        return decode_reply(reply_of(transcript), "fc")
     return decode_reply(
         reply_of(transcript),
         transcript.mode,

@@ -119,8 +119,10 @@ class _Judge:
         except DecodeError as error:
             return _undecodable(error, self.transcript)
         answers = entry.possible_answer
-        if not isinstance(answers, list) or not all(isinstance(each, dict) and each for each in answers):
-            raise HarnessError("data", f"{entry.id}: possible_answer must be a list of {{function: {{…}}}} objects")
+        for each in answers if isinstance(answers, list) else [None]:
+            if not isinstance(each, dict) or not each:
+                raise HarnessError("data", f"{entry.id}: possible_answer must be a list of {{function: {{…}}}} objects")
+        assert isinstance(answers, list)
         how = CallRules(language_of(entry), transcript.underscore_names, rules, entry.function)
         return check_calls(calls, answers, entry.rule or "simple", how)
 
