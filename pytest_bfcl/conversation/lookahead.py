@@ -191,7 +191,7 @@ class LookAhead:
         return promise
 
     def take(self, key: Hashable) -> Transcript | None:
-        """The transcript of a job that was asked for and is over, else ``None``; raises what its conversation raised."""
+        """The transcript of a job that was asked for and is over, else ``None``; raises what the job raised."""
         slot = self._slots.get(key)
         if slot is None or slot.future is None or not slot.future.done():
             return None
