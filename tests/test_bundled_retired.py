@@ -130,6 +130,7 @@ def test_other_ways_to_the_same_result_pass(bundled: DataSet, services: Services
     assert judge(entry, execute(entry, transcript, services)).valid
 
 
+@pytest.mark.slow  # workers have a wall limit: not for a machine that is busy otherwise
 @pytest.mark.parametrize("mode", get_args(Mode))
 def test_the_oracle_on_the_official_archive(official: DataSet, mode: Mode) -> None:
     """What it cannot pass is what the known issues say: answers that contradict their own rules (docs/retired.md)."""

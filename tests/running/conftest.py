@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
+import signal
 import subprocess
 import sys
 import urllib.request
@@ -110,7 +112,9 @@ class Bench:
         """A run in a process of its own."""
         command = [*wrap, sys.executable, "-m", "pytest", *self.arguments(*args, out=out)]
         options = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "env": environment()}
-        return subprocess.Popen(command, cwd=self.path, **(options | more))
+        # A suite started in the background ignores SIGINT, and children would inherit that.
+        restore = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+        return subprocess.Popen(command, cwd=self.path, preexec_fn=restore, **(options | more))
 
     def finish(self, *args: str, out: str = "run", wrap: tuple[str, ...] = ()) -> tuple[int, str]:
         """A whole run in a process of its own: exit code and what it printed."""
