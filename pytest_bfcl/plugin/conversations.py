@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
+from pytest_bfcl.conversation import Job, converse
+from pytest_bfcl.conversation.planning import expected_requests
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.failures import BenchmarkError, HarnessError
+from pytest_bfcl.models import stop_reason
 from pytest_bfcl.plugin import selection
 
 if TYPE_CHECKING:
-    from pytest_bfcl.conversation import Budget, Job, LookAhead, ModeSwitch, Services, Snapshots
+    from pytest_bfcl.conversation import Budget, LookAhead, ModeSwitch, Services, Snapshots
     from pytest_bfcl.dataset import DataSet, Entry
     from pytest_bfcl.models import Model, ModelSpec
     from pytest_bfcl.plugin.collection import EntryItem
@@ -152,8 +155,6 @@ class Conversations:
 
     def stop_reason(self) -> str | None:
         """Why no further conversation should start: budget spent, endpoint down, key refused."""
-        from pytest_bfcl.models import stop_reason
-
         reasons = [stop_reason(switch.model) for switch in self.switches.values()]
         reasons += [budget.stop_reason() for budget in self._budgets.values()]
         return next((reason for reason in reasons if reason), self.unkept or self.bfcl.outcomes.stopped)
@@ -253,9 +254,6 @@ class Conversations:
         return items
 
     def _job(self, item: EntryItem, switch: ModeSwitch) -> Job:
-        from pytest_bfcl.conversation import Job
-        from pytest_bfcl.conversation.planning import expected_requests
-
         depends: tuple[Hashable, ...] = ()
         if CATEGORIES[item.ref.category].backend:
             ids = set(item.file.dataset.depends_on(item.ref))
@@ -278,8 +276,6 @@ class Conversations:
             raise
 
     async def _converse(self, item: EntryItem, switch: ModeSwitch) -> Transcript:
-        from pytest_bfcl.conversation import converse
-
         entry = self.entry_of(item)
         dataset = item.file.dataset
         searches = entry.row.group == "web_search"

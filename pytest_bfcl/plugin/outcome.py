@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_bfcl.conversation import RunStopped
 from pytest_bfcl.failures import (
     AdapterError,
     BenchmarkError,
@@ -27,6 +28,7 @@ from pytest_bfcl.failures import (
     Verdict,
 )
 from pytest_bfcl.plugin.selection import entry_id_of
+from pytest_bfcl.runs.lines import json_line
 
 if TYPE_CHECKING:
     from pytest_bfcl.plugin.collection import EntryItem
@@ -123,8 +125,6 @@ class Outcomes:
     @contextmanager
     def setup_of(self, item: EntryItem) -> Iterator[None]:
         """Around an item's fixtures: judge when they are there, turn trouble into a short text."""
-        from pytest_bfcl.conversation import RunStopped
-
         if RECORD in item.stash:  # the item is run again
             del item.stash[RECORD]
         item.user_properties = [("category", item.ref.category)]
@@ -314,8 +314,6 @@ class Outcomes:
 
 def record_text(record: Record) -> str:
     """The record's line in ``results.jsonl``, without its end."""
-    from pytest_bfcl.runs.lines import json_line
-
     return json_line(record)[:-1].decode()
 
 
