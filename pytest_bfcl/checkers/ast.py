@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_bfcl.checkers.corrected import OFFICIAL, RuleSet
+from pytest_bfcl.checkers.exact import exactly_right
 from pytest_bfcl.checkers.literals import check_literal
 from pytest_bfcl.checkers.matching import augment
 from pytest_bfcl.checkers.problem import MULTIPLE, PARALLEL, RULE_WORDS, SIMPLE, Problem, plain
-from pytest_bfcl.checkers.types import PYTHON_CLASSES, parameter_type
+from pytest_bfcl.checkers.types import parameter_type
 from pytest_bfcl.checkers.values import MARKER, check_python
 from pytest_bfcl.failures import HarnessError, Verdict
 from pytest_bfcl.transcript import wire_name
@@ -19,12 +19,10 @@ Call = Mapping[str, Mapping[Any, Any]]
 """One decoded call: ``{name: {parameter: value}}``."""
 
 _EMPTY: Mapping[str, Any] = {}
-_SCALARS = frozenset((str, int, float, bool))
 _ANSWER_SHAPE = "a possible answer must be {function: {parameter: [acceptable values]}}"
 
 
-@dataclass(frozen=True, slots=True)
-class CallRules:
+class CallRules(NamedTuple):
     """What the check of a call depends on besides call, document and answer.
 
     ``underscore_names``: names went over the wire with dots replaced, and are expected so. ``functions``: all offered
@@ -55,6 +53,8 @@ def check_calls(calls: Sequence[Call], answers: Sequence[Mapping[str, Any]], rul
         if len(calls) != 1:
             return _wrong_count(SIMPLE, calls, answers[:1])
         document = how.functions[0]
+    if how.language == "python" and exactly_right(calls[0], document, answers[0], how.underscore_names):
+        return Verdict.passed()
     problem = check_call(calls[0], document, answers[0], how)
     if problem is None:
         return Verdict.passed()
@@ -85,12 +85,8 @@ def check_call(call: Call, document: Mapping[str, Any], answer: Mapping[str, Any
         if parameter not in arguments:
             detail = {"expected": accepted.get(parameter), "called": dict(arguments)}
             return Problem(f"{SIMPLE}:missing_required", {"function": expected, "param": parameter, **detail})
-    short = how.language == "python"
     for parameter, value in arguments.items():
-        if short and parameter in properties and parameter in accepted:
-            if _plainly_right(value, properties[parameter], accepted[parameter]):
-                continue
-        elif parameter not in properties or parameter not in accepted:
+        if parameter not in properties or parameter not in accepted:
             why = "not documented" if parameter not in properties else "not among the expected arguments"
             detail = {"expected": sorted(accepted), "called": value, "error": f"{parameter!r} is {why}"}
             return Problem(f"{SIMPLE}:unexpected_param", {"function": expected, "param": parameter, **detail})
@@ -120,17 +116,6 @@ def check_value(
     return check_literal(value, kind, answers, how.language, how.rules, required=required)
 
 
-def _plainly_right(value: Any, schema: Any, answers: Any) -> bool:
-    """Whether a scalar is of the documented class and equal to an answer of its class: right under every rule set.
-
-    The common case, kept short; anything else takes the long way.
-    """
-    cls = type(value)
-    if cls not in _SCALARS or type(schema) is not dict or type(answers) is not list or value not in answers:
-        return False
-    return value != MARKER and PYTHON_CLASSES.get(schema.get("type", "")) is cls is type(answers[answers.index(value)])
-
-
 def same_name(called: Any, expected: str, how: CallRules) -> bool:
     """Whether a call names the expected function (spec §5 point 1); under C5 in either spelling, if unambiguous."""
     if called == (expected.replace(".", "_") if how.underscore_names else expected):
@@ -148,6 +133,9 @@ def _check_parallel(calls: Sequence[Call], answers: Sequence[Mapping[str, Any]],
     if len(calls) != len(answers):
         return _wrong_count(PARALLEL, calls, answers)
     documents = [_document(how.functions, _answer_name(answer)) for answer in answers]
+    straight = _right_in_order(calls, documents, answers, how)
+    if straight == len(answers):
+        return Verdict.passed()
     tried: dict[tuple[int, int], Problem | None] = {}
 
     def fits(answer: int, call: int) -> bool:
@@ -155,8 +143,8 @@ def _check_parallel(calls: Sequence[Call], answers: Sequence[Mapping[str, Any]],
             tried[answer, call] = check_call(calls[call], documents[answer], answers[answer], how)
         return tried[answer, call] is None
 
-    owner: dict[int, int] = {}  # call → answer
-    for number in range(len(answers)):
+    owner = {number: number for number in range(straight)}  # call → answer
+    for number in range(straight, len(answers)):
         unused = [call for call in range(len(calls)) if call not in owner]
         match = None
         for call in unused:
@@ -171,6 +159,18 @@ def _check_parallel(calls: Sequence[Call], answers: Sequence[Mapping[str, Any]],
         elif not ("C7" in how.rules and augment(number, len(calls), fits, owner)):
             return _no_match(number, unused, calls, answers, tried)
     return Verdict.passed()
+
+
+def _right_in_order(
+    calls: Sequence[Call], documents: Sequence[Mapping[str, Any]], answers: Sequence[Mapping[str, Any]], how: CallRules
+) -> int:
+    """How many calls from the first on are exactly the answer in the same place: what greedy pairing begins with."""
+    if how.language != "python":
+        return 0
+    for number, call in enumerate(calls):
+        if not exactly_right(call, documents[number], answers[number], how.underscore_names):
+            return number
+    return len(calls)
 
 
 def _no_match(

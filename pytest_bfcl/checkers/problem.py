@@ -98,7 +98,10 @@ MAX_DEPTH = 8
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """A decoded value as something JSON can hold, bounded in depth, length and text size."""
+    """A decoded value as something JSON can hold, bounded in depth, length and text size.
+
+    Short texts, the bulk of every value, are spared a call of their own.
+    """
     cls = type(value)
     if cls is str:
         return value if len(value) <= MAX_TEXT else value[:MAX_TEXT] + "…"
@@ -110,13 +113,18 @@ def plain(value: Any, depth: int = 0) -> Any:
         return value if value - value == 0 else str(value)  # not for infinities and NaN
     if depth >= MAX_DEPTH:
         return "…"
+    deeper = depth + 1
     if cls is dict:
         items = value.items() if len(value) <= MAX_ITEMS else list(value.items())[:MAX_ITEMS]
         return {
-            key if type(key) is str and len(key) < 200 else _key(key): plain(item, depth + 1) for key, item in items
+            key if type(key) is str and len(key) < 200 else _key(key): (
+                item if type(item) is str and len(item) <= MAX_TEXT else plain(item, deeper)
+            )
+            for key, item in items
         }
     if cls is list or cls is tuple:
-        return [plain(item, depth + 1) for item in (value if len(value) <= MAX_ITEMS else value[:MAX_ITEMS])]
+        kept = value if len(value) <= MAX_ITEMS else value[:MAX_ITEMS]
+        return [item if type(item) is str and len(item) <= MAX_TEXT else plain(item, deeper) for item in kept]
     return _unusual(value, depth)
 
 

@@ -20,6 +20,11 @@ from pytest_bfcl.decoding.limits import check_integer, check_length
 _MAY_WARN = re.compile(r"\\|[0-9]\.?[A-Za-z]")
 """Texts on which the parser may warn (escapes, ``1or``): a warning turned into an error must not decide."""
 _WORD_FIRST = re.compile(r"\[?\s*\w")
+_PROSE = re.compile(
+    r"\[?[ \t]*(?!(?:not|lambda|await|yield|if|for|while|import|from)\b)[^\W\d]\w*[ \t]+"
+    r"(?!(?:and|or|if|else|for|async|in|is|not)\b)[^\W\d]\w*"
+)
+"""Two words in a row, of which no Python expression has any but those with a word operator between."""
 _WARNINGS_LOCK = threading.Lock()
 _LONG_INTEGER = 3_500
 """Shorter texts hold no integer of more than 4300 digits, in hexadecimal either."""
@@ -63,7 +68,7 @@ def decode_python(text: str, *, strict_signs: bool = False, positional: Position
     Raises `DecodeError`.
     """
     text = text.strip().strip("'")
-    if "(" not in text and _WORD_FIRST.match(text):  # prose: spared the parser
+    if ("(" not in text and _WORD_FIRST.match(text)) or _PROSE.match(text):  # spared the parser
         raise DecodeError("no call in the text")
     body = parse_expression(text)
     if isinstance(body, ast.Call):

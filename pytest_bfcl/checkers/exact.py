@@ -1,0 +1,86 @@
+"""Calls that are right under every rule set, told quickly: documented classes, values equal to an acceptable one.
+
+Most calls are of this kind. `exactly_right` only ever says yes where `check_call` would find no problem; whatever is
+unusual gets a no, and the full check decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pytest_bfcl.checkers.types import PYTHON_CLASSES
+
+_SCALARS = frozenset((str, int, float, bool))
+_EXACT_DOUBLES = 2**53
+"""Integers below this are the same number as a double."""
+
+
+def exactly_right(
+    call: Mapping[str, Mapping[Any, Any]],
+    document: Mapping[str, Any],
+    answer: Mapping[str, Any],
+    underscore_names: bool,
+) -> bool:
+    """Whether a Python (or native) call has the expected name, all that is due, and only values that are equal."""
+    try:
+        ((name, arguments),) = call.items()
+        expected = document["name"]
+        if name != (expected.replace(".", "_") if underscore_names else expected):
+            return False
+        parameters = document["parameters"]
+        properties = parameters["properties"]
+        ((_, accepted),) = answer.items()
+        given = 0
+        for parameter, values in accepted.items():
+            if type(values) is not list:
+                return False
+            if parameter in arguments:
+                given += 1
+                if not _equal(arguments[parameter], values, properties[parameter]):
+                    return False
+            elif "" not in values:
+                return False
+        if given != len(arguments):
+            return False
+        for parameter in parameters.get("required", ()):  # noqa: SIM110 - a generator costs more than the loop
+            if parameter not in arguments:
+                return False
+        return True
+    except (KeyError, TypeError, ValueError, AttributeError):  # documents and answers of another shape
+        return False
+
+
+def _equal(value: Any, values: list[Any], schema: Mapping[str, Any]) -> bool:
+    if value not in values:
+        return False
+    cls = type(value)
+    expected = PYTHON_CLASSES.get(schema["type"])
+    if cls is str:
+        return expected is str and value != ""  # the empty text may be the marker for "left out"
+    if cls is list:
+        return expected is list and _equal_elements(value, values, schema)
+    if cls not in _SCALARS:
+        return False
+    same = type(values[values.index(value)])
+    if expected is float and cls is int:
+        return (same is int or same is float) and -_EXACT_DOUBLES < value < _EXACT_DOUBLES
+    return expected is cls is same
+
+
+def _equal_elements(value: list[Any], values: list[Any], schema: Mapping[str, Any]) -> bool:
+    """Lists of scalars of the documented class, among alternatives that are lists; a default may be one more (C9)."""
+    if "default" in schema:
+        return False
+    element = PYTHON_CLASSES.get(schema["items"]["type"])
+    return element in _SCALARS and _all_of(value, element, values)
+
+
+def _all_of(value: Sequence[Any], element: type | None, values: list[Any]) -> bool:
+    for alternative in values:
+        if type(alternative) is not list and alternative != "":
+            return False
+    for item in value:
+        if type(item) is not element:
+            return False
+    return all(type(item) is element for item in values[values.index(value)])  # equal numbers of other classes
