@@ -129,7 +129,9 @@ def read_line(path: Path, offset: int, length: int) -> bytes:
     file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))  # half the work of a file object
     try:
         os.lseek(file, offset, os.SEEK_SET)
-        parts, missing = [], length
+        if len(whole := os.read(file, length)) == length:
+            return whole
+        parts, missing = [whole], length - len(whole)
         while missing > 0 and (part := os.read(file, missing)):
             parts.append(part)
             missing -= len(part)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from pytest_bfcl.decoding.errors import DecodeError
+from pytest_bfcl.decoding.errors import DecodeError, WrongShape
 from pytest_bfcl.decoding.limits import MAX_DEPTH, check_depth, check_length
 from pytest_bfcl.transcript import Reply
 
@@ -14,13 +14,20 @@ _SCAN: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder().scan_once  # t
 """What ``json.loads`` calls; half its cost is around it."""
 
 
-def decode_native(reply: Reply) -> list[dict[str, Any]]:
-    """One ``{name: parsed arguments}`` per call, in order; arguments need not be objects yet.
+def decode_native(reply: Reply) -> list[dict[str, dict[str, Any]]]:
+    """One ``{name: parsed arguments}`` per call, in order; raises `WrongShape` when some arguments are no object.
 
     Without calls the message text decides: the empty text is the empty list, anything else does not decode.
     """
     if reply.tool_calls:
-        return [{call.name: parse_json(call.arguments)} for call in reply.tool_calls]
+        calls, shaped = [], True
+        for call in reply.tool_calls:
+            arguments = parse_json(call.arguments)
+            shaped = shaped and type(arguments) is dict
+            calls.append({call.name: arguments})
+        if not shaped:
+            raise WrongShape(calls)
+        return calls
     if reply.text == "":
         return []
     raise DecodeError("no tool call: the reply is text" if reply.text else "no tool call and no text")
@@ -31,9 +38,10 @@ def parse_json(text: str) -> Any:
 
     Raises `DecodeError` also for nesting beyond `MAX_DEPTH`.
     """
-    check_length(text)
-    if text.count("[") + text.count("{") > MAX_DEPTH:
-        check_depth(_without_strings(text))
+    if len(text) > MAX_DEPTH:  # shorter texts cannot nest deeper
+        check_length(text)
+        if text.count("[") + text.count("{") > MAX_DEPTH:
+            check_depth(_without_strings(text))
     try:
         value, end = _SCAN(text, 0)
         if end == len(text):

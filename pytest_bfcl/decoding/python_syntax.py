@@ -16,6 +16,7 @@ from typing import Any
 from pytest_bfcl.decoding.arithmetic import Folder
 from pytest_bfcl.decoding.errors import DecodeError
 from pytest_bfcl.decoding.limits import check_integer, check_length
+from pytest_bfcl.decoding.plain_calls import read_plain_calls
 
 _MAY_WARN = re.compile(r"\\|[0-9]\.?[A-Za-z]")
 """Texts on which the parser may warn (escapes, ``1or``): a warning turned into an error must not decide."""
@@ -68,6 +69,9 @@ def decode_python(text: str, *, strict_signs: bool = False, positional: Position
     Raises `DecodeError`.
     """
     text = text.strip().strip("'")
+    plain = read_plain_calls(text)
+    if plain is not None:
+        return plain
     if ("(" not in text and _WORD_FIRST.match(text)) or _PROSE.match(text):  # spared the parser
         raise DecodeError("no call in the text")
     body = parse_expression(text)

@@ -42,7 +42,7 @@ def decode_reply(
     Raises `DecodeError` when nothing decodes, `WrongShape` when something else than a list of calls comes out.
     """
     if mode == "fc":
-        return _shaped(decode_native(reply))
+        return decode_native(reply)
     if reply.text is None:
         raise DecodeError("the reply has no text")
     return decode(
@@ -62,7 +62,7 @@ def decode(
     check_length(text)
     active = rule.active_rules(rules)
     if not active:
-        return _shaped(_decode_format(prepare(text, tool_call_tag), return_format, active, functions))
+        return _decode_format(prepare(text, tool_call_tag), return_format, active, functions)
     return _decode_corrected(text, return_format, tool_call_tag, active, functions)
 
 
@@ -72,11 +72,11 @@ def _decode_corrected(
     """As `decode`; a text that does not decode as it stands gets a second chance by rules C2 and C3."""
 
     def read(candidate: str) -> list[Call]:
-        return _shaped(_decode_format(prepare(candidate), return_format, active, functions))
+        return _decode_format(prepare(candidate), return_format, active, functions)
 
     inner = tag_content(text) if tool_call_tag else text
     try:
-        return _shaped(_decode_format(prepare(text, tool_call_tag), return_format, active, functions))
+        return _decode_format(prepare(text, tool_call_tag), return_format, active, functions)
     except DecodeError:
         calls = recover(
             inner,
@@ -106,8 +106,11 @@ def has_call(
 
 def _decode_format(
     text: str, return_format: str, active: frozenset[str], functions: Sequence[Mapping[str, Any]]
-) -> Any:
+) -> list[Call]:
+    """The calls of a prepared text; raises `WrongShape` when something else comes out."""
     if return_format == "python":
+        if not active:
+            return decode_python(text)
         return decode_python(
             text,
             strict_signs=rule.SIGNS in active,
@@ -116,7 +119,10 @@ def _decode_format(
     decoder = _DECODERS.get(return_format)
     if decoder is None:
         raise ValueError(f"unknown return format {return_format!r}; known: python, {', '.join(_DECODERS)}")
-    return decoder(text, active)
+    decoded = decoder(text, active)
+    if not is_call_list(decoded):
+        raise WrongShape(decoded)
+    return decoded  # type: ignore[no-any-return]
 
 
 _DECODERS: dict[str, Callable[[str, frozenset[str]], Any]] = {
@@ -141,9 +147,3 @@ def _documented(functions: Sequence[Mapping[str, Any]]) -> PositionalNames:
         return None
 
     return parameters
-
-
-def _shaped(decoded: Any) -> list[Call]:
-    if not is_call_list(decoded):
-        raise WrongShape(decoded)
-    return decoded  # type: ignore[no-any-return]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,8 @@ from pytest_bfcl.models.breaker import Breaker
 from pytest_bfcl.transcript import Reply
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     import tenacity
 
     from pytest_bfcl.settings import Settings
@@ -40,6 +41,25 @@ class RetryPolicy:
         return cls(retries=settings.retries, limit_s=settings.retry_limit_s)
 
 
+class _Limited:
+    """A body that `Stopwatch` may end."""
+
+    def __init__(self, scopes: dict[asyncio.Timeout, float], started: float) -> None:
+        self._scopes = scopes
+        self._started = started
+        self._scope = asyncio.timeout(None)
+
+    async def __aenter__(self) -> None:
+        self._scopes[self._scope] = self._started
+        await self._scope.__aenter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._scopes.pop(self._scope, None)
+        await self._scope.__aexit__(kind, error, traceback)
+
+
 class Stopwatch:
     """Ends requests that exceed a total limit, counting only time in which the event loop ran.
 
@@ -58,22 +78,16 @@ class Stopwatch:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._last = 0.0
 
-    @asynccontextmanager
-    async def limit(self) -> AsyncIterator[None]:
-        """Raise `TimeoutError` out of the body when the limit passes."""
+    def limit(self) -> _Limited:
+        """An asynchronous context; `TimeoutError` comes out of its body when the limit passes."""
         loop = asyncio.get_running_loop()
         if self._loop is not loop:  # a new session loop: the old timer died with its loop
             self._loop, self._timer = loop, None
             self._scopes.clear()
-        async with asyncio.timeout(None) as scope:
-            self._scopes[scope] = self.running_s
-            if self._timer is None:
-                self._last = loop.time()
-                self._timer = loop.call_later(self.tick_s, self._tick)
-            try:
-                yield
-            finally:
-                self._scopes.pop(scope, None)
+        if self._timer is None:
+            self._last = loop.time()
+            self._timer = loop.call_later(self.tick_s, self._tick)
+        return _Limited(self._scopes, self.running_s)
 
     def _tick(self) -> None:
         loop = asyncio.get_running_loop()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -51,8 +52,8 @@ class CompiledTools:
     def __init__(self, style: Style = "openai", size: int = 128) -> None:
         self.style = style
         self.size = size
-        self._lists: dict[tuple[_Key, ...], _Compiled] = {}
-        self._single: dict[tuple[_Key, str], _Compiled] = {}
+        self._lists: OrderedDict[tuple[_Key, ...], _Compiled] = OrderedDict()
+        self._single: OrderedDict[tuple[_Key, str], _Compiled] = OrderedDict()
 
     def of(self, functions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """`compile_tools` of these documents; shared, not to be changed."""
@@ -111,10 +112,10 @@ def _joined(texts: Iterable[str]) -> str:
     return f"[{', '.join(texts)}]"
 
 
-def _keep(held: dict[Any, _Compiled], key: Any, value: _Compiled, size: int) -> _Compiled:
+def _keep(held: OrderedDict[Any, _Compiled], key: Any, value: _Compiled, size: int) -> _Compiled:
     """Put at the end; the first one, unused for longest, gives way."""
     if len(held) >= size:
-        del held[next(iter(held))]
+        held.popitem(last=False)
     held[key] = value
     return value
 
@@ -175,7 +176,7 @@ def _property(schema: Any, depth: int) -> dict[str, Any]:
     if not isinstance(schema, Mapping) or depth > _DEPTH_LIMIT:
         return {"type": "string"}
     word = schema.get("type")
-    result = {key: _copy(value) for key, value in schema.items() if key not in ("properties", "items")}
+    result = _plain_part(schema)
     result["type"] = _json_type(word)
     if word == "float":
         result["format"] = "float"
@@ -196,7 +197,7 @@ def _items(schema: Any, depth: int) -> dict[str, Any]:
     """Element schemas: types mapped at every depth, but no ``format`` and no sentence for floats."""
     if not isinstance(schema, Mapping) or depth > _DEPTH_LIMIT:
         return {"type": "string"}
-    result = {key: _copy(value) for key, value in schema.items() if key not in ("properties", "items")}
+    result = _plain_part(schema)
     result["type"] = _json_type(schema.get("type"))
     if "items" in schema:
         result["items"] = _items(schema["items"], depth + 1)
@@ -205,13 +206,23 @@ def _items(schema: Any, depth: int) -> dict[str, Any]:
     return result
 
 
+def _plain_part(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a property schema is sent as it is documented."""
+    return {
+        key: value if type(value) is str else _copy(value)
+        for key, value in schema.items()
+        if key != "properties" and key != "items"
+    }
+
+
 def _json_type(word: Any) -> str:
     return JSON_TYPES.get(word, "string") if isinstance(word, str) else "string"
 
 
 def _copy(value: Any) -> Any:
+    """A deep copy of parsed JSON; texts, most of it, are spared a call of their own."""
     if isinstance(value, dict):
-        return {key: _copy(item) for key, item in value.items()}
+        return {key: item if type(item) is str else _copy(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_copy(item) for item in value]
+        return [item if type(item) is str else _copy(item) for item in value]
     return value

@@ -36,6 +36,8 @@ DRAIN_S = 60.0
 
 STEPS_OF_A_TURN = 4
 """Turns of the event loop between two items that need not wait: from bytes on a socket to the next request sent."""
+TURN_EVERY_S = 0.002
+"""Items that need not wait and follow faster than this share a turn of the event loop."""
 
 
 class Loop:
@@ -43,6 +45,7 @@ class Loop:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
+        self._turned = 0.0
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run until the work is done; other tasks of the loop go on meanwhile."""
@@ -55,17 +58,21 @@ class Loop:
             self.loop.run_forever()
         finally:
             future.remove_done_callback(self._arrived)
+            self._turned = self.loop.time()
 
     def _arrived(self, future: asyncio.Future[Any]) -> None:
         self.loop.stop()
 
     def turn(self) -> None:
         """Let the loop do what is ready, without waiting."""
+        if self.loop.time() - self._turned < TURN_EVERY_S:
+            return
         self._step = self.loop.call_soon(self._turn, STEPS_OF_A_TURN)
         try:
             self.loop.run_forever()
         finally:
             self._step.cancel()  # Ctrl-C: or the loop would be stopped when it runs next
+            self._turned = self.loop.time()
 
     def _turn(self, left: int) -> None:
         if left:

@@ -77,12 +77,13 @@ def _sha256(value: Any) -> bytes:
 
 
 def _canonical(value: Any) -> bytes:
-    """A value as JSON in one spelling, one line."""
+    """A value as JSON, one line; keys in the order they were made, which the same data and code always repeat."""
+    from pydantic_core import PydanticSerializationError, to_json
+
     try:
-        text = json.dumps(value, sort_keys=True, separators=(",", ":"))
-    except (TypeError, ValueError, RecursionError):
-        text = json.dumps(plain(value), sort_keys=True, separators=(",", ":"))
-    return text.encode() + b"\n"
+        return to_json(value) + b"\n"
+    except (PydanticSerializationError, ValueError, RecursionError):
+        return json.dumps(plain(value), separators=(",", ":")).encode() + b"\n"
 
 
 def reply_to_dict(reply: Reply) -> dict[str, Any]:

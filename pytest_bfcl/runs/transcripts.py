@@ -8,6 +8,7 @@ a crash can tear only the member being written, which the index then does not li
 from __future__ import annotations
 
 import gzip
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -62,7 +63,7 @@ class TranscriptStore:
             with open(path, "rb") as file:
                 file.seek(offset)
                 return parse_object(gzip.decompress(file.read(length)))
-        except (OSError, EOFError, ValueError) as error:
+        except (OSError, EOFError, ValueError, zlib.error) as error:
             raise HarnessError(
                 "storage", f"cannot read the transcript of {key.entry_id} from {path}: {error}"
             ) from error
