@@ -13,11 +13,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pytest_bfcl.dataset.index import read_line
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.runs.lines import LineAppender, json_line_of_parsed, parse_object, read_json_lines
 from pytest_bfcl.transcript import Transcript
 
 INDEX_SUFFIX = ".index.jsonl"
+GZIP = 16 + zlib.MAX_WBITS
+"""What `zlib` calls data with the header and checksum of a gzip file."""
 
 
 class EntryKey(NamedTuple):
@@ -60,10 +63,8 @@ class TranscriptStore:
             return None
         path, offset, length = place
         try:
-            with open(path, "rb") as file:
-                file.seek(offset)
-                return parse_object(gzip.decompress(file.read(length)))
-        except (OSError, EOFError, ValueError, zlib.error) as error:
+            return parse_object(zlib.decompress(read_line(path, offset, length), wbits=GZIP))
+        except (OSError, ValueError, zlib.error) as error:
             raise HarnessError(
                 "storage", f"cannot read the transcript of {key.entry_id} from {path}: {error}"
             ) from error

@@ -2,8 +2,12 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from pathlib import Path
 
+import pytest
+
+from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.runs import EntryKey, TranscriptStore
 from tests.runs.samples import SPEC, conversation
 
@@ -46,3 +50,16 @@ def test_a_member_torn_by_a_crash_is_cut_off_before_going_on(tmp_path: Path) -> 
     reader = TranscriptStore(tmp_path)
     assert [record["messages"] for _, record in reader.records()] == [["one"], ["two"]]
     assert gzip.decompress(data.read_bytes()).count(b"\n") == 2
+
+
+def test_a_damaged_member_is_an_error_of_the_harness(tmp_path: Path) -> None:
+    store, key = TranscriptStore(tmp_path), EntryKey(SPEC, "fc", "a")
+    store.save_record(key, {"messages": [{"content": "words " * 50}]})
+    store.close()
+    data = tmp_path / "main.jsonl.gz"
+    whole = data.read_bytes()
+    other = zlib.compress(b'{"messages":[]}')
+    for damaged in (whole[:-9], whole[:20] + b"\0" * (len(whole) - 20), whole[:-8] + b"\0" * 8, b"words", b"", other):
+        data.write_bytes(damaged)
+        with pytest.raises(HarnessError, match="cannot read the transcript of a"):
+            TranscriptStore(tmp_path).load(key)
