@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.checkers.corrected import OFFICIAL, RuleSet
-from pytest_bfcl.decoding import decode_reply
+from pytest_bfcl.decoding import ReplyDecoder
 from pytest_bfcl.transcript import Reply
 
 if TYPE_CHECKING:
@@ -40,16 +40,23 @@ def reply_of(transcript: Transcript) -> Reply:
 
 def single_turn_calls(entry: Entry, transcript: Transcript, rules: RuleSet = OFFICIAL) -> list[dict[str, Any]]:
     """The calls of a single-turn conversation; raises `DecodeError` when there are none to read."""
-    if transcript.decoded and transcript.steps and transcript.steps[0].calls is not None:
-        return transcript.steps[0].calls
+    stored = stored_calls(transcript)
+    return single_turn_decoder(entry, transcript).calls(rules) if stored is None else stored
+
+
+def stored_calls(transcript: Transcript) -> list[Any] | None:
+    """The calls of a transcript that was stored decoded; ``None`` when the reply is to be read."""
+    return transcript.steps[0].calls if transcript.decoded and transcript.steps else None
+
+
+def single_turn_decoder(entry: Entry, transcript: Transcript) -> ReplyDecoder:
+    """What reads the only reply of a single-turn conversation, under any rules."""
     if transcript.mode == "fc":  # nothing below matters to native calls
-        return decode_reply(reply_of(transcript), "fc")
-    return decode_reply(
+        return ReplyDecoder(reply_of(transcript), "fc")
+    return ReplyDecoder(
         reply_of(transcript),
         transcript.mode,
         return_format=return_format_of(entry),
         tool_call_tag=entry.tool_call_tag,
-        rules=rules,
         functions=entry.function,
-        language=language_of(entry),
     )

@@ -21,19 +21,19 @@ from pytest_bfcl.checkers.corrected import (
     deciding_rules,
     rule_set,
 )
-from pytest_bfcl.checkers.entries import checker_of, language_of, reply_of, single_turn_calls
+from pytest_bfcl.checkers.entries import checker_of, language_of, reply_of, single_turn_decoder, stored_calls
 from pytest_bfcl.checkers.executable import check_executable
 from pytest_bfcl.checkers.problem import RULE_WORDS, plain
 from pytest_bfcl.checkers.relevance import check_irrelevance, check_relevance
 from pytest_bfcl.checkers.rest import check_rest
 from pytest_bfcl.checkers.sql import check_sql
 from pytest_bfcl.checkers.state import Kind, StateRecord, replay
-from pytest_bfcl.decoding import DecodeError, WrongShape
+from pytest_bfcl.decoding import DecodeError, ReplyDecoder, WrongShape, attempts_call
 from pytest_bfcl.failures import BenchmarkError, HarnessError, UsageError, Verdict
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
-    from pytest_bfcl.transcript import Transcript
+    from pytest_bfcl.transcript import Reply, Transcript
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,18 +75,25 @@ def judge_both(entry: Entry, transcript: Transcript, *, simulators: Kind = "own"
 
 
 class _Judge:
-    """One transcript under judgement; the multi-turn replay is run once for all rule sets."""
+    """One transcript under judgement; reading the reply and the multi-turn replay serve all rule sets."""
+
+    __slots__ = ("_attempted", "_decoder", "_record", "entry", "simulators", "transcript")
 
     def __init__(self, entry: Entry, transcript: Transcript, simulators: Kind) -> None:
         self.entry = entry
         self.transcript = transcript
         self.simulators: Kind = simulators
+        self._decoder: ReplyDecoder | None = None
+        self._attempted: bool | None = None
         self._record: StateRecord | None = None
 
     def verdict(self, rules: RuleSet) -> Verdict:
         """The verdict under one rule set, with advice where a known pitfall is the cause."""
         try:
-            verdict = self._checked(rules)
+            check = _CHECKS.get(checker_of(self.entry))
+            if check is None:
+                raise HarnessError("checker", f"nothing judges entries of category {self.entry.category!r}")
+            verdict = check(self, rules)
         except BenchmarkError as error:
             return error.verdict
         except UsageError:
@@ -103,21 +110,18 @@ class _Judge:
         """Figures beyond the reference; empty unless the entry was replayed."""
         return self._record.extra() if self._record is not None else {}
 
-    def _checked(self, rules: RuleSet) -> Verdict:
-        checker = checker_of(self.entry)
-        check = _CHECKS.get(checker)
-        if check is None:
-            raise HarnessError("checker", f"nothing judges entries of category {self.entry.category!r}")
-        return check(self, rules)
-
     def _calls_against_answers(self, rules: RuleSet) -> Verdict:
-        if self.transcript.inference_error is not None and "C8" in rules:
-            return _inference_error("adapter:inference_error", self.transcript)
         entry, transcript = self.entry, self.transcript
-        try:
-            calls = single_turn_calls(entry, transcript, rules)
-        except DecodeError as error:
-            return _undecodable(error, self.transcript)
+        if transcript.inference_error is not None and "C8" in rules:
+            return _inference_error("adapter:inference_error", transcript)
+        calls = stored_calls(transcript) if transcript.decoded else None
+        if calls is None:
+            if self._decoder is None:
+                self._decoder = single_turn_decoder(entry, transcript)
+            try:
+                calls = self._decoder.calls(rules)
+            except DecodeError as error:
+                return _undecodable(error, transcript)
         answers = entry.possible_answer
         for each in answers if isinstance(answers, list) else [None]:
             if not isinstance(each, dict) or not each:
@@ -133,12 +137,27 @@ class _Judge:
             reply = self.transcript.first_reply
             if reply.problem and not reply.text and not reply.tool_calls:
                 return _reply_problem(reply.problem)
-        return check_irrelevance(reply_of(self.transcript), self.transcript.mode, self.entry.function, rules)
+        reply = reply_of(self.transcript)
+        return check_irrelevance(reply, self._any_call(reply), self._attempts, rules)
 
     def _call_due(self, rules: RuleSet) -> Verdict:
         if self.transcript.inference_error is not None and "C8" in rules:
             return _inference_error("adapter:inference_error", self.transcript)
-        return check_relevance(reply_of(self.transcript), self.transcript.mode, self.entry.function, rules)
+        reply = reply_of(self.transcript)
+        return check_relevance(reply, self._any_call(reply), rules)
+
+    def _any_call(self, reply: Reply) -> ReplyDecoder:
+        """What reads the reply where any call will do: Python or native calls, whatever the entry's format."""
+        if self._decoder is None:
+            self._decoder = ReplyDecoder(reply, self.transcript.mode, functions=self.entry.function)
+        return self._decoder
+
+    def _attempts(self) -> bool:
+        if self._attempted is None:
+            self._attempted = attempts_call(
+                reply_of(self.transcript), self.transcript.mode, self.entry.function, self._decoder
+            )
+        return self._attempted
 
     def _state(self, rules: RuleSet) -> Verdict:
         if self.transcript.inference_error is not None:

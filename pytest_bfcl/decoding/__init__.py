@@ -3,6 +3,16 @@
 from pytest_bfcl.decoding.attempts import attempts_call
 from pytest_bfcl.decoding.call_text import call_texts, is_empty
 from pytest_bfcl.decoding.errors import DecodeError, WrongShape
-from pytest_bfcl.decoding.reply import decode, decode_reply, has_call
+from pytest_bfcl.decoding.reply import ReplyDecoder, decode, decode_reply, has_call
 
-__all__ = ["DecodeError", "WrongShape", "attempts_call", "call_texts", "decode", "decode_reply", "has_call", "is_empty"]
+__all__ = [
+    "DecodeError",
+    "ReplyDecoder",
+    "WrongShape",
+    "attempts_call",
+    "call_texts",
+    "decode",
+    "decode_reply",
+    "has_call",
+    "is_empty",
+]

@@ -10,7 +10,7 @@ from typing import Any
 from pytest_bfcl.decoding.errors import DecodeError
 from pytest_bfcl.decoding.limits import MAX_CHARACTERS
 from pytest_bfcl.decoding.native import parse_json
-from pytest_bfcl.decoding.reply import has_call
+from pytest_bfcl.decoding.reply import ReplyDecoder
 from pytest_bfcl.transcript import Mode, Reply, wire_name
 
 _TAGS = re.compile(
@@ -31,23 +31,35 @@ _ARGUMENT_KEYS = ("parameters", "arguments", "args", "input", "tool_input", "act
 _MAX_OBJECTS = 50
 
 
-def attempts_call(reply: Reply, mode: Mode, functions: Sequence[Mapping[str, Any]] = ()) -> bool:
+def attempts_call(
+    reply: Reply, mode: Mode, functions: Sequence[Mapping[str, Any]] = (), decoder: ReplyDecoder | None = None
+) -> bool:
     """Whether a reply calls, or tries to: a broken call, one in another format, a tagged one, one inside prose.
 
     Naming an offered function in a sentence is no attempt; a call counts when it opens the reply, stands on a line of
-    its own, in a list, a fence or a tag, or is written as a JSON object with a name and arguments.
+    its own, in a list, a fence or a tag, or is written as a JSON object with a name and arguments. ``decoder`` spares
+    work when the reply was read as Python text before.
     """
     if reply.tool_calls:
         return True
     text = reply.text
     if not text or len(text) > MAX_CHARACTERS:
         return False
-    if has_call(Reply(text=text), "prompt", rules="corrected", functions=functions):
+    if decoder is None or mode != "prompt":
+        decoder = ReplyDecoder(Reply(text=text), "prompt", functions=functions)
+    if _has_call(decoder):
         return True
     if _TAGS.search(text) or _BRACKETED.search(text):
         return True
     offered = _spellings(functions)
     return _names_a_call(text, offered) or any(_is_call_object(value, offered) for value in _objects(text))
+
+
+def _has_call(decoder: ReplyDecoder) -> bool:
+    try:
+        return bool(decoder.calls("corrected"))
+    except DecodeError:
+        return False
 
 
 def _spellings(functions: Iterable[Mapping[str, Any]]) -> frozenset[str]:

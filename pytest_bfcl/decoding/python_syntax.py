@@ -62,35 +62,53 @@ def _parse(text: str, mode: str) -> Any:
         raise DecodeError(f"not Python call syntax: {getattr(error, 'msg', None) or error}") from None
 
 
-def decode_python(text: str, *, strict_signs: bool = False, positional: PositionalNames | None = None) -> list[Any]:
-    """Calls of a prepared text, one ``{name: {keyword: value}}`` each.
+def decode_python(text: str) -> list[Any]:
+    """Calls of a prepared text under official rules, one ``{name: {keyword: value}}`` each; raises `DecodeError`."""
+    return PythonCalls(text).calls()
 
-    ``strict_signs`` is corrected rule C1, ``positional`` maps a function name to its documented parameter names (C4).
-    Raises `DecodeError`.
-    """
-    text = text.strip().strip("'")
-    plain = read_plain_calls(text)
-    if plain is not None:
-        return plain
+
+class PythonCalls:
+    """The calls of a prepared text, parsed once, to be read under any rules; raises `DecodeError` as they do."""
+
+    __slots__ = ("_nodes", "_plain")
+
+    def __init__(self, text: str) -> None:
+        text = text.strip().strip("'")
+        self._nodes: list[ast.expr] = []
+        self._plain = read_plain_calls(text)
+        if self._plain is None:
+            self._nodes = _elements(text)
+
+    def calls(self, *, strict_signs: bool = False, positional: PositionalNames | None = None) -> list[Any]:
+        """One ``{name: {keyword: value}}`` each; the calls of a plain list are the same ones every time.
+
+        ``strict_signs`` is corrected rule C1, ``positional`` maps a function name to its documented parameter names
+        (C4).
+        """
+        if self._plain is not None:
+            return self._plain
+        reader = _Reader(strict_signs, positional)
+        calls = []
+        try:
+            for node in self._nodes:
+                if not isinstance(node, ast.Call):
+                    raise DecodeError(f"an element of the list is not a call: {type(node).__name__}")
+                calls.append(reader.call(node))
+        except RecursionError:
+            raise DecodeError("expression nested too deeply") from None
+        return calls
+
+
+def _elements(text: str) -> list[ast.expr]:
+    """What stands in a list of calls, or the one call, as parsed."""
     if ("(" not in text and _WORD_FIRST.match(text)) or _PROSE.match(text):  # spared the parser
         raise DecodeError("no call in the text")
     body = parse_expression(text)
     if isinstance(body, ast.Call):
-        nodes: list[ast.expr] = [body]
-    elif isinstance(body, (ast.List, ast.Tuple, ast.Set)):
-        nodes = body.elts
-    else:
-        raise DecodeError(f"neither a call nor a list of calls: {type(body).__name__}")
-    reader = _Reader(strict_signs, positional)
-    calls = []
-    try:
-        for node in nodes:
-            if not isinstance(node, ast.Call):
-                raise DecodeError(f"an element of the list is not a call: {type(node).__name__}")
-            calls.append(reader.call(node))
-    except RecursionError:
-        raise DecodeError("expression nested too deeply") from None
-    return calls
+        return [body]
+    if isinstance(body, (ast.List, ast.Tuple, ast.Set)):
+        return body.elts
+    raise DecodeError(f"neither a call nor a list of calls: {type(body).__name__}")
 
 
 PositionalNames = Callable[[str], list[str] | None]

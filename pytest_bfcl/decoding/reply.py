@@ -13,7 +13,7 @@ from pytest_bfcl.decoding.json_format import decode_json
 from pytest_bfcl.decoding.limits import check_length
 from pytest_bfcl.decoding.native import decode_native
 from pytest_bfcl.decoding.preparation import prepare, tag_content
-from pytest_bfcl.decoding.python_syntax import PositionalNames, decode_python
+from pytest_bfcl.decoding.python_syntax import PositionalNames, PythonCalls
 from pytest_bfcl.decoding.wrapping import recover
 from pytest_bfcl.decoding.xml_format import decode_concise_xml, decode_verbose_xml
 from pytest_bfcl.transcript import Mode, Reply
@@ -41,13 +41,8 @@ def decode_reply(
 
     Raises `DecodeError` when nothing decodes, `WrongShape` when something else than a list of calls comes out.
     """
-    if mode == "fc":
-        return decode_native(reply)
-    if reply.text is None:
-        raise DecodeError("the reply has no text")
-    return decode(
-        reply.text, return_format=return_format, tool_call_tag=tool_call_tag, rules=rules, functions=functions
-    )
+    decoder = ReplyDecoder(reply, mode, return_format=return_format, tool_call_tag=tool_call_tag, functions=functions)
+    return decoder.calls(rules)
 
 
 def decode(
@@ -59,35 +54,106 @@ def decode(
     functions: Sequence[Mapping[str, Any]] = (),
 ) -> list[Call]:
     """The calls of a text, see `decode_reply`."""
-    check_length(text)
-    active = rule.active_rules(rules)
-    if not active:
-        return _decode_format(prepare(text, tool_call_tag), return_format, active, functions)
-    return _decode_corrected(text, return_format, tool_call_tag, active, functions)
+    return decode_reply(
+        Reply(text=text), "prompt", return_format=return_format, tool_call_tag=tool_call_tag, rules=rules,
+        functions=functions,
+    )  # fmt: skip
 
 
-def _decode_corrected(
-    text: str, return_format: str, tool_call_tag: bool, active: frozenset[str], functions: Sequence[Mapping[str, Any]]
-) -> list[Call]:
-    """As `decode`; a text that does not decode as it stands gets a second chance by rules C2 and C3."""
+class ReplyDecoder:
+    """One single-turn reply, decoded under any rules: what is the same under several is done once.
 
-    def read(candidate: str) -> list[Call]:
-        return _decode_format(prepare(candidate), return_format, active, functions)
+    The arguments are those of `decode_reply`. The calls given out are shared; nobody may change them.
+    """
 
-    inner = tag_content(text) if tool_call_tag else text
-    try:
-        return _decode_format(prepare(text, tool_call_tag), return_format, active, functions)
-    except DecodeError:
-        calls = recover(
-            inner,
-            read,
+    __slots__ = ("_format", "_functions", "_known", "_mode", "_python", "_reply", "_tagged")
+
+    def __init__(
+        self,
+        reply: Reply,
+        mode: Mode,
+        *,
+        return_format: str = "python",
+        tool_call_tag: bool = False,
+        functions: Sequence[Mapping[str, Any]] = (),
+    ) -> None:
+        self._reply = reply
+        self._mode = mode
+        self._format = return_format
+        self._tagged = tool_call_tag
+        self._functions = functions
+        self._known: dict[frozenset[str], list[Call] | DecodeError] = {}
+        self._python: PythonCalls | DecodeError | None = None
+
+    def calls(self, rules: str | Iterable[str] = "official") -> list[Call]:
+        """The calls under these rules; raises `DecodeError` and `WrongShape` as `decode_reply` does."""
+        active = rule.NO_RULES
+        if rules and self._mode != "fc":
+            active = rule.active_rules(rules) & rule.TOUCHING.get(self._format, rule.NO_RULES)
+        known = self._known.get(active)
+        if known is None:
+            try:
+                known = decode_native(self._reply) if self._mode == "fc" else self._decoded(active)
+            except DecodeError as error:
+                self._known[active] = error
+                raise
+            self._known[active] = known
+        elif isinstance(known, DecodeError):
+            raise known.with_traceback(None)
+        return known
+
+    def _decoded(self, active: frozenset[str]) -> list[Call]:
+        text = self._reply.text
+        if text is None:
+            raise DecodeError("the reply has no text")
+        check_length(text)
+        try:
+            return self._as_it_stands(text, active)
+        except DecodeError:
+            calls = self._recovered(text, active) if active else None
+            if calls is None:
+                raise
+            return calls
+
+    def _as_it_stands(self, text: str, active: frozenset[str]) -> list[Call]:
+        if self._format != "python":
+            return self._read(prepare(text, self._tagged), active)
+        if self._python is None:
+            try:
+                self._python = PythonCalls(prepare(text, self._tagged))
+            except DecodeError as error:
+                self._python = error
+        if isinstance(self._python, DecodeError):
+            raise self._python.with_traceback(None)
+        return self._written(self._python, active)
+
+    def _recovered(self, text: str, active: frozenset[str]) -> list[Call] | None:
+        """A text that does not decode as it stands gets a second chance by rules C2 and C3."""
+        return recover(
+            tag_content(text) if self._tagged else text,
+            lambda candidate: self._read(prepare(candidate), active),
             wrapping=rule.WRAPPING in active,
             escapes=rule.ESCAPES in active,
-            lines=return_format == "python",
+            lines=self._format == "python",
         )
-        if calls is None:
-            raise
-        return calls
+
+    def _read(self, text: str, active: frozenset[str]) -> list[Call]:
+        """The calls of a prepared text; raises `WrongShape` when something else comes out."""
+        if self._format == "python":
+            return self._written(PythonCalls(text), active)
+        decoder = _DECODERS.get(self._format)
+        if decoder is None:
+            raise ValueError(f"unknown return format {self._format!r}; known: python, {', '.join(_DECODERS)}")
+        decoded = decoder(text, active)
+        if not is_call_list(decoded):
+            raise WrongShape(decoded)
+        return decoded  # type: ignore[no-any-return]
+
+    def _written(self, parsed: PythonCalls, active: frozenset[str]) -> list[Call]:
+        if not active:
+            return parsed.calls()
+        positional = _documented(self._functions) if self._functions and rule.POSITIONAL in active else None
+        return parsed.calls(strict_signs=rule.SIGNS in active, positional=positional)
 
 
 def has_call(
@@ -102,27 +168,6 @@ def has_call(
         return bool(decode_reply(reply, mode, rules=rules, functions=functions))
     except DecodeError:
         return False
-
-
-def _decode_format(
-    text: str, return_format: str, active: frozenset[str], functions: Sequence[Mapping[str, Any]]
-) -> list[Call]:
-    """The calls of a prepared text; raises `WrongShape` when something else comes out."""
-    if return_format == "python":
-        if not active:
-            return decode_python(text)
-        return decode_python(
-            text,
-            strict_signs=rule.SIGNS in active,
-            positional=_documented(functions) if functions and rule.POSITIONAL in active else None,
-        )
-    decoder = _DECODERS.get(return_format)
-    if decoder is None:
-        raise ValueError(f"unknown return format {return_format!r}; known: python, {', '.join(_DECODERS)}")
-    decoded = decoder(text, active)
-    if not is_call_list(decoded):
-        raise WrongShape(decoded)
-    return decoded  # type: ignore[no-any-return]
 
 
 _DECODERS: dict[str, Callable[[str, frozenset[str]], Any]] = {

@@ -25,6 +25,17 @@ DECODING_RULES: dict[str, str] = {
 }
 """Corrected rules with a part in decoding → what they say, in one line."""
 
+_EVERY_TEXT = frozenset({WRAPPING, ESCAPES})
+TOUCHING: dict[str, frozenset[str]] = {
+    "python": _EVERY_TEXT | {SIGNS, POSITIONAL},
+    "java": _EVERY_TEXT | {JAVA},
+    "javascript": _EVERY_TEXT | {JAVASCRIPT},
+    "json": _EVERY_TEXT | {FORMATS},
+    "verbose_xml": _EVERY_TEXT | {FORMATS},
+    "concise_xml": _EVERY_TEXT | {FORMATS},
+}
+"""Return format → the rules on which depends what a text decodes to; no rule touches native calls."""
+
 NO_RULES: frozenset[str] = frozenset()
 _ALL = frozenset(DECODING_RULES)
 

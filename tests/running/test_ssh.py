@@ -75,7 +75,6 @@ def through(ssh_config: Path, folder: Path, count: int = 1) -> list[str]:
     return ["--dist=load", f"--tx={count}*{spec}"]
 
 
-@pytest.mark.slow  # timing of two hosts on one machine
 def test_workers_behind_ssh_give_the_summary_of_one_process(bench: Bench, ssh_config: Path, elsewhere: Path) -> None:
     server = bench.serve({"kind": 400, "ids": "simple_python_(4|17)$"})
     code, text = bench.finish(*OPTIONS, out="whole")
@@ -83,6 +82,8 @@ def test_workers_behind_ssh_give_the_summary_of_one_process(bench: Bench, ssh_co
     server.forget()
     code, text = bench.finish(*OPTIONS, *through(ssh_config, elsewhere, 2))
     assert code == 1, text
+    errors = {entry_id: line["detail"] for entry_id, line in bench.records().items() if line["outcome"] == "error"}
+    assert errors.keys() == {"simple_python_4", "simple_python_17"}, errors
     assert set(server.asked().values()) == {1}
     assert len(bench.records()) == ALL + 3
     assert timeless(bench.summary()).splitlines() == timeless(bench.summary("whole")).splitlines()
