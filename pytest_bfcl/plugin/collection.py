@@ -294,7 +294,7 @@ class Collection:
             units = selection.stripes([item.nodeid for item in kept], count)[index - 1]
             positions = {position for unit in units for position in unit}
             kept = [item for position, item in enumerate(kept) if position in positions]
-        kept = self._with_write_stages([item for item in kept if not self.bfcl.is_done(item)], stages)
+        kept = [item for item in self._with_write_stages(kept, stages) if not self.bfcl.is_done(item)]
         chosen_items = set(kept)
         if deselected := [item for item in entries if item not in chosen_items]:
             config.hook.pytest_deselected(items=deselected)
@@ -319,7 +319,8 @@ class Collection:
             if CATEGORIES[item.ref.category].backend:
                 _, ids = needed.setdefault((item.file, item.ref.category, _label(item)), (item, set()))
                 with suppress(BenchmarkError):  # a broken entry says so when it is run
-                    ids.update(item.file.dataset.depends_on(item.ref))
+                    depends = item.file.dataset.depends_on(item.ref)
+                    ids.update(each for each in depends if self.bfcl.needs_stage(item, each))
         present = {(item.ref.id, _label(item)) for item in named}
         stages: dict[EntryFile, list[EntryItem]] = {}
         for (file, category, label), (question, ids) in needed.items():
@@ -330,7 +331,7 @@ class Collection:
         for item in kept:
             ordered.extend(stages.pop(item.file, ()))
             ordered.append(item)
-        return [item for item in ordered if not self.bfcl.is_done(item)]
+        return ordered
 
     def _stage(self, question: EntryItem, ref: EntryRef) -> EntryItem:
         """An item for a write stage, in a file node of its own."""

@@ -43,6 +43,7 @@ class Distribution:
             "run": str(self.bfcl.run_path),
             "data_sha256": self.bfcl.dataset.sha256,
             "finished": [list(key) for key in self.bfcl.finished],
+            "troubled": [list(key) for key in self.bfcl.troubled],
             "decided": self.bfcl.decided,
             "slot": slot,
             "slots": count,

@@ -315,6 +315,19 @@ class BfclSession:
         keys = RunDirectory.open(self.run_path).done(self._say_damaged)
         return {(key.entry_id, _base(key.model), key.repeat) for key in keys}
 
+    @cached_property
+    def troubled(self) -> set[tuple[str, str, int]]:
+        """The same for entries whose line in the earlier part is an error."""
+        from pytest_bfcl.runs import RunDirectory, record_key
+
+        if self.worker:
+            return {(str(a), str(b), int(c)) for a, b, c in self.worker["troubled"]}
+        if self.earlier is None:
+            return set()
+        records = RunDirectory.open(self.run_path).records()
+        keys = [record_key(record) for record in records if record.get("outcome") == "error"]
+        return {(key.entry_id, _base(key.model), key.repeat) for key in keys}
+
     def _say_damaged(self, line: DamagedLine) -> None:
         self.outcomes.notes.append(f"damaged line: {line}; its entry runs again")
 
@@ -335,7 +348,14 @@ class BfclSession:
 
     def is_done(self, item: EntryItem) -> bool:
         """Whether the run that is continued has a verdict for this item."""
-        return (item.ref.id, _base(self.canonical(item.spec)), item.repeat) in self.finished
+        return self._key_of(item, item.ref.id) in self.finished
+
+    def needs_stage(self, question: EntryItem, stage_id: str) -> bool:
+        """Whether a write stage must run for a question: the question will, or the stage ended in an error before."""
+        return not self.is_done(question) or self._key_of(question, stage_id) in self.troubled
+
+    def _key_of(self, item: EntryItem, entry_id: str) -> tuple[str, str, int]:
+        return entry_id, _base(self.canonical(item.spec)), item.repeat
 
     @property
     def run(self) -> RunDirectory | None:

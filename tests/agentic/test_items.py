@@ -169,3 +169,19 @@ def test_without_weights_the_vector_memory_is_skipped(bench: Bench) -> None:
     result = bench.run("--bfcl-categories", "memory_vector", "-rs", model="oracle:")
     result.assert_outcomes(skipped=43 + 12)  # the write stages too
     result.stdout.fnmatch_lines(["*pip install 'pytest-bfcl?embeddings?' && pytest-bfcl fetch --embeddings*"])
+
+
+def test_a_write_stage_that_broke_runs_again_though_its_questions_have_verdicts(bench: Bench) -> None:
+    bench.bring("DiligentMemory")
+    bench.run("--bfcl-categories", "memory_kv").assert_outcomes(passed=43 + 12)
+    requests = bench.requests()
+    lines = bench.records()
+    stage = next(line for line in lines if line["category"] == "memory_kv_prereq")
+    broken = stage | {"outcome": "error", "tag": "HARNESS_ERROR", "reason": "harness:worker_crash"}
+    with open(bench.path / "run" / "results.jsonl", "a") as file:
+        file.write(json.dumps(broken) + "\n")
+    bench.run("--bfcl-categories", "memory_kv").assert_outcomes(passed=1, deselected=43)
+    assert bench.records()[-1] == stage | {"duration_s": bench.records()[-1]["duration_s"]} | {
+        "started_at": bench.records()[-1]["started_at"]
+    }
+    assert bench.requests() == requests  # its replies were in the journal
