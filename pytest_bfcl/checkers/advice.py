@@ -21,7 +21,7 @@ _LOOKED_AT = 4000
 
 _FENCED = re.compile(r"\A\s*```[A-Za-z]+\s")
 _OBJECTS = re.compile(r"\A\s*\[?\s*[{(]\s*['\"]")
-_CALL = re.compile(r"\[?\s*[A-Za-z_][\w.]*\(")
+_CALL = re.compile(r"\[?\s*[A-Za-z_][\w.]*+\(")
 _BEHIND = re.compile(r"\)\s*\]\s*[^\s\]]")
 _PYTHON_LIST = re.compile(r"=\s*\[")
 _PYTHON_DICT = re.compile(r"=\s*\{")
@@ -55,7 +55,7 @@ def _undecodable(detail: Mapping[str, Any], entry: Entry, transcript: Transcript
     if transcript.mode == "fc":
         if reply.tool_calls:
             return "The arguments must be one JSON object: check quotes, commas and line breaks inside texts."
-        if _CALL.search(text):
+        if "(" in text and _CALL.search(text):
             return "The call is written in the text; it has to come as a native tool call."
         return None
     if entry.tool_call_tag and "<TOOLCALL>" not in text:
@@ -75,7 +75,7 @@ def _undecodable(detail: Mapping[str, Any], entry: Entry, transcript: Transcript
             return _JAVA_FORMS["HashMap"]
         if _PYTHON_VALUE.search(text):
             return _LITERALS[entry.language]
-    if entry.language == "python" and _CALL.search(text):
+    if entry.language == "python" and "(" in text and _CALL.search(text):
         if _CALL.match(text.strip()):
             return "Write only [name(argument=value)]: literals as values, nothing behind the list."
         return "Write the list of calls and nothing else: no sentence before or after it."

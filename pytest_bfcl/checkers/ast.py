@@ -12,7 +12,7 @@ from pytest_bfcl.checkers.matching import augment
 from pytest_bfcl.checkers.problem import MULTIPLE, PARALLEL, RULE_WORDS, SIMPLE, Problem, plain
 from pytest_bfcl.checkers.types import parameter_type
 from pytest_bfcl.checkers.values import MARKER, check_python
-from pytest_bfcl.failures import HarnessError, Verdict
+from pytest_bfcl.failures import FailureTag, HarnessError, Verdict
 from pytest_bfcl.transcript import wire_name
 
 Call = Mapping[str, Mapping[Any, Any]]
@@ -53,8 +53,6 @@ def check_calls(calls: Sequence[Call], answers: Sequence[Mapping[str, Any]], rul
         if len(calls) != 1:
             return _wrong_count(SIMPLE, calls, answers[:1])
         document = how.functions[0]
-    if how.language == "python" and exactly_right(calls[0], document, answers[0], how.underscore_names):
-        return Verdict.passed()
     problem = check_call(calls[0], document, answers[0], how)
     if problem is None:
         return Verdict.passed()
@@ -63,10 +61,12 @@ def check_calls(calls: Sequence[Call], answers: Sequence[Mapping[str, Any]], rul
 
 def verdict_of(problem: Problem, **more: Any) -> Verdict:
     """A failed verdict with the problem's reason, the rule in words, and everything known, bounded and JSON-able."""
-    detail = {"rule": RULE_WORDS.get(problem.reason, problem.reason), **more, **problem.detail}
+    detail: dict[str, Any] = {"rule": RULE_WORDS.get(problem.reason, problem.reason), **more, **problem.detail}
     if problem.raises:
         detail["reference"] = "raises here and gives no verdict"
-    return Verdict.wrong(problem.reason, **{key: plain(value) for key, value in detail.items()})
+    for key, value in detail.items():
+        detail[key] = plain(value)
+    return Verdict(False, FailureTag.WRONG_ANSWER, problem.reason, detail)
 
 
 def check_call(call: Call, document: Mapping[str, Any], answer: Mapping[str, Any], how: CallRules) -> Problem | None:

@@ -50,10 +50,10 @@ RULES_OF_CHECKER: dict[str, tuple[str, ...]] = {
 
 def rule_set(rules: str | Iterable[str]) -> RuleSet:
     """``"official"``, ``"corrected"`` or names of rules as a set of names; raises `UsageError` for unknown names."""
-    if isinstance(rules, frozenset) and rules <= CORRECTED:
-        return rules
     if rules == "official":
         return OFFICIAL
+    if isinstance(rules, frozenset) and rules <= CORRECTED:
+        return rules
     if rules == "corrected":
         return CORRECTED
     names = frozenset([rules] if isinstance(rules, str) else rules)

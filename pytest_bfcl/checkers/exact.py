@@ -16,6 +16,39 @@ _EXACT_DOUBLES = 2**53
 """Integers below this are the same number as a double."""
 
 
+def all_exactly_right(
+    calls: Sequence[Mapping[str, Mapping[Any, Any]]],
+    answers: Any,
+    functions: Sequence[Mapping[str, Any]],
+    rule: str,
+    underscore_names: bool,
+) -> bool:
+    """Whether every call is exactly the answer in the same place: right under each pairing rule."""
+    if type(answers) is not list or len(calls) != len(answers) or not functions:
+        return False
+    if len(calls) == 1:
+        document = functions[0] if rule == "simple" else _document(functions, answers[0])
+        return document is not None and exactly_right(calls[0], document, answers[0], underscore_names)
+    if rule != "parallel" or not calls:
+        return False
+    for call, answer in zip(calls, answers, strict=True):
+        document = _document(functions, answer)
+        if document is None or not exactly_right(call, document, answer, underscore_names):
+            return False
+    return True
+
+
+def _document(functions: Sequence[Mapping[str, Any]], answer: Any) -> Mapping[str, Any] | None:
+    """The first document of the function an answer names, as far as both have the usual shape."""
+    if type(answer) is dict:
+        for name in answer:
+            for document in functions:
+                if document.get("name") == name:
+                    return document
+            break
+    return None
+
+
 def exactly_right(
     call: Mapping[str, Mapping[Any, Any]],
     document: Mapping[str, Any],
@@ -35,11 +68,19 @@ def exactly_right(
         for parameter, values in accepted.items():
             if type(values) is not list:
                 return False
-            if parameter in arguments:
-                given += 1
-                if not _equal(arguments[parameter], values, properties[parameter]):
+            if parameter not in arguments:
+                if "" not in values:
                     return False
-            elif "" not in values:
+                continue
+            given += 1
+            value = arguments[parameter]
+            if value not in values:
+                return False
+            if type(value) is str:
+                # The empty text may be the marker for "left out".
+                if value == "" or PYTHON_CLASSES.get(properties[parameter]["type"]) is not str:
+                    return False
+            elif not _same_class(value, values, properties[parameter]):
                 return False
         if given != len(arguments):
             return False
@@ -51,13 +92,10 @@ def exactly_right(
         return False
 
 
-def _equal(value: Any, values: list[Any], schema: Mapping[str, Any]) -> bool:
-    if value not in values:
-        return False
+def _same_class(value: Any, values: list[Any], schema: Mapping[str, Any]) -> bool:
+    """Whether a value equal to one of ``values`` is of its class and of the documented one; texts are told before."""
     cls = type(value)
     expected = PYTHON_CLASSES.get(schema["type"])
-    if cls is str:
-        return expected is str and value != ""  # the empty text may be the marker for "left out"
     if cls is list:
         return expected is list and _equal_elements(value, values, schema)
     if cls not in _SCALARS:

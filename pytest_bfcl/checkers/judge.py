@@ -22,13 +22,15 @@ from pytest_bfcl.checkers.corrected import (
     rule_set,
 )
 from pytest_bfcl.checkers.entries import checker_of, language_of, reply_of, single_turn_decoder, stored_calls
+from pytest_bfcl.checkers.exact import all_exactly_right
 from pytest_bfcl.checkers.executable import check_executable
 from pytest_bfcl.checkers.problem import RULE_WORDS, plain
 from pytest_bfcl.checkers.relevance import check_irrelevance, check_relevance
 from pytest_bfcl.checkers.rest import check_rest
 from pytest_bfcl.checkers.sql import check_sql
 from pytest_bfcl.checkers.state import Kind, StateRecord, replay
-from pytest_bfcl.decoding import DecodeError, ReplyDecoder, WrongShape, attempts_call
+from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.decoding import DecodeError, ReplyDecoder, WrongShape, attempts_call, decode_native
 from pytest_bfcl.failures import BenchmarkError, HarnessError, UsageError, Verdict
 
 if TYPE_CHECKING:
@@ -77,23 +79,23 @@ def judge_both(entry: Entry, transcript: Transcript, *, simulators: Kind = "own"
 class _Judge:
     """One transcript under judgement; reading the reply and the multi-turn replay serve all rule sets."""
 
-    __slots__ = ("_attempted", "_decoder", "_record", "entry", "simulators", "transcript")
+    __slots__ = ("_attempted", "_decoder", "_native", "_record", "_right", "entry", "simulators", "transcript")
 
     def __init__(self, entry: Entry, transcript: Transcript, simulators: Kind) -> None:
         self.entry = entry
         self.transcript = transcript
         self.simulators: Kind = simulators
         self._decoder: ReplyDecoder | None = None
+        self._native: list[dict[str, Any]] | None = None
+        self._right: list[dict[str, Any]] | None = None
+        """Calls found right under every rule set."""
         self._attempted: bool | None = None
         self._record: StateRecord | None = None
 
     def verdict(self, rules: RuleSet) -> Verdict:
         """The verdict under one rule set, with advice where a known pitfall is the cause."""
         try:
-            check = _CHECKS.get(checker_of(self.entry))
-            if check is None:
-                raise HarnessError("checker", f"nothing judges entries of category {self.entry.category!r}")
-            verdict = check(self, rules)
+            verdict = self._checked(rules)
         except BenchmarkError as error:
             return error.verdict
         except UsageError:
@@ -104,7 +106,15 @@ class _Judge:
             return verdict
         verdict = _blame_reply(verdict, self.transcript)
         advice = advice_for(verdict, self.entry, self.transcript)
-        return replace(verdict, detail={**verdict.detail, "advice": advice}) if advice else verdict
+        if advice is None:
+            return verdict
+        return Verdict(False, verdict.tag, verdict.reason, {**verdict.detail, "advice": advice})
+
+    def _checked(self, rules: RuleSet) -> Verdict:
+        row = CATEGORIES.get(self.entry.category)
+        if row is None:
+            raise HarnessError("checker", f"nothing judges entries of category {self.entry.category!r}")
+        return _CHECKS[row.checker](self, rules)
 
     def extra(self) -> dict[str, Any]:
         """Figures beyond the reference; empty unless the entry was replayed."""
@@ -114,21 +124,35 @@ class _Judge:
         entry, transcript = self.entry, self.transcript
         if transcript.inference_error is not None and "C8" in rules:
             return _inference_error("adapter:inference_error", transcript)
-        calls = stored_calls(transcript) if transcript.decoded else None
-        if calls is None:
-            if self._decoder is None:
-                self._decoder = single_turn_decoder(entry, transcript)
-            try:
-                calls = self._decoder.calls(rules)
-            except DecodeError as error:
-                return _undecodable(error, transcript)
-        answers = entry.possible_answer
+        try:
+            calls = self._calls(rules)
+        except DecodeError as error:
+            return _undecodable(error, transcript)
+        answers, functions = entry.possible_answer, entry.function
+        language, rule, underscored = language_of(entry), entry.rule or "simple", transcript.underscore_names
+        if language == "python":
+            if calls is not self._right and all_exactly_right(calls, answers, functions, rule, underscored):
+                self._right = calls
+            if calls is self._right:
+                return Verdict.passed()
         for each in answers if isinstance(answers, list) else [None]:
             if not isinstance(each, dict) or not each:
                 raise HarnessError("data", f"{entry.id}: possible_answer must be a list of {{function: {{…}}}} objects")
         assert isinstance(answers, list)
-        how = CallRules(language_of(entry), transcript.underscore_names, rules, entry.function)
-        return check_calls(calls, answers, entry.rule or "simple", how)
+        return check_calls(calls, answers, rule, CallRules(language, underscored, rules, functions))
+
+    def _calls(self, rules: RuleSet) -> list[dict[str, Any]]:
+        """The calls of the only reply: the same list wherever the rules read the same; raises `DecodeError`."""
+        transcript = self.transcript
+        if transcript.decoded and (stored := stored_calls(transcript)) is not None:
+            return stored
+        if transcript.mode == "fc":
+            if self._native is None:
+                self._native = decode_native(reply_of(transcript))
+            return self._native
+        if self._decoder is None:
+            self._decoder = single_turn_decoder(self.entry, transcript)
+        return self._decoder.calls(rules)
 
     def _no_call_due(self, rules: RuleSet) -> Verdict:
         if "C8" in rules:
@@ -231,7 +255,9 @@ def _blame_reply(verdict: Verdict, transcript: Transcript) -> Verdict:
         steps = transcript.turns[turn].steps
     else:
         steps = transcript.steps
-    problem = next((step.reply.problem for step in reversed(steps) if step.reply.problem), None)
+    problem = None
+    for step in steps:
+        problem = step.reply.problem or problem
     if not problem or verdict.reason == f"reply:{problem}":
         return verdict
     detail = {key: value for key, value in verdict.detail.items() if key != "rule"}

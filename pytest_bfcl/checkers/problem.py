@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 SIMPLE = "simple_function_checker"
@@ -89,7 +89,7 @@ class Problem:
 
     def about(self, **detail: Any) -> Problem:
         """The same problem with more detail; what is already there stays."""
-        return replace(self, detail={**detail, **self.detail})
+        return Problem(self.reason, {**detail, **self.detail}, self.raises)
 
 
 MAX_ITEMS = 60

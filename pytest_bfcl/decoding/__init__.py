@@ -3,6 +3,7 @@
 from pytest_bfcl.decoding.attempts import attempts_call
 from pytest_bfcl.decoding.call_text import call_texts, is_empty
 from pytest_bfcl.decoding.errors import DecodeError, WrongShape
+from pytest_bfcl.decoding.native import decode_native
 from pytest_bfcl.decoding.reply import ReplyDecoder, decode, decode_reply, has_call
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "attempts_call",
     "call_texts",
     "decode",
+    "decode_native",
     "decode_reply",
     "has_call",
     "is_empty",

@@ -125,7 +125,7 @@ class ReplyDecoder:
                 self._python = error
         if isinstance(self._python, DecodeError):
             raise self._python.with_traceback(None)
-        return self._written(self._python, active)
+        return self._written(self._python, active) if active else self._python.calls()
 
     def _recovered(self, text: str, active: frozenset[str]) -> list[Call] | None:
         """A text that does not decode as it stands gets a second chance by rules C2 and C3."""
@@ -150,8 +150,6 @@ class ReplyDecoder:
         return decoded  # type: ignore[no-any-return]
 
     def _written(self, parsed: PythonCalls, active: frozenset[str]) -> list[Call]:
-        if not active:
-            return parsed.calls()
         positional = _documented(self._functions) if self._functions and rule.POSITIONAL in active else None
         return parsed.calls(strict_signs=rule.SIGNS in active, positional=positional)
 

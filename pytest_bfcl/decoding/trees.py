@@ -52,7 +52,7 @@ def parse(source: str, language: SourceLanguage) -> Node:
     """
     root = parse_with_errors(source, language)
     if root.has_error:
-        errors = [node for node in walk(root) if node.is_error]
+        errors = [node for node in walk(root, only_broken=True) if node.is_error]
         if errors:
             raise DecodeError(f"syntax error in {_NAMES[language]}{_near(errors, source)}")
     return root
@@ -103,14 +103,15 @@ def _watched(parser: Parser, data: bytes) -> Node:
     return tree.root_node
 
 
-def walk(root: Node) -> Iterator[Node]:
-    """Every node in document order, parents before their children."""
+def walk(root: Node, *, only_broken: bool = False) -> Iterator[Node]:
+    """Every node in document order, parents before their children; ``only_broken`` goes into no node without errors."""
     cursor = root.walk()
     while True:
         node = cursor.node
         if node is not None:
             yield node
-        if cursor.goto_first_child() or cursor.goto_next_sibling():
+        enter = not only_broken or node is None or node.has_error
+        if (enter and cursor.goto_first_child()) or cursor.goto_next_sibling():
             continue
         while cursor.goto_parent():
             if cursor.goto_next_sibling():
