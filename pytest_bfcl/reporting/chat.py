@@ -32,16 +32,14 @@ class Text(NamedTuple):
     long: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(NamedTuple):
     """A message to the model: its role and text."""
 
     role: str
     text: Text
 
 
-@dataclass(frozen=True, slots=True)
-class Called:
+class Called(NamedTuple):
     """One call of a reply: as text, its result if it was executed."""
 
     text: str
@@ -52,6 +50,7 @@ class Called:
 class StepView:
     """One reply: its text, reasoning, calls and figures. ``unread`` says that its calls could not be read."""
 
+    number: int
     text: Text | None
     reasoning: Text | None
     calls: tuple[Called, ...]
@@ -71,7 +70,8 @@ class TurnView:
 
 def chat(record: Mapping[str, Any], entry: Entry | None, messages: Sequence[Mapping[str, Any]] = ()) -> list[TurnView]:
     """The turns of one conversation; ``messages`` as stored, if they were."""
-    outputs = _turns(record.get("output"), record)
+    fields = _Fields(record)
+    outputs = _turns(record.get("output"), fields.nested)
     openings = _openings(messages, [len(turn) for turn in outputs]) or _asked(entry, len(outputs))
     count = max(len(openings), len(outputs))
     detail = record.get("detail") or {}
@@ -80,11 +80,30 @@ def chat(record: Mapping[str, Any], entry: Entry | None, messages: Sequence[Mapp
         TurnView(
             number + 1,
             tuple(openings[number]) if number < len(openings) else (),
-            tuple(_steps(record, number, outputs[number] if number < len(outputs) else ())),
+            tuple(_steps(fields, number, outputs[number] if number < len(outputs) else ())),
             broken == number,
         )
         for number in range(count)
     ]
+
+
+class _Fields:
+    """The fields of a result line, step by step; those of single-turn entries are plain."""
+
+    def __init__(self, record: Mapping[str, Any]) -> None:
+        row = CATEGORIES.get(str(record.get("category")))
+        self.nested = row is not None and row.stateful
+        self._record = record
+
+    def at(self, name: str, turn: int, step: int) -> Any:
+        """One step's value of a field, or ``None``."""
+        value = self._record.get(name)
+        if not self.nested:
+            return value if turn == step == 0 else None
+        try:
+            return value[turn][step]  # type: ignore[index]
+        except (IndexError, TypeError, KeyError):
+            return value if turn == step == 0 and not isinstance(value, list | Mapping) else None
 
 
 def shown(text: str) -> Text:
@@ -92,18 +111,13 @@ def shown(text: str) -> Text:
     return Text(text[:MAX_TEXT], max(len(text) - MAX_TEXT, 0), len(text) > LONG)
 
 
-def _turns(output: Any, record: Mapping[str, Any]) -> list[list[Any]]:
+def _turns(output: Any, nested: bool) -> list[list[Any]]:
     """The replies, turn by turn; single-turn entries have one turn of one step."""
     if output is None:
         return []
-    if _nested(record) and isinstance(output, list) and all(isinstance(turn, list) for turn in output):
+    if nested and isinstance(output, list) and all(isinstance(turn, list) for turn in output):
         return output
     return [[output]]
-
-
-def _nested(record: Mapping[str, Any]) -> bool:
-    row = CATEGORIES.get(str(record.get("category")))
-    return row is not None and row.stateful
 
 
 def _openings(messages: Sequence[Mapping[str, Any]], steps: Sequence[int]) -> list[list[Said]]:
@@ -134,21 +148,22 @@ def _content(message: Mapping[str, Any]) -> str:
     return "" if content is None else str(content)
 
 
-def _steps(record: Mapping[str, Any], turn: int, outputs: Sequence[Any]) -> list[StepView]:
-    return [_step(record, output, turn, number) for number, output in enumerate(outputs)]
+def _steps(fields: _Fields, turn: int, outputs: Sequence[Any]) -> list[StepView]:
+    return [_step(fields, output, turn, number) for number, output in enumerate(outputs)]
 
 
-def _step(record: Mapping[str, Any], output: Any, turn: int, step: int) -> StepView:
-    decoded = _at(record.get("calls"), record, turn, step)
-    results = _at(record.get("tool_results"), record, turn, step) or []
-    reasoning = _at(record.get("reasoning"), record, turn, step)
+def _step(fields: _Fields, output: Any, turn: int, step: int) -> StepView:
+    decoded = fields.at("calls", turn, step)
+    results = fields.at("tool_results", turn, step) or []
+    reasoning = fields.at("reasoning", turn, step)
     calls = _calls(output, decoded, results)
     text = output if isinstance(output, str) else None
     return StepView(
+        step + 1,
         shown(text) if text is not None else None,
         shown(str(reasoning)) if reasoning else None,
         tuple(calls),
-        _facts(record, turn, step),
+        _facts(fields, turn, step),
         bool(decoded is None and not isinstance(output, str) and output),
     )
 
@@ -182,31 +197,21 @@ def _sent(call: Any) -> str:
     return f"{name}({arguments})"
 
 
-def _at(value: Any, record: Mapping[str, Any], turn: int, step: int) -> Any:
-    """One step's value of a field; fields of single-turn entries are plain."""
-    if not _nested(record):
-        return value if (turn, step) == (0, 0) else None
-    try:
-        return value[turn][step]
-    except (IndexError, TypeError, KeyError):
-        return value if (turn, step) == (0, 0) and not isinstance(value, list | Mapping) else None
-
-
-def _facts(record: Mapping[str, Any], turn: int, step: int) -> str:
+def _facts(fields: _Fields, turn: int, step: int) -> str:
     """Latency, tokens, attempts and why the reply ended, in one line."""
     facts = []
-    latency = _at(record.get("latency_s"), record, turn, step)
+    latency = fields.at("latency_s", turn, step)
     if isinstance(latency, int | float):
         facts.append(f"{latency:.2f} s")
     for name, word in (("input_tokens", "tokens in"), ("output_tokens", "out")):
-        tokens = _at(record.get(name), record, turn, step)
+        tokens = fields.at(name, turn, step)
         if isinstance(tokens, int | float):
             facts.append(f"{tokens:,} {word}")
-    attempts = _at(record.get("attempts"), record, turn, step)
+    attempts = fields.at("attempts", turn, step)
     if isinstance(attempts, int) and attempts > 1:
         facts.append(f"{attempts} attempts")
     for name in ("finish_reasons", "problems"):
-        said = _at(record.get(name), record, turn, step)
+        said = fields.at(name, turn, step)
         if isinstance(said, str) and said not in ("stop", "tool_calls"):
             facts.append(f"ended: {said}")
     return " · ".join(facts)

@@ -58,6 +58,16 @@ class Explanation:
     rule: str = ""
     advice: str = ""
 
+    @property
+    def marked_expected(self) -> list[tuple[str, str]]:
+        """The expected lines, each with its mark or nothing."""
+        return [(line, self.expected_marks.get(number, "")) for number, line in enumerate(self.expected)]
+
+    @property
+    def marked_called(self) -> list[tuple[str, str]]:
+        """The called lines, each with its mark or nothing."""
+        return [(line, self.called_marks.get(number, "")) for number, line in enumerate(self.called)]
+
 
 def explain(record: Mapping[str, Any], entry: Entry | None, transcript: Transcript | None) -> Explanation:
     """The explanation of one result line; without ``entry`` from what the line itself tells."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_bfcl.checkers.corrected import CORRECTED_RULES
@@ -12,6 +11,7 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.reporting import rendering
 from pytest_bfcl.reporting.chat import chat
 from pytest_bfcl.reporting.explanation import explain
+from pytest_bfcl.reporting.functions import Documentation, as_json
 from pytest_bfcl.reporting.links import rerun_command
 from pytest_bfcl.reporting.listing import total_of
 
@@ -20,28 +20,9 @@ if TYPE_CHECKING:
     from pytest_bfcl.runs import ModelFingerprint
     from pytest_bfcl.transcript import Transcript
 
+TEMPLATE = "entry.html.jinja"
 MAX_FUNCTIONS = 200
-MAX_DESCRIPTION = 3_000
-MAX_SCHEMA = 1_500
-
-
-class Parameter(NamedTuple):
-    """One parameter of an offered function; ``more`` is what its schema says beyond type and description, as JSON."""
-
-    name: str
-    type: str
-    description: str
-    required: bool
-    more: str
-
-
-class Function(NamedTuple):
-    """One offered function; ``note`` tells when it was handed over."""
-
-    name: str
-    description: str
-    parameters: tuple[Parameter, ...]
-    note: str
+MAX_REQUEST = 3_000
 
 
 class Neighbours(NamedTuple):
@@ -59,6 +40,26 @@ class PageContext:
     choice: str
     models: tuple[ModelFingerprint, ...]
     known_issues: Mapping[tuple[str, str], str]
+    documentation: Documentation = field(default_factory=Documentation)
+
+
+class About(NamedTuple):
+    """The entry and its outcome by both rules."""
+
+    id: str
+    category: str
+    model: str
+    repeat: int
+    outcome: str
+    data: str
+    request: str
+    request_place: str
+    notices: tuple[str, ...]
+    official: str | None
+    official_reason: str | None
+    corrected: str | None
+    corrected_reason: str | None
+    corrected_rules: tuple[tuple[str, str], ...]
 
 
 def entry_page(
@@ -67,22 +68,25 @@ def entry_page(
     stored: Mapping[str, Any] | None,
     context: PageContext,
     neighbours: Neighbours,
-) -> str:
+) -> bytes:
     """The HTML of one record's page. ``stored`` is its transcript record (``messages``, ``functions``), if there is."""
     failed = record.get("outcome") == "failed"
     transcript = _transcript(record, entry) if failed else None
     messages = (stored or {}).get("messages") or ()
     request, place = _request(record, entry, messages)
-    return rendering.render(
-        "entry.html.jinja",
-        entry=_about(record, context, request, place),
+    about = _about(record, context, request, place)
+    body = rendering.macro(
+        TEMPLATE,
+        "body",
+        entry=about,
+        nav=neighbours,
         why=explain(record, entry, transcript),
         turns=chat(record, entry, messages),
-        functions=_functions(entry, stored),
+        functions=context.documentation.of(_functions(entry, stored)),
         usage=_usage(record),
         command=_command(record, context),
-        nav=neighbours,
     )
+    return rendering.framed("entry", rendering.macro(TEMPLATE, "title", about), body)
 
 
 def _command(record: Mapping[str, Any], context: PageContext) -> str:
@@ -112,7 +116,7 @@ def _request(record: Mapping[str, Any], entry: Entry | None, messages: Sequence[
     words = [message.get("content") for message in turns[number] if message.get("role") == "user"] if turns else []
     if turns and not words:
         return ("(no new message: functions held back so far are handed over)", place) if place else ("", "")
-    return (str(words[-1])[:MAX_DESCRIPTION], place) if words else ("", "")
+    return (str(words[-1])[:MAX_REQUEST], place) if words else ("", "")
 
 
 def _transcript(record: Mapping[str, Any], entry: Entry | None) -> Transcript | None:
@@ -126,58 +130,37 @@ def _transcript(record: Mapping[str, Any], entry: Entry | None) -> Transcript | 
         return None
 
 
-def _about(record: Mapping[str, Any], context: PageContext, request: str, place: str) -> dict[str, Any]:
+def _about(record: Mapping[str, Any], context: PageContext, request: str, place: str) -> About:
     rules = record.get("rules") or "official"
     official = record.get("official_outcome") if rules != "official" else record.get("outcome")
     official_reason = record.get("official_reason") if rules != "official" else record.get("reason")
     if official_reason and rules == "official" and record.get("tag"):
         official_reason = f"{record['tag']} · {official_reason}"
     known = context.known_issues.get((str(record["id"]), str(record.get("mode"))))
-    return {
-        "id": str(record["id"]),
-        "category": str(record.get("category")),
-        "model": str(record.get("model") or ""),
-        "repeat": record.get("repeat") or 1,
-        "outcome": str(record.get("outcome")),
-        "data": context.data,
-        "request": request,
-        "request_place": place,
-        "notices": [f"Known issue of the data: {known}"] if known else [],
-        "official": official,
-        "official_reason": official_reason,
-        "corrected": record.get("corrected_outcome"),
-        "corrected_reason": record.get("corrected_reason"),
-        "corrected_rules": [(name, CORRECTED_RULES.get(name, "")) for name in record.get("corrected_rules") or ()],
-    }
-
-
-def _functions(entry: Entry | None, stored: Mapping[str, Any] | None) -> list[Function]:
-    """What was offered, as sent where that is known; held-out functions with the turn they came in."""
-    sent = (stored or {}).get("functions") or (entry.function if entry is not None else [])
-    offered = [_function(document, "") for document in sent[:MAX_FUNCTIONS] if isinstance(document, Mapping)]
-    held = entry.missed_function.items() if entry is not None else ()
-    return offered + [_function(document, f"from turn {turn + 1} on") for turn, docs in held for document in docs]
-
-
-def _function(document: Mapping[str, Any], note: str) -> Function:
-    schema = document.get("parameters")
-    schema = schema if isinstance(schema, Mapping) else {}
-    properties, required = schema.get("properties"), schema.get("required")
-    names = properties if isinstance(properties, Mapping) else {}
-    needed = required if isinstance(required, list) else []
-    parameters = tuple(_parameter(str(name), each, name in needed) for name, each in names.items())
-    return Function(
-        str(document.get("name", "")), str(document.get("description") or "")[:MAX_DESCRIPTION], parameters, note
+    return About(
+        id=str(record["id"]),
+        category=str(record.get("category")),
+        model=str(record.get("model") or ""),
+        repeat=record.get("repeat") or 1,
+        outcome=str(record.get("outcome")),
+        data=context.data,
+        request=request,
+        request_place=place,
+        notices=(f"Known issue of the data: {known}",) if known else (),
+        official=official,
+        official_reason=official_reason,
+        corrected=record.get("corrected_outcome"),
+        corrected_reason=record.get("corrected_reason"),
+        corrected_rules=tuple((name, CORRECTED_RULES.get(name, "")) for name in record.get("corrected_rules") or ()),
     )
 
 
-def _parameter(name: str, schema: Any, required: bool) -> Parameter:
-    if not isinstance(schema, Mapping):
-        return Parameter(name, "", str(schema)[:MAX_SCHEMA], required, "")
-    more = {key: value for key, value in schema.items() if key not in ("type", "description")}
-    kind, about = str(schema.get("type", "")), str(schema.get("description") or "")[:MAX_DESCRIPTION]
-    shown = json.dumps(more, ensure_ascii=False, default=str)[:MAX_SCHEMA] if more else ""
-    return Parameter(name, kind, about, required, shown)
+def _functions(entry: Entry | None, stored: Mapping[str, Any] | None) -> Iterator[tuple[Mapping[str, Any], str]]:
+    """What was offered, as sent where that is known; held-out functions with a note of the turn they came in."""
+    sent = (stored or {}).get("functions") or (entry.function if entry is not None else [])
+    yield from ((document, "") for document in sent[:MAX_FUNCTIONS] if isinstance(document, Mapping))
+    for turn, documents in entry.missed_function.items() if entry is not None else ():
+        yield from ((document, f"from turn {turn + 1} on") for document in documents)
 
 
 def _usage(record: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -194,7 +177,7 @@ def _usage(record: Mapping[str, Any]) -> list[tuple[str, str]]:
         if value is not None:
             usage.append((label, f"{value:,.0f}"))
     for name, value in (record.get("extra") or {}).items():
-        usage.append((str(name).replace("_", " "), json.dumps(value, ensure_ascii=False, default=str)[:300]))
+        usage.append((str(name).replace("_", " "), as_json(value)[:300]))
     for name in ("started_at", "worker"):
         if record.get(name):
             usage.append((name.replace("_", " "), str(record[name])))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import os
 import re
 from functools import cache
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
 TEMPLATES = Path(__file__).with_name("templates")
 
@@ -29,8 +31,8 @@ def visible(text: str) -> str:
 
     Line breaks and tabs stay. What is shown is what is there: nothing reorders or hides its neighbours.
     """
-    if text.isascii() and text.isprintable():
-        return text
+    if text.isprintable() or text.replace("\n", "").replace("\t", "").isprintable():
+        return text  # nothing to do, told quickly: no hidden character counts as printable
     return _HIDDEN.sub(_escape, text)
 
 
@@ -42,6 +44,35 @@ def _escape(found: re.Match[str]) -> str:
 def render(template: str, **values: Any) -> str:
     """One page from a template of this room; every value is escaped."""
     return environment().get_template(template).render(**values)
+
+
+def macro(template: str, name: str, /, *values: Any, **named: Any) -> Markup:
+    """What one macro of a template makes of the values; every one is escaped."""
+    made: Markup = getattr(environment().get_template(template).module, name)(*values, **named)
+    return made
+
+
+def framed(kind: str, title: Markup, body: Markup) -> bytes:
+    """A page of a kind (`assets`) as it is written to a file."""
+    head, middle, end = _frame(kind)
+    return b"".join((head, _encoded(title), middle, _encoded(body), end))
+
+
+@cache
+def _frame(kind: str) -> tuple[bytes, bytes, bytes]:
+    """What stands before the title, between title and body, and after the body of all pages of a kind."""
+    from markupsafe import escape
+
+    title, body = "<title here>", "<body here>"
+    text = render("base.html.jinja", page=assets(kind), title=title, body=body)
+    head, rest = text.split(str(escape(title)))
+    middle, end = rest.split(str(escape(body)))
+    return _encoded(head), _encoded(middle), _encoded(end)
+
+
+def _encoded(text: str) -> bytes:
+    """Text as it is written to a file; unpaired surrogates that got this far become escapes."""
+    return text.encode("utf-8", "backslashreplace")
 
 
 @cache
@@ -56,6 +87,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
         undefined=StrictUndefined,
         finalize=_finalize,
+        auto_reload=False,
     )
     made.filters |= {"percent": percent, "points": points, "thousands": thousands, "seconds": seconds, "usd": usd}
     made.globals["assets"] = assets
@@ -63,7 +95,9 @@ def environment() -> Environment:
 
 
 def _finalize(value: Any) -> Any:
-    return visible(value) if type(value) is str else value  # markup made by a template is a class of its own
+    if type(value) is not str or value.isprintable():
+        return value  # markup made by a template is a class of its own
+    return visible(value)
 
 
 class Assets:
@@ -107,9 +141,16 @@ def embedded_json(value: Any) -> Any:
     return Markup(text)
 
 
-def write_page(path: Path, text: str) -> None:
-    """Write one page; unpaired surrogates that got this far are written as escapes."""
-    path.write_bytes(text.encode("utf-8", "backslashreplace"))
+def write_page(path: Path | str, page: str | bytes) -> None:
+    """Write one page."""
+    view = memoryview(_encoded(page) if isinstance(page, str) else page)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0)
+    file = os.open(path, flags, 0o666)  # half the work of a file object
+    try:
+        while view:
+            view = view[os.write(file, view) :]
+    finally:
+        os.close(file)
 
 
 # Numbers as people read them.

@@ -39,8 +39,7 @@ def write_report(run_dir: Path | str, *, entry_source: EntrySource | None = None
     listing = writer.write_pages()
     summary = summary_of(run)
     values = overview.content(summary, run, found, listing, len(writer.damaged))
-    page = rendering.render("index.html.jinja", **values)
-    rendering.write_page(run.path / INDEX, page)
+    rendering.write_page(run.path / INDEX, rendering.render("index.html.jinja", **values))
     return run.path / INDEX
 
 

@@ -1,0 +1,94 @@
+"""How pages are put together: hidden characters, frames, documentation kept for other pages, files."""
+
+from __future__ import annotations
+
+import html
+import sys
+from pathlib import Path
+
+import pytest
+
+from pytest_bfcl.reporting import rendering
+from pytest_bfcl.reporting.functions import Documentation
+
+RAIN = {
+    "name": "rain",
+    "description": "Says <when> it rains.",
+    "parameters": {
+        "type": "dict",
+        "properties": {"town": {"type": "string", "description": "A & B", "enum": ["<b>"]}, "odd": 1},
+        "required": ["town"],
+    },
+}
+
+
+def test_no_character_that_hides_counts_as_printable() -> None:
+    """`visible` leaves printable texts alone without looking further."""
+    printable = "".join(filter(str.isprintable, map(chr, range(sys.maxunicode + 1))))
+    assert len(printable) > 100_000
+    assert rendering._HIDDEN.findall(printable) == []
+
+
+def test_lines_and_tabs_stay_and_what_hides_is_written_out() -> None:
+    assert rendering.visible("a\n\tb 日本 é\u00a0") == "a\n\tb 日本 é\u00a0"
+    assert rendering.visible("a\r\nb\x07\u202e\ud800") == "a\nb\\x07\\u202e\\ud800"
+
+
+def test_documentation_is_escaped_and_shared() -> None:
+    documentation = Documentation()
+    offered = documentation.of([(RAIN, ""), (dict(RAIN), ""), (RAIN, "from <turn> 2 on")])
+    assert (offered.number, offered.names) == (3, "rain, rain, rain")
+    assert documentation(RAIN) is documentation(dict(RAIN))
+    markup = str(documentation(RAIN))
+    assert "Says &lt;when&gt; it rains." in markup
+    assert "A &amp; B" in markup
+    assert '{"enum": ["<b>"]}' in html.unescape(markup)
+    assert markup.count('title="required"') == 1
+    assert "from &lt;turn&gt; 2 on" in offered.markup
+    assert "<b>]" not in markup
+
+
+@pytest.mark.parametrize("name", ["a\ud800", "x" * 30_000])
+def test_odd_and_huge_functions_are_documented_but_not_kept(name: str) -> None:
+    documentation = Documentation()
+    first = documentation({"name": name})
+    assert rendering.visible(name) in first
+    assert documentation({"name": name}) is not first
+
+
+def test_the_functions_kept_are_bounded() -> None:
+    documentation = Documentation(size=2)
+    first, second = ({"name": name} for name in "ab")
+    kept = documentation(first)
+    documentation(second)
+    assert documentation(first) is kept  # used again: the other one goes
+    documentation({"name": "c"})
+    assert documentation(first) is kept
+    assert len(documentation._kept) == 2
+
+
+def test_a_frame_is_filled_and_allows_only_its_own_code() -> None:
+    from markupsafe import escape
+
+    page = rendering.framed("entry", escape("<title> \\1 {{ 1 }}"), escape("<body> ✓")).decode()
+    assert "<title>&lt;title&gt; \\1 {{ 1 }}</title>" in page
+    assert "\n&lt;body&gt; ✓<script>" in page
+    assert rendering.assets("entry").policy in html.unescape(page)
+    assert page.count("</html>") == page.count("<style>") == 1
+
+
+def test_a_page_replaces_the_one_before(tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    rendering.write_page(path, "long " * 100)
+    rendering.write_page(path, b"short")
+    assert path.read_bytes() == b"short"
+    rendering.write_page(path, "é\ud800")
+    assert path.read_bytes() == "é\\ud800".encode()
+    with pytest.raises(OSError):
+        rendering.write_page(tmp_path / "no" / "page.html", b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_is_an_error() -> None:
+    with pytest.raises(OSError, match="No space"):
+        rendering.write_page(Path("/dev/full"), b"page")
