@@ -212,9 +212,25 @@ def read_json_lines(path: Path, on_damaged: OnDamaged | None = None) -> Iterator
 
 
 def parse_object(raw: bytes) -> dict[str, Any]:
-    """One line as an object; `ValueError` with a short reason otherwise."""
+    """One line as an object; `ValueError` with a short reason otherwise.
+
+    The fast parser agrees with Python's but refuses a few things (lone surrogates, a byte order mark): then that
+    one decides, and says what is wrong.
+    """
+    from pydantic_core import from_json
+
     try:
-        value = json.loads(raw.decode("utf-8-sig"))
+        value = from_json(raw)
+    except ValueError:
+        value = _slowly_parsed(raw)
+    if not isinstance(value, dict):
+        raise ValueError("not a JSON object")
+    return value
+
+
+def _slowly_parsed(raw: bytes) -> Any:
+    try:
+        return json.loads(raw.decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise ValueError("not UTF-8") from None
     except json.JSONDecodeError as error:
@@ -222,9 +238,6 @@ def parse_object(raw: bytes) -> dict[str, Any]:
         raise ValueError(f"not JSON: {error.msg} at column {error.colno}{cut}") from None
     except RecursionError:
         raise ValueError("nested too deeply") from None
-    if not isinstance(value, dict):
-        raise ValueError("not a JSON object")
-    return value
 
 
 def _open(path: Path) -> IO[bytes] | gzip.GzipFile:

@@ -221,9 +221,10 @@ def read_results(path: Path, on_damaged: OnDamaged | None = None) -> Iterator[di
 
 def checked(record: dict[str, Any]) -> dict[str, Any]:
     """The record; raises `ValueError` when a field that readers count with has another type than the contract's."""
-    for name, fits in _FIELDS.items():
-        value = record.get(name)
-        if value is not None and not fits(value):
+    get = record.get
+    for name, usual, fits in _FIELDS:
+        value = get(name)
+        if value is not None and type(value) not in usual and not fits(value):
             raise ValueError(f"{name} is {shortened_json(value)}, which no run writes")
     if not isinstance(record.get("id"), str):
         raise ValueError("no id")
@@ -252,26 +253,31 @@ def _is_object(value: Any) -> bool:
 
 
 _OUTCOMES = ("passed", "failed", "error", "skipped")
-_FIELDS: dict[str, Callable[[Any], bool]] = {
-    "category": lambda value: isinstance(value, str) and value in CATEGORIES,
-    "model": _is_text,
-    "mode": _is_text,
-    "repeat": lambda value: type(value) is int and value >= 1,
-    "outcome": lambda value: value in _OUTCOMES,
-    "corrected_outcome": lambda value: value in _OUTCOMES,
-    "tag": _is_text,
-    "reason": _is_text,
-    "corrected_reason": _is_text,
-    "started_at": _is_text,
-    "detail": _is_object,
-    "extra": _is_object,
-    "cost_usd": lambda value: _is_figure(value, 2),
-    "duration_s": lambda value: _is_figure(value, 2),
-    "input_tokens": _is_figure,
-    "output_tokens": _is_figure,
-    "latency_s": _is_figure,
-    "attempts": _is_figure,
-}
+_TEXT: frozenset[type] = frozenset((str,))
+_FIGURE: frozenset[type] = frozenset((int, float))
+_OBJECT: frozenset[type] = frozenset((dict,))
+_ANY: frozenset[type] = frozenset()
+
+_FIELDS: tuple[tuple[str, frozenset[type], Callable[[Any], bool]], ...] = (  # name, types that always fit, what fits
+    ("category", _ANY, lambda value: isinstance(value, str) and value in CATEGORIES),
+    ("model", _TEXT, _is_text),
+    ("mode", _TEXT, _is_text),
+    ("repeat", _ANY, lambda value: type(value) is int and value >= 1),
+    ("outcome", _ANY, lambda value: value in _OUTCOMES),
+    ("corrected_outcome", _ANY, lambda value: value in _OUTCOMES),
+    ("tag", _TEXT, _is_text),
+    ("reason", _TEXT, _is_text),
+    ("corrected_reason", _TEXT, _is_text),
+    ("started_at", _TEXT, _is_text),
+    ("detail", _OBJECT, _is_object),
+    ("extra", _OBJECT, _is_object),
+    ("cost_usd", _FIGURE, lambda value: _is_figure(value, 2)),
+    ("duration_s", _FIGURE, lambda value: _is_figure(value, 2)),
+    ("input_tokens", _FIGURE, _is_figure),
+    ("output_tokens", _FIGURE, _is_figure),
+    ("latency_s", _FIGURE, _is_figure),
+    ("attempts", _FIGURE, _is_figure),
+)
 
 
 def _index(path: Path, on_damaged: OnDamaged | None) -> tuple[dict[EntryKey, list[tuple[int, int]]], dict[int, int]]:

@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 from pytest_bfcl.failures import HarnessError
-from pytest_bfcl.runs.lines import DamagedLine, LineAppender, json_line, read_json_lines, write_atomically
+from pytest_bfcl.runs.lines import (
+    DamagedLine,
+    LineAppender,
+    json_line,
+    parse_object,
+    read_json_lines,
+    write_atomically,
+)
 
 
 def strict(raw: bytes) -> object:
@@ -128,3 +135,24 @@ def test_atomic_writing_leaves_nothing_behind(tmp_path: Path) -> None:
     assert [child.name for child in path.parent.iterdir()] == ["x.json"]
     with pytest.raises(HarnessError):
         write_atomically(path / "below" / "file", "three")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "NaN",
+        "-0",
+        "-0.0",
+        "1e999",
+        "12345678901234567890123",
+        "0.1e-7",
+        '"\\ud800"',
+        '"\\ud83d\\ude00"',
+        '"\x7f"',
+        "[" * 300 + "]" * 300,
+    ],
+)
+def test_both_parsers_read_the_same(text: str) -> None:
+    line = f'{{"a": 1, "a": {text}}}\n'.encode()
+    for raw in (line, b"\xef\xbb\xbf" + line):
+        assert repr(parse_object(raw)) == repr(json.loads(line))
