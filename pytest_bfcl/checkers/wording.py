@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 MAX_CLEANED = 4_000
 LEFT_OUT = "(left out)"
+
+_ODD = re.compile("[^ -~]")
+"""Characters that may need an escape."""
 
 
 def clean(text: str) -> str:
@@ -16,13 +20,16 @@ def clean(text: str) -> str:
     A text of more than `MAX_CLEANED` characters is cut, marked with ``…``: no shown place has room for it.
     """
     text = cut(text, MAX_CLEANED)
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(character if _is_plain(character) else _escaped(character) for character in text)
+    return text if text.isprintable() else _ODD.sub(_shown, text)
+
+
+def _shown(found: re.Match[str]) -> str:
+    character = found.group()
+    return character if _is_plain(character) else _escaped(character)
 
 
 def _is_plain(character: str) -> bool:
-    return character == " " or character.isprintable() or unicodedata.category(character) in ("Zs", "Mn", "Mc")
+    return character.isprintable() or unicodedata.category(character) in ("Zs", "Mn", "Mc")
 
 
 def _escaped(character: str) -> str:
