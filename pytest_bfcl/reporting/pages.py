@@ -86,7 +86,7 @@ def entry_page(
         usage=_usage(record),
         command=_command(record, context),
     )
-    return rendering.framed("entry", rendering.macro(TEMPLATE, "title", about), body)
+    return rendering.framed("entry", f"{about.id} · {about.outcome}", body)
 
 
 def _command(record: Mapping[str, Any], context: PageContext) -> str:

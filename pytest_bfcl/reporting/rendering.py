@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from jinja2.environment import TemplateModule
     from markupsafe import Markup
 
 TEMPLATES = Path(__file__).with_name("templates")
@@ -48,14 +49,21 @@ def render(template: str, **values: Any) -> str:
 
 def macro(template: str, name: str, /, *values: Any, **named: Any) -> Markup:
     """What one macro of a template makes of the values; every one is escaped."""
-    made: Markup = getattr(environment().get_template(template).module, name)(*values, **named)
+    made: Markup = getattr(_module(template), name)(*values, **named)
     return made
 
 
-def framed(kind: str, title: Markup, body: Markup) -> bytes:
-    """A page of a kind (`assets`) as it is written to a file."""
+@cache
+def _module(template: str) -> TemplateModule:
+    return environment().get_template(template).module
+
+
+def framed(kind: str, title: str, body: Markup) -> bytes:
+    """A page of a kind (`assets`) as it is written to a file; the title is escaped."""
+    from markupsafe import escape
+
     head, middle, end = _frame(kind)
-    return b"".join((head, _encoded(title), middle, _encoded(body), end))
+    return b"".join((head, _encoded(escape(visible(title))), middle, _encoded(body), end))
 
 
 @cache

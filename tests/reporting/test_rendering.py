@@ -70,8 +70,8 @@ def test_the_functions_kept_are_bounded() -> None:
 def test_a_frame_is_filled_and_allows_only_its_own_code() -> None:
     from markupsafe import escape
 
-    page = rendering.framed("entry", escape("<title> \\1 {{ 1 }}"), escape("<body> ✓")).decode()
-    assert "<title>&lt;title&gt; \\1 {{ 1 }}</title>" in page
+    page = rendering.framed("entry", "<title> \\1 {{ 1 }}\u202e", escape("<body> ✓")).decode()
+    assert "<title>&lt;title&gt; \\1 {{ 1 }}\\u202e</title>" in page
     assert "\n&lt;body&gt; ✓<script>" in page
     assert rendering.assets("entry").policy in html.unescape(page)
     assert page.count("</html>") == page.count("<style>") == 1
