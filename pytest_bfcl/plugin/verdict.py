@@ -62,9 +62,10 @@ class Verdicts:
             return
         stopped = self._stopped(session)
         interrupted = stopped == INTERRUPTED and session.exitstatus == pytest.ExitCode.INTERRUPTED
-        self._kept(lambda: self._settle_modes(run))
+        asked, entries = self._seen(run)
+        self._kept(lambda: self._settle_modes(run, asked))
         self._kept(lambda: run.state(f"stopped:{stopped}" if stopped else "finished"))
-        summary = self.summary = self._summarise(run)
+        summary = self.summary = self._summarise(run, entries)
         code = self._exit_code(session, run, stopped)
         self._kept(lambda: run.write_summary(summary))
         self._kept(lambda: self.bfcl.expectations.write(run))
@@ -88,14 +89,23 @@ class Verdicts:
             self.unkept = True
             self.bfcl.outcomes.stopped = self.bfcl.outcomes.stopped or error.message
 
-    def _settle_modes(self, run: RunDirectory) -> None:
+    def _seen(self, run: RunDirectory) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
+        """(model, mode) and (entry id, category) of the results, in one reading."""
+        asked: set[tuple[str, str]] = set()
+        entries: set[tuple[str, str]] = set()
+        for record in run.records():
+            entries.add((str(record["id"]), str(record["category"])))
+            if record["model"]:
+                asked.add((str(record["model"]), str(record["mode"])))
+        return asked, entries
+
+    def _settle_modes(self, run: RunDirectory, asked: set[tuple[str, str]]) -> None:
         """Write down the mode that ``auto`` came to, as the results tell it."""
         from dataclasses import replace
 
         from pytest_bfcl.models import parse_spec
         from pytest_bfcl.runs import ModelFingerprint
 
-        asked = {(str(record["model"]), str(record["mode"])) for record in run.records() if record["model"]}
         seen = {parse_spec(spec).base: (spec, mode) for spec, mode in asked}
         models = []
         for model in run.fingerprint.models:
@@ -122,7 +132,7 @@ class Verdicts:
             self.bfcl.outcomes.stopped = str(reason)
         return str(reason) if reason is not None else None
 
-    def _summarise(self, run: RunDirectory) -> dict[str, Any]:
+    def _summarise(self, run: RunDirectory, entries: set[tuple[str, str]]) -> dict[str, Any]:
         from pytest_bfcl.dataset import known_issues
         from pytest_bfcl.evaluation import full_sizes
         from pytest_bfcl.scoring import summarise
@@ -131,7 +141,7 @@ class Verdicts:
             run.records(),
             fingerprint=run.fingerprint.to_dict(),
             known_issues=known_issues(self.bfcl.dataset.version),
-            sizes=self._sizes(),
+            sizes=self._sizes(entries),
             full_sizes=full_sizes(self.bfcl.dataset),
             max_errors_pct=self.bfcl.settings.max_errors_pct,
             infos=self.bfcl.model_info,
@@ -143,11 +153,10 @@ class Verdicts:
             summary["machine_cost_usd"] = round(hours * self.bfcl.settings.gpu_hour_usd, 6)
         return summary
 
-    def _sizes(self) -> dict[str, int]:
-        """Entries planned per category, in this part of the run and in earlier ones."""
+    def _sizes(self, entries: set[tuple[str, str]]) -> dict[str, int]:
+        """Entries planned per category, in this part of the run and in earlier ones (``entries``)."""
         found = {(entry_id_of(node), self.bfcl.category_at(node)) for node in self.bfcl.outcomes.planned}
-        assert self.bfcl.run is not None
-        found |= {(str(record["id"]), str(record["category"])) for record in self.bfcl.run.records()}
+        found |= entries
         sizes: dict[str, int] = {}
         for _, category in found:
             if category is not None and CATEGORIES[category].checker != "none":

@@ -130,7 +130,9 @@ class ModelTally:
             self.write_usage.add(record)
         else:
             known = str(record["id"]) in self.known_issues
-            self.categories.setdefault(category, CategoryTally()).add(record, known)
+            if category not in self.categories:
+                self.categories[category] = CategoryTally()
+            self.categories[category].add(record, known)
             self.usage.add(record)
             self._add_breakdown(record, category)
             self._add_hallucination(record, category)
@@ -156,7 +158,10 @@ class ModelTally:
         if outcome not in VERDICTS:
             return
         for kind, name in breakdown_keys(record, category):
-            self.breakdown.setdefault(kind, {}).setdefault(name, Tally()).add(str(record["id"]), outcome == "passed")
+            cells = self.breakdown.setdefault(kind, {})
+            if name not in cells:
+                cells[name] = Tally()
+            cells[name].add(str(record["id"]), outcome == "passed")
 
     def _add_hallucination(self, record: Mapping[str, Any], category: str) -> None:
         turns, with_calls = quiet_turns(record, category)
