@@ -58,8 +58,9 @@ class Documentation:
         from markupsafe import Markup
 
         found = list(documents)
-        names = ", ".join(str(document.get("name", "")) for document, _ in found)
-        return Offered(len(found), names, Markup("").join([self(document, note) for document, note in found]))
+        names = ", ".join([str(document.get("name", "")) for document, _ in found])
+        markup = Markup("".join([self(document, note) for document, note in found]))  # parts that are markup
+        return Offered(len(found), names, markup)
 
     def __call__(self, document: Mapping[str, Any], note: str = "") -> Markup:
         """One function's documentation."""
