@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_bfcl.checkers.wording import call_text
@@ -46,8 +45,7 @@ class Called(NamedTuple):
     result: Text | None
 
 
-@dataclass(frozen=True, slots=True)
-class StepView:
+class StepView(NamedTuple):
     """One reply: its text, reasoning, calls and figures. ``unread`` says that its calls could not be read."""
 
     number: int
@@ -58,8 +56,7 @@ class StepView:
     unread: bool
 
 
-@dataclass(frozen=True, slots=True)
-class TurnView:
+class TurnView(NamedTuple):
     """One turn: what the user said, what the model did; ``broken`` marks the turn that decided a failure."""
 
     number: int

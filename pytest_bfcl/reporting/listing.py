@@ -113,6 +113,8 @@ def _outcome(name: Any) -> int:
 
 def total_of(value: Any, digits: int = 3) -> float | None:
     """The sum of a result line's nested number over turns and steps, rounded; ``None`` when it holds none."""
+    if type(value) is float or type(value) is int:  # single-turn entries
+        return round(value, digits)
     numbers = list(_numbers(value))
     return round(sum(numbers), digits) if numbers else None
 

@@ -26,7 +26,7 @@ MAX_REQUEST = 3_000
 
 
 class Neighbours(NamedTuple):
-    """Pages of the entries before and after with the same outcome; empty at the ends."""
+    """Pages (`page_name`, safe in links) of the entries before and after with the same outcome; empty at the ends."""
 
     previous: str
     next: str
