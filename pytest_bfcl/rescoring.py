@@ -99,10 +99,11 @@ class _LineJudge:
 
     def _verdicts(self, entry: Entry, transcript: Transcript) -> tuple[Verdict, Verdict]:
         """Both verdicts; which corrected rules decided is only found out where it is shown or costs nothing."""
-        from pytest_bfcl.checkers import judge, judge_both
+        from pytest_bfcl.checkers import judge_both, judge_under
 
         if self._rules == "official" and entry.row.checker != "state":
-            return judge(entry, transcript, "official"), judge(entry, transcript, "corrected")
+            official, corrected = judge_under(entry, transcript, "official", "corrected")
+            return official, corrected
         both = judge_both(entry, transcript)
         return both.official, both.corrected
 

@@ -3,7 +3,7 @@
 from pytest_bfcl.checkers.assertions import assert_answer, assert_calls, assert_no_calls, assert_state
 from pytest_bfcl.checkers.corrected import CORRECTED_RULES, rule_set
 from pytest_bfcl.checkers.explain import FailureText, describe, failure_text
-from pytest_bfcl.checkers.judge import Judgement, judge, judge_both
+from pytest_bfcl.checkers.judge import Judgement, judge, judge_both, judge_under
 
 __all__ = [
     "CORRECTED_RULES",
@@ -17,5 +17,6 @@ __all__ = [
     "failure_text",
     "judge",
     "judge_both",
+    "judge_under",
     "rule_set",
 ]

@@ -98,7 +98,7 @@ def _same_class(value: Any, values: list[Any], schema: Mapping[str, Any]) -> boo
     expected = PYTHON_CLASSES.get(schema["type"])
     if cls is list:
         return expected is list and _equal_elements(value, values, schema)
-    if cls not in _SCALARS:
+    if cls not in _SCALARS or value != value:  # a NaN is found among the values if it is the same object
         return False
     same = type(values[values.index(value)])
     if expected is float and cls is int:
@@ -119,6 +119,6 @@ def _all_of(value: Sequence[Any], element: type | None, values: list[Any]) -> bo
         if type(alternative) is not list and alternative != "":
             return False
     for item in value:
-        if type(item) is not element:
+        if type(item) is not element or item != item:
             return False
     return all(type(item) is element for item in values[values.index(value)])  # equal numbers of other classes

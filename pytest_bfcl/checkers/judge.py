@@ -63,6 +63,12 @@ def judge(
     return _Judge(entry, transcript, simulators).verdict(rule_set(rules))
 
 
+def judge_under(entry: Entry, transcript: Transcript, *rule_sets: str | Iterable[str]) -> tuple[Verdict, ...]:
+    """`judge` under several rule sets, in their order; what they share is done once."""
+    judged = _Judge(entry, transcript, "own")
+    return tuple([judged.verdict(rule_set(rules)) for rules in rule_sets])
+
+
 def judge_both(entry: Entry, transcript: Transcript, *, simulators: Kind = "own") -> Judgement:
     """Official and corrected verdict, the rules that made the difference, and figures beyond the reference."""
     judged = _Judge(entry, transcript, simulators)
