@@ -57,6 +57,12 @@ def open_data(choice: str | Path = "auto") -> DataSet:
 
 class _LineJudge:
     def __init__(self, dataset: DataSet | str | None, rules: str, rest: str, stack: ExitStack) -> None:
+        # Here, not per line, and not where the module is imported: collecting tests needs neither.
+        from pytest_bfcl.checkers import judge_both, judge_under
+        from pytest_bfcl.runs import entry_from_line, transcript_from_line
+
+        self._judge_both, self._judge_under = judge_both, judge_under
+        self._entry_from_line, self._transcript_from_line = entry_from_line, transcript_from_line
         if rules not in ("official", "corrected"):
             raise UsageError(f"rules are official or corrected, not {rules!r}")
         self._dataset = dataset
@@ -80,10 +86,8 @@ class _LineJudge:
             return {"id": entry_id, "error": f"line {number}: {error}"}
 
     def _judged(self, line: Mapping[str, Any]) -> dict[str, Any]:
-        from pytest_bfcl.runs import entry_from_line, transcript_from_line
-
-        entry = entry_from_line(line) or self._entry(str(line.get("id")))
-        transcript = transcript_from_line({**line, "category": entry.category})
+        entry = self._entry_from_line(line) or self._entry(str(line.get("id")))
+        transcript = self._transcript_from_line({**line, "category": entry.category})
         if is_executed(entry):
             execute(entry, transcript, self._services_for(entry))
         official, corrected = self._verdicts(entry, transcript)
@@ -99,12 +103,10 @@ class _LineJudge:
 
     def _verdicts(self, entry: Entry, transcript: Transcript) -> tuple[Verdict, Verdict]:
         """Both verdicts; which corrected rules decided is only found out where it is shown or costs nothing."""
-        from pytest_bfcl.checkers import judge_both, judge_under
-
         if self._rules == "official" and entry.row.checker != "state":
-            official, corrected = judge_under(entry, transcript, "official", "corrected")
+            official, corrected = self._judge_under(entry, transcript, "official", "corrected")
             return official, corrected
-        both = judge_both(entry, transcript)
+        both = self._judge_both(entry, transcript)
         return both.official, both.corrected
 
     def _services_for(self, entry: Entry) -> Services:

@@ -101,7 +101,10 @@ class _Judge:
     def verdict(self, rules: RuleSet) -> Verdict:
         """The verdict under one rule set, with advice where a known pitfall is the cause."""
         try:
-            verdict = self._checked(rules)
+            row = CATEGORIES.get(self.entry.category)
+            if row is None:
+                raise HarnessError("checker", f"nothing judges entries of category {self.entry.category!r}")
+            verdict = _CHECKS[row.checker](self, rules)
         except BenchmarkError as error:
             return error.verdict
         except UsageError:
@@ -115,12 +118,6 @@ class _Judge:
         if advice is None:
             return verdict
         return Verdict(False, verdict.tag, verdict.reason, {**verdict.detail, "advice": advice})
-
-    def _checked(self, rules: RuleSet) -> Verdict:
-        row = CATEGORIES.get(self.entry.category)
-        if row is None:
-            raise HarnessError("checker", f"nothing judges entries of category {self.entry.category!r}")
-        return _CHECKS[row.checker](self, rules)
 
     def extra(self) -> dict[str, Any]:
         """Figures beyond the reference; empty unless the entry was replayed."""
