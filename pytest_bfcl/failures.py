@@ -48,7 +48,7 @@ class Verdict:
     @classmethod
     def passed(cls, **detail: Any) -> Verdict:
         """A verdict of success."""
-        return cls(True, None, None, detail)
+        return cls(True, None, None, detail) if detail else _PASSED
 
     @classmethod
     def wrong(cls, reason: str, **detail: Any) -> Verdict:
@@ -76,6 +76,10 @@ class Verdict:
         if self.valid:
             return "passed"
         return "failed" if self.tag is not None and self.tag.counts else "error"
+
+
+_PASSED = Verdict(True)
+"""Most verdicts are this one."""
 
 
 class Failure(AssertionError):

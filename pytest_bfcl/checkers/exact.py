@@ -59,7 +59,9 @@ def exactly_right(
     try:
         ((name, arguments),) = call.items()
         expected = document["name"]
-        if name != (expected.replace(".", "_") if underscore_names else expected):
+        if underscore_names and "." in expected:
+            expected = expected.replace(".", "_")
+        if name != expected:
             return False
         parameters = document["parameters"]
         properties = parameters["properties"]

@@ -21,7 +21,7 @@ from pytest_bfcl.checkers.corrected import (
     deciding_rules,
     rule_set,
 )
-from pytest_bfcl.checkers.entries import checker_of, language_of, reply_of, single_turn_decoder, stored_calls
+from pytest_bfcl.checkers.entries import checker_of, reply_of, single_turn_decoder, stored_calls
 from pytest_bfcl.checkers.exact import all_exactly_right
 from pytest_bfcl.checkers.executable import check_executable
 from pytest_bfcl.checkers.problem import RULE_WORDS, plain
@@ -60,7 +60,7 @@ def judge(
     ``rules``: ``official``, ``corrected``, or names of corrected rules (``{"C6", "C7"}``). ``simulators`` chooses the
     classes multi-turn entries run on. Raises `UsageError` for unknown rules or simulators that are not installed.
     """
-    return _Judge(entry, transcript, simulators).verdict(rule_set(rules))
+    return _Judge(entry, transcript, simulators).verdict(OFFICIAL if rules == "official" else rule_set(rules))
 
 
 def judge_under(entry: Entry, transcript: Transcript, *rule_sets: str | Iterable[str]) -> tuple[Verdict, ...]:
@@ -85,18 +85,18 @@ def judge_both(entry: Entry, transcript: Transcript, *, simulators: Kind = "own"
 class _Judge:
     """One transcript under judgement; reading the reply and the multi-turn replay serve all rule sets."""
 
-    __slots__ = ("_attempted", "_decoder", "_native", "_record", "_right", "entry", "simulators", "transcript")
+    # Set when needed: most transcripts need one of these.
+    _decoder: ReplyDecoder | None = None
+    _native: list[dict[str, Any]] | None = None
+    _right: list[dict[str, Any]] | None = None
+    """Calls found right under every rule set."""
+    _attempted: bool | None = None
+    _record: StateRecord | None = None
 
     def __init__(self, entry: Entry, transcript: Transcript, simulators: Kind) -> None:
         self.entry = entry
         self.transcript = transcript
         self.simulators: Kind = simulators
-        self._decoder: ReplyDecoder | None = None
-        self._native: list[dict[str, Any]] | None = None
-        self._right: list[dict[str, Any]] | None = None
-        """Calls found right under every rule set."""
-        self._attempted: bool | None = None
-        self._record: StateRecord | None = None
 
     def verdict(self, rules: RuleSet) -> Verdict:
         """The verdict under one rule set, with advice where a known pitfall is the cause."""
@@ -132,7 +132,10 @@ class _Judge:
         except DecodeError as error:
             return _undecodable(error, transcript)
         answers, functions = entry.possible_answer, entry.function
-        language, rule, underscored = language_of(entry), entry.rule or "simple", transcript.underscore_names
+        row = CATEGORIES[entry.category]
+        rule = (row.rule if entry.config is None else entry.rule) or "simple"
+        language = row.language if entry.language == "python" else entry.language
+        underscored = transcript.underscore_names
         if language == "python":
             if calls is not self._right and all_exactly_right(calls, answers, functions, rule, underscored):
                 self._right = calls
