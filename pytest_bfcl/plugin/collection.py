@@ -190,8 +190,9 @@ class EntryItem(pytest.Function):
                 self.funcargs["transcript"] = bfcl.conversations.transcript(self, self.funcargs["model"], loop)
 
     def teardown(self) -> None:
-        """Let go of the entry and its conversation."""
+        """Let go of the entry, its conversation and its record: items live as long as the session."""
         self.file.bfcl.conversations.forget(self)
+        self.file.bfcl.outcomes.forget(self)
         super().teardown()
 
     def runtest(self) -> None:

@@ -194,6 +194,12 @@ class Outcomes:
         raise Failure(tag, reason, failure_text(entry, transcript, verdict), detail)
 
     @staticmethod
+    def forget(item: EntryItem) -> None:
+        """The item is over and reported."""
+        if RECORD in item.stash:
+            del item.stash[RECORD]
+
+    @staticmethod
     def failure_repr(item: EntryItem, excinfo: pytest.ExceptionInfo[BaseException]) -> FailureText | None:
         """The ready text of a model's failure."""
         error = excinfo.value
