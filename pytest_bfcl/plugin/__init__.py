@@ -38,7 +38,7 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """With a model: set the session up. Without one: stay away."""
     if options.is_active(config):
-        from pytest_bfcl.plugin.session import activate
+        from pytest_bfcl.plugin.activation import activate
 
         activate(config)
 

@@ -295,7 +295,7 @@ class Collection:
             units = selection.stripes([item.nodeid for item in kept], count)[index - 1]
             positions = {position for unit in units for position in unit}
             kept = [item for position, item in enumerate(kept) if position in positions]
-        kept = [item for item in self._with_write_stages(kept, stages) if not self.bfcl.is_done(item)]
+        kept = [item for item in self._with_write_stages(kept, stages) if not self.bfcl.continuation.is_done(item)]
         chosen_items = set(kept)
         if deselected := [item for item in entries if item not in chosen_items]:
             config.hook.pytest_deselected(items=deselected)
@@ -321,7 +321,7 @@ class Collection:
                 _, ids = needed.setdefault((item.file, item.ref.category, _label(item)), (item, set()))
                 with suppress(BenchmarkError):  # a broken entry says so when it is run
                     depends = item.file.dataset.depends_on(item.ref)
-                    ids.update(each for each in depends if self.bfcl.needs_stage(item, each))
+                    ids.update(each for each in depends if self.bfcl.continuation.needs_stage(item, each))
         present = {(item.ref.id, _label(item)) for item in named}
         stages: dict[EntryFile, list[EntryItem]] = {}
         for (file, category, label), (question, ids) in needed.items():

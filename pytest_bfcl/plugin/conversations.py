@@ -114,7 +114,7 @@ class Conversations:
         if self.factories is None:
             self.factories = {}
             self.bfcl.config.hook.pytest_bfcl_register_models(register=self.factories.__setitem__)
-        mode = mode or self.bfcl.decided.get(spec.base)
+        mode = mode or self.bfcl.continuation.decided.get(spec.base)
         factory = self.factories.get(spec.provider)
         if factory is None:
             return create_model(spec, self.bfcl.settings, dataset=self.bfcl.dataset, mode=mode)
@@ -142,7 +142,7 @@ class Conversations:
             return self.switches[key]
         adapter = model if own else as_model(model, item.spec.base, mode=self.bfcl.mode_of(item.spec))
         free = item.spec.mode is None and self.bfcl.settings.mode == "auto"
-        undecided = own and free and item.spec.base not in self.bfcl.decided
+        undecided = own and free and item.spec.base not in self.bfcl.continuation.decided
         prompting = (lambda: self.create(item.spec, "prompt")) if undecided else None
         switch = ModeSwitch(adapter, prompting, on_switch=lambda error: self._say_switch(item.spec, error))
         if shared:

@@ -42,9 +42,7 @@ class Distribution:
             "plan": self.bfcl.plan.to_dict(),
             "run": str(self.bfcl.run_path),
             "data_sha256": self.bfcl.dataset.sha256,
-            "finished": [list(key) for key in self.bfcl.finished],
-            "troubled": [list(key) for key in self.bfcl.troubled],
-            "decided": self.bfcl.decided,
+            **self.bfcl.continuation.for_workers(),
             "slot": slot,
             "slots": count,
         }
@@ -60,7 +58,7 @@ class Distribution:
         channel.setcallback(Receiver(bfcl.run_path, bfcl.stop))
         return {
             "channel": channel,
-            "files": known_files(bfcl.run_path, bfcl.is_finished_line),
+            "files": known_files(bfcl.run_path, bfcl.continuation.is_finished_line),
             "process": unused_name(bfcl.run_path, node.gateway.id),
         }
 

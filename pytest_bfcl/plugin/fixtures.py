@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_bfcl.plugin.activation import has_asyncio
 from pytest_bfcl.plugin.conversations import Loop, is_own
-from pytest_bfcl.plugin.session import SESSION, has_asyncio
+from pytest_bfcl.plugin.session import SESSION
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import Entry

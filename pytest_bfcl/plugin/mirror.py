@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import pytest
+
 GROWING = ("journal", "transcripts", "web")
 """Folders whose files are only appended to; files of others are replaced as a whole."""
 FOLDERS = (*GROWING, "snapshots")
@@ -145,3 +147,15 @@ def _state(path: Path) -> tuple[int, int]:
     except FileNotFoundError:
         return 0, 0
     return found.st_size, found.st_mtime_ns
+
+
+class MirrorEnd:
+    """On a worker of another host: sends what is left before xdist says that the worker has finished."""
+
+    def __init__(self, mirror: Sender) -> None:
+        self.mirror = mirror
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self) -> None:
+        """After the fixtures have been closed."""
+        self.mirror.close()

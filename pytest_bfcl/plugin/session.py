@@ -7,10 +7,9 @@ collect, converse and judge.
 from __future__ import annotations
 
 import socket
-from functools import cache, cached_property
-from importlib import import_module
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -26,13 +25,9 @@ if TYPE_CHECKING:
     from pytest_bfcl.plugin.collection import EntryFile, EntryItem
     from pytest_bfcl.plugin.mirror import Sender
     from pytest_bfcl.runs import Fingerprint, RunDirectory
-    from pytest_bfcl.runs.lines import DamagedLine
     from pytest_bfcl.transcript import Mode
 
 SESSION = pytest.StashKey["BfclSession"]()
-
-OLDEST_ASYNCIO = (1, 1)
-"""Earlier releases of pytest-asyncio know only the async fixtures of their own items."""
 
 Variant = tuple["ModelSpec", int, str | None]
 """Model, repeat, and the label in brackets at the end of node ids (``None`` for one model asked once)."""
@@ -43,6 +38,7 @@ class BfclSession:
 
     def __init__(self, config: pytest.Config) -> None:
         from pytest_bfcl.models import parse_spec
+        from pytest_bfcl.plugin.continuation import Continuation
         from pytest_bfcl.plugin.conversations import Conversations
         from pytest_bfcl.plugin.expectations import Expectations
         from pytest_bfcl.plugin.outcome import Outcomes
@@ -65,6 +61,7 @@ class BfclSession:
         self.expectations = Expectations(self)
         self.outcomes = Outcomes(self)
         self.conversations = Conversations(self)
+        self.continuation = Continuation(self)
         if self.settings.simulators == "reference":
             from pytest_bfcl.simulators.reference import require_reference
 
@@ -182,7 +179,7 @@ class BfclSession:
     def check_arguments(self) -> None:
         """Refuse virtual arguments that name nothing; read the file of ids."""
         self._check_names()
-        _ = self.finished
+        _ = self.continuation.finished
         labels = {label for _, _, label in self.variants}
         for category, name in self.arguments or ():
             if category not in CATEGORIES or not self.dataset.index(category):
@@ -231,22 +228,13 @@ class BfclSession:
             for repeat in range(1, self.settings.repeat + 1)
         ]
 
-    @cached_property
-    def decided(self) -> dict[str, Mode]:
-        """Model without mode → the mode an earlier part of this run settled on (``auto`` is decided once)."""
-        if self.worker:
-            return dict(self.worker["decided"])
-        if self.earlier is None:
-            return {}
-        return {_base(model.model): cast("Mode", model.mode) for model in self.earlier.models}
-
     def mode_of(self, spec: ModelSpec) -> Mode:
         """The mode a model is asked in, as far as it is known before the first request."""
         if spec.provider == "replay":
             return self.conversations.model_for(spec).mode  # the lines know it
         if spec.mode is not None:
             return spec.mode
-        return self.settings.mode if self.settings.mode != "auto" else self.decided.get(spec.base, "fc")
+        return self.settings.mode if self.settings.mode != "auto" else self.continuation.decided.get(spec.base, "fc")
 
     def canonical(self, spec: ModelSpec) -> str:
         """A model's spec as results name it: with its mode, and a replayed model by the name its lines carry."""
@@ -293,45 +281,6 @@ class BfclSession:
         return base / self.plan.out if self.plan.out else default_path(self.plan.models, base / "reports")
 
     @cached_property
-    def earlier(self) -> Fingerprint | None:
-        """What the run that is continued has measured; ``None`` for a new run."""
-        from pytest_bfcl.runs import RunDirectory, is_run
-
-        return RunDirectory.open(self.run_path).fingerprint if is_run(self.run_path) else None
-
-    @cached_property
-    def finished(self) -> set[tuple[str, str, int]]:
-        """(entry id, model without mode, repeat) of entries an earlier part of this run has finished."""
-        from pytest_bfcl.runs import RunDirectory
-
-        if self.worker:
-            return {(str(a), str(b), int(c)) for a, b, c in self.worker["finished"]}
-        if self.earlier is None:
-            return set()
-        differences = self.earlier.differences(self.fingerprint())
-        if differences:
-            listed = "\n  ".join(differences)
-            raise UsageError(f"cannot continue {self.run_path}: it measured something else\n  {listed}")
-        keys = RunDirectory.open(self.run_path).done(self._say_damaged)
-        return {(key.entry_id, _base(key.model), key.repeat) for key in keys}
-
-    @cached_property
-    def troubled(self) -> set[tuple[str, str, int]]:
-        """The same for entries whose line in the earlier part is an error."""
-        from pytest_bfcl.runs import RunDirectory, record_key
-
-        if self.worker:
-            return {(str(a), str(b), int(c)) for a, b, c in self.worker["troubled"]}
-        if self.earlier is None:
-            return set()
-        records = RunDirectory.open(self.run_path).records()
-        keys = [record_key(record) for record in records if record.get("outcome") == "error"]
-        return {(key.entry_id, _base(key.model), key.repeat) for key in keys}
-
-    def _say_damaged(self, line: DamagedLine) -> None:
-        self.outcomes.notes.append(f"damaged line: {line}; its entry runs again")
-
-    @cached_property
     def foreign_data(self) -> str | None:
         """On a worker: what is wrong when its host has other data than the controller's."""
         if not self.worker or self.dataset.sha256 == self.worker["data_sha256"]:
@@ -341,21 +290,6 @@ class BfclSession:
             f"{socket.gethostname()} has other data than the controller ({self.dataset.name} {ours}, not {theirs}): "
             "fetch or copy it there"
         )
-
-    def is_finished_line(self, line: dict[str, Any]) -> bool:
-        """The same for a line of the journal."""
-        return (line.get("id"), _base(str(line.get("model"))), line.get("repeat")) in self.finished
-
-    def is_done(self, item: EntryItem) -> bool:
-        """Whether the run that is continued has a verdict for this item."""
-        return self._key_of(item, item.ref.id) in self.finished
-
-    def needs_stage(self, question: EntryItem, stage_id: str) -> bool:
-        """Whether a write stage must run for a question: the question will, or the stage ended in an error before."""
-        return not self.is_done(question) or self._key_of(question, stage_id) in self.troubled
-
-    def _key_of(self, item: EntryItem, entry_id: str) -> tuple[str, str, int]:
-        return entry_id, _base(self.canonical(item.spec)), item.repeat
 
     @property
     def run(self) -> RunDirectory | None:
@@ -367,7 +301,7 @@ class BfclSession:
         if self._run is None and not self.is_worker and not self.plan.dry_run:
             from pytest_bfcl.runs import RunDirectory
 
-            _ = self.finished  # read before this part adds to it
+            _ = self.continuation.finished  # read before this part adds to it
             try:
                 self._run = RunDirectory.start(self.run_path, self.fingerprint())
             except (UsageError, HarnessError) as error:
@@ -402,84 +336,3 @@ class BfclSession:
         for target in (session, distributed):
             if target is not None and not getattr(target, "shouldstop", False):
                 target.shouldstop = why
-
-
-def activate(config: pytest.Config) -> BfclSession:
-    """Set up an active session: state, marks, fixtures, hooks."""
-    from pytest_bfcl.plugin import collection, fixtures, garbage, progress, terminal, verdict
-
-    if config.hook.pytest_bfcl_register_simulators.get_hookimpls():
-        from pytest_bfcl.simulators import register_simulator
-
-        config.hook.pytest_bfcl_register_simulators(register=register_simulator)
-    for line in collection.marker_lines():
-        config.addinivalue_line("markers", line)
-    try:
-        bfcl = BfclSession(config)
-        config.stash[SESSION] = bfcl
-        bfcl.check_arguments()
-        verdicts = None if bfcl.is_worker else verdict.Verdicts(bfcl)
-    except UsageError as error:
-        raise pytest.UsageError(str(error)) from None
-    plugins = config.pluginmanager
-    plugins.register(collection.Collection(bfcl), "bfcl-collection")
-    plugins.register(collection.LastFailedGuard(), "bfcl-lastfailed")
-    plugins.register(bfcl.outcomes, "bfcl-outcomes")
-    plugins.register(garbage.RareCollections(), "bfcl-garbage")
-    plugins.register(fixtures, "bfcl-fixtures")
-    twin = "fixtures_asyncio" if has_asyncio(config) else "fixtures_own_loop"
-    plugins.register(fixtures.model_fixture(bfcl), "bfcl-model")
-    plugins.register(import_module(f"pytest_bfcl.plugin.{twin}").loop_fixture(bfcl), "bfcl-loop")
-    if verdicts is None:
-        if bfcl.worker and "channel" in bfcl.worker:
-            from pytest_bfcl.plugin.mirror import Sender
-
-            bfcl.mirror = Sender(bfcl.worker["channel"], bfcl.worker["files"])
-            plugins.register(MirrorEnd(bfcl.mirror), "bfcl-mirror")
-        return bfcl
-    plugins.register(verdicts, "bfcl-verdict")
-    plugins.register(terminal.Terminal(bfcl), "bfcl-terminal")
-    plugins.register(progress.Progress(bfcl), "bfcl-progress")
-    if plugins.hasplugin("xdist"):
-        from pytest_bfcl.plugin import distribution
-
-        plugins.register(distribution.Distribution(bfcl), "bfcl-distribution")
-    if plugins.hasplugin("html"):
-        from pytest_bfcl.plugin import html_columns
-
-        plugins.register(html_columns.Columns(), "bfcl-html")
-    return bfcl
-
-
-class MirrorEnd:
-    """On a worker of another host: sends what is left before xdist says that the worker has finished."""
-
-    def __init__(self, mirror: Sender) -> None:
-        self.mirror = mirror
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self) -> None:
-        """After the fixtures have been closed."""
-        self.mirror.close()
-
-
-def has_asyncio(config: pytest.Config) -> bool:
-    """Whether pytest-asyncio is active, by its entry point or by ``-p``, and new enough to share its loop with us."""
-    active = any(map(config.pluginmanager.hasplugin, ("asyncio", "pytest_asyncio", "pytest_asyncio.plugin")))
-    return active and _asyncio_version() >= OLDEST_ASYNCIO
-
-
-@cache
-def _asyncio_version() -> tuple[int, ...]:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return tuple(int(part) for part in version("pytest-asyncio").split(".")[:2])
-    except (PackageNotFoundError, ValueError):  # a checkout, a development version
-        return OLDEST_ASYNCIO
-
-
-def _base(model: str) -> str:
-    from pytest_bfcl.models import parse_spec
-
-    return parse_spec(model).base

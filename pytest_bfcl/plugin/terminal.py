@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +46,7 @@ class Terminal:
         lines = [f"bfcl: {models} on {name} ({data.sha256[:8]}), {self.bfcl.settings.rules} rules"]
         if self._guessed():
             lines.append(f"bfcl: {NOT_FETCHED}")
-        if done := len(self.bfcl.finished):
+        if done := len(self.bfcl.continuation.finished):
             lines.append(f"bfcl: continuing {self.bfcl.run_path}: {done} entries are finished and not asked again")
         return lines
 
@@ -85,6 +86,9 @@ class Terminal:
         fingerprint = self.bfcl.run.fingerprint
         terminalreporter.write_line(fingerprint.short())
         terminalreporter.write_line(f"run: {self.bfcl.run_path}")
+        if self.bfcl.outcomes.stopped or self.bfcl.outcomes.counts["error"]:
+            where = shlex.quote(str(self.bfcl.run_path))
+            terminalreporter.write_line(f"to ask for what is missing: the same command with --bfcl-out {where}")
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self) -> Generator[None, None, None]:

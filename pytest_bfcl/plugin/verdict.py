@@ -50,7 +50,8 @@ class Verdicts:
             except UsageError as error:
                 raise pytest.UsageError(str(error)) from None
             self.bfcl.start_run()
-        elif self.bfcl.finished and not self.bfcl.distributed:  # nothing is left to ask: tell what the run came to
+        elif self.bfcl.continuation.finished and not self.bfcl.distributed:
+            # Nothing is left to ask: tell what the run came to.
             self.bfcl.start_run()
         return None
 
@@ -169,7 +170,7 @@ class Verdicts:
             return pytest.ExitCode.TESTS_FAILED
         if stopped:
             return pytest.ExitCode.INTERRUPTED if session.exitstatus in JUDGED else None
-        continued = session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and bool(self.bfcl.finished)
+        continued = session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and bool(self.bfcl.continuation.finished)
         if not self.gates.asked or not (session.exitstatus in JUDGED or continued):
             return None
         assert self.summary is not None

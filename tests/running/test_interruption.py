@@ -38,6 +38,7 @@ def test_one_ctrl_c_is_enough(bench: Bench) -> None:
     assert process.returncode == pytest.ExitCode.INTERRUPTED
     assert "KeyboardInterrupt" in text
     assert "results are kept" in text
+    assert "the same command with --bfcl-out " in text
     assert "Traceback" not in text
     assert "was never retrieved" not in text
     assert "destroyed but it is pending" not in text
