@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from pytest_bfcl.checkers.corrected import OFFICIAL, RuleSet
 from pytest_bfcl.checkers.problem import RULE_WORDS, plain
 from pytest_bfcl.checkers.steps import step_calls
 from pytest_bfcl.failures import HarnessError, Verdict
+from pytest_bfcl.python_text import read_literal
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
@@ -102,7 +102,7 @@ def _answer_part(message: str) -> str:
     text = text.strip()
     if not (text.startswith("{") and text.endswith("}")) or len(text) > _OBJECT_LIMIT:
         return message
-    for read in (json.loads, ast.literal_eval):
+    for read in (json.loads, read_literal):
         try:
             value = read(text)
         except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):

@@ -17,6 +17,7 @@ from pytest_bfcl.dataset.index import DataProblem
 from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.dataset.schemas import Finding, check_functions, function_problems
 from pytest_bfcl.failures import HarnessError, UsageError
+from pytest_bfcl.python_text import parse_expression
 
 _ROLES = ("system", "user", "assistant", "tool")
 
@@ -174,7 +175,7 @@ def _response_findings(entry: Entry) -> Iterator[Finding]:
 def _called(text: Any) -> str | None:
     """The function a call text names (without its class), or ``None`` when it is not one call."""
     try:
-        body = ast.parse(text.strip(), mode="eval").body if isinstance(text, str) else None
+        body = parse_expression(text.strip()) if isinstance(text, str) else None
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     if not isinstance(body, ast.Call):

@@ -8,25 +8,21 @@ from __future__ import annotations
 
 import ast
 import re
-import threading
-import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from pytest_bfcl.decoding.arithmetic import Folder
 from pytest_bfcl.decoding.errors import DecodeError
 from pytest_bfcl.decoding.limits import check_integer, check_length
 from pytest_bfcl.decoding.plain_calls import read_plain_calls
+from pytest_bfcl.python_text import parse_python
 
-_MAY_WARN = re.compile(r"\\|[0-9]\.?[A-Za-z]")
-"""Texts on which the parser may warn (escapes, ``1or``): a warning turned into an error must not decide."""
 _WORD_FIRST = re.compile(r"\[?\s*\w")
 _PROSE = re.compile(
     r"\[?[ \t]*(?!(?:not|lambda|await|yield|if|for|while|import|from)\b)[^\W\d]\w*[ \t]+"
     r"(?!(?:and|or|if|else|for|async|in|is|not)\b)[^\W\d]\w*"
 )
 """Two words in a row, of which no Python expression has any but those with a word operator between."""
-_WARNINGS_LOCK = threading.Lock()
 _LONG_INTEGER = 3_500
 """Shorter texts hold no integer of more than 4300 digits, in hexadecimal either."""
 _LITERAL_CLASSES = (int, float, complex)
@@ -50,14 +46,10 @@ def parse_expression(text: str) -> ast.expr:
     return _parse(text, "eval").body  # type: ignore[no-any-return]
 
 
-def _parse(text: str, mode: str) -> Any:
+def _parse(text: str, mode: Literal["eval", "exec"]) -> Any:
     check_length(text)
     try:
-        if _MAY_WARN.search(text) is None:
-            return ast.parse(text, mode=mode)
-        with _WARNINGS_LOCK, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(text, mode=mode)
+        return parse_python(text, mode)
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
         raise DecodeError(f"not Python call syntax: {getattr(error, 'msg', None) or error}") from None
 

@@ -11,6 +11,8 @@ import math
 import operator
 from collections.abc import Callable
 
+from pytest_bfcl.python_text import parse_expression
+
 MOST_CHARACTERS = 2_000
 
 _OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
@@ -36,7 +38,7 @@ def formula(text: str) -> Callable[[float], float]:
     if len(text) > MOST_CHARACTERS:
         raise ValueError("the formula is too long")
     try:
-        body = ast.parse(text.strip(), mode="eval").body
+        body = parse_expression(text.strip())
     except (SyntaxError, RecursionError, MemoryError) as error:
         raise ValueError(f"not a formula: {error}") from None
     if not isinstance(body, ast.Lambda) or [len(body.args.args), len(body.args.defaults)] != [1, 0]:

@@ -7,7 +7,6 @@ share most words with the question.
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import re
 from collections.abc import Sequence
@@ -16,6 +15,7 @@ from pytest_bfcl.dataset.entry import FunctionDoc
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.lexical_clues import words
 from pytest_bfcl.models.source_text import Call
+from pytest_bfcl.python_text import read_literal
 
 _QUESTION = re.compile(
     r"\?\s*\Z|\A\s*(?:who|what|when|where|which|why|how|do|does|did|is|are|was|can|could|tell)\b", re.IGNORECASE
@@ -52,7 +52,7 @@ def results_since(request: Request, text: str) -> str:
 def _contents(text: str) -> str:
     """The result texts alone: in prompting mode they come as a written list of messages (multi_turn spec §2.3)."""
     try:
-        listed = ast.literal_eval(text) if text.startswith("[{") and len(text) < _READ else None
+        listed = read_literal(text) if text.startswith("[{") and len(text) < _READ else None
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         return text
     if not isinstance(listed, list) or not all(isinstance(item, dict) and "content" in item for item in listed):

@@ -14,6 +14,7 @@ from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.source_text import Call, reply_with_calls
 from pytest_bfcl.models.spec import ModelSpec
+from pytest_bfcl.python_text import parse_expression
 from pytest_bfcl.transcript import Mode, Reply
 
 REFUSAL = "None of the functions offered here can do that, so I make no call."
@@ -129,7 +130,7 @@ def turn_calls(entry: Entry, turn: int) -> list[Call]:
 def parse_call(text: str, entry: Entry) -> Call | None:
     """A ground-truth call text as name and keyword arguments; ``None`` if it is not one plain call of literals."""
     try:
-        node = ast.parse(text.strip(), mode="eval").body
+        node = parse_expression(text.strip())
         if not isinstance(node, ast.Call):
             return None
         name = ast.unparse(node.func)

@@ -11,10 +11,11 @@ from __future__ import annotations
 import ast
 import keyword
 import re
-import warnings
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
+
+from pytest_bfcl.python_text import parse_expression
 
 MAX_TEXT_CHARS = 200_000
 MAX_NESTING = 64
@@ -133,11 +134,7 @@ _parse_short = lru_cache(maxsize=MAX_KEPT_TREES)(_parse)
 
 def _tree(text: str) -> ast.expr:
     try:
-        if "\\" not in text:
-            return ast.parse(text, mode="eval").body
-        with warnings.catch_warnings():  # "\d" is no reason to warn anybody: the text is not ours
-            warnings.simplefilter("ignore")
-            return ast.parse(text, mode="eval").body
+        return parse_expression(text)
     except SyntaxError as error:
         raise CallRefused(f"not readable as a call: {error.msg}") from None
     except (ValueError, MemoryError, RecursionError) as error:

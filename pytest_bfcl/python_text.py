@@ -1,0 +1,53 @@
+"""Python's own parser, for texts that nobody here has written: parsed, never run.
+
+One text at a time in a process. CPython (3.11, 3.12) counts the depth of the tree it builds in one place for all
+threads: two texts at once make it raise `SystemError`, or refuse a text that is fine. Filters of warnings are shared
+by all threads likewise.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import threading
+import warnings
+from typing import Literal
+
+_ONE_AT_A_TIME = threading.Lock()
+_MAY_WARN = re.compile(r"\\|[0-9]\.?[A-Za-z]")
+"""Texts on which the parser may warn (escapes, ``1or``): a warning turned into an error must not decide."""
+_ATTEMPTS = 20
+"""Other people's code in other threads may parse too, and does not wait for us."""
+
+
+def parse_python(text: str, mode: Literal["eval", "exec"] = "eval") -> ast.AST:
+    """The syntax tree of a text, without warnings.
+
+    Raises what the parser raises for a text it refuses: `SyntaxError`, `ValueError`, `RecursionError`, `MemoryError` or
+    `OverflowError`. Its tokenizer gives up beyond 200 nested brackets, at once.
+    """
+    with _ONE_AT_A_TIME:
+        for _ in range(_ATTEMPTS - 1):
+            try:
+                return _parse(text, mode)
+            except SystemError:
+                continue
+        return _parse(text, mode)
+
+
+def parse_expression(text: str) -> ast.expr:
+    """The tree of one expression; see `parse_python`."""
+    return parse_python(text).body  # type: ignore[attr-defined, no-any-return]
+
+
+def _parse(text: str, mode: str) -> ast.AST:
+    if _MAY_WARN.search(text) is None:
+        return ast.parse(text, mode=mode)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text, mode=mode)
+
+
+def read_literal(text: str) -> object:
+    """The value of a literal. Raises as `parse_python`, and `ValueError` or `TypeError` for what is not a literal."""
+    return ast.literal_eval(parse_expression(text.lstrip(" \t")))
