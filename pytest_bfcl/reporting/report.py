@@ -84,8 +84,12 @@ class _Writer:
             stored = _stored(self.run.transcripts, record_key(record))
             messages = (stored or {}).get("messages") or ()
             request = request_of(record, entry, messages)[: 4 * REQUEST]
+            try:
+                page = entry_page(record, entry, stored, self.context, neighbours[name])
+            except Exception as error:  # a line edited by hand: it must not cost the others their pages
+                record = {**record, "detail": {"error": f"the details on this line cannot be shown: {error!r}"}}
+                page = entry_page(record, entry, stored, self.context, neighbours[name])
             listing.add(record, shortened(clean(request.replace("\n", " ")), REQUEST))
-            page = entry_page(record, entry, stored, self.context, neighbours[name])
             rendering.write_page(self.folder / name, page)
         return listing
 

@@ -25,6 +25,7 @@ def test_nonsense_is_one_message(pytester: pytest.Pytester, option: str) -> None
     pytester.path.joinpath("own.jsonl").write_text(entry, encoding="utf-8")
     strange = pytester.mkdir("strange")
     strange.joinpath("run.json").write_text('{"dataset": 7}', encoding="utf-8")
+    pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = session\n")
     model = "openai:x" if option.startswith("base-url") else "oracle:"
     done = pytester.runpytest_inprocess("own.jsonl", "--model", model, f"--bfcl-{option}")
     printed = done.stdout.str() + done.stderr.str()

@@ -230,6 +230,20 @@ def test_a_damaged_line_is_told(tmp_path: Path) -> None:
     assert "1 damaged lines" in text(write_report(run).read_text(encoding="utf-8"))
 
 
+@pytest.mark.parametrize("subs", [[{"reason": "value_error:others"}], [{"call": "first"}], 7])
+def test_details_no_run_writes_do_not_stop_a_report(tmp_path: Path, data: DataSet, subs: object) -> None:
+    run = make_run(tmp_path / "run", data, {})
+    with RunDirectory.open(run) as opened:
+        odd = next(iter(opened.records())) | {"outcome": "failed", "tag": "WRONG_ANSWER"}
+    odd |= {"reason": "parallel_function_checker_no_order:cannot_find_match"}
+    odd |= {"detail": {"sub_errors": subs, "wanted": {"f": {}}}}
+    with open(run / "results.jsonl", "a", encoding="utf-8") as file:
+        file.write(json.dumps(odd) + "\n")
+    write_report(run, entry_source=data)
+    assert odd["id"] in text(page(run, odd["id"]))
+    assert len(list((run / "entries").iterdir())) == len(listing(run)["rows"])
+
+
 def test_a_very_large_run_stays_below_five_megabytes(tmp_path: Path) -> None:
     from pytest_bfcl.reporting.listing import MAX_BYTES, Listing
 
