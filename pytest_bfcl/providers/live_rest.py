@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from pytest_bfcl.failures import AdapterError
-from pytest_bfcl.providers.reading import pinned
+from pytest_bfcl.providers.reading import TOTAL_LIMIT_S, body_text, pinned
 from pytest_bfcl.providers.rest import whole_url
 from pytest_bfcl.providers.safety import Refused, Resolve, checked
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     import httpx
 
 TIMEOUT_S = 20.0
-TOTAL_LIMIT_S = 60.0
-MAX_BYTES = 4_000_000
 MAX_REDIRECTS = 5
 MAX_HEADERS = 20
 
@@ -104,7 +102,7 @@ class LiveRest:
                 client.stream("GET", address, **request) as response,
             ):
                 if not response.has_redirect_location:
-                    return response.status_code, _text(response, deadline)
+                    return response.status_code, body_text(response, deadline, "response")
                 url = urljoin(url, response.headers["location"])
                 if urlsplit(url).hostname != target.host:
                     headers = {}
@@ -133,14 +131,3 @@ def _with_keys(text: str, keys: Mapping[str, str]) -> str:
     for placeholder, key in keys.items():
         text = text.replace(placeholder, key)
     return text
-
-
-def _text(response: httpx.Response, deadline: float) -> str:
-    received = bytearray()
-    for chunk in response.iter_bytes():
-        received += chunk
-        if len(received) > MAX_BYTES:
-            raise Refused(f"the response is larger than {MAX_BYTES:,} bytes")
-        if time.monotonic() > deadline:
-            raise Refused(f"the response took longer than {TOTAL_LIMIT_S:.0f} seconds")
-    return received.decode("utf-8", errors="replace")

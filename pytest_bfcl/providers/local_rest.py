@@ -11,13 +11,13 @@ nothing else can be reached. Routes, all answering with JSON:
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Mapping
 from http.client import HTTPConnection, HTTPException
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
+from pytest_bfcl.providers.loopback import LoopbackServer
 from pytest_bfcl.providers.rest import whole_url
 
 HOST = "rest.bfcl.test"
@@ -36,8 +36,7 @@ class LocalRest:
     """Data may ask other services than this one: such an entry is skipped, it never counts as wrong."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._server: ThreadingHTTPServer | None = None
+        self._server = LoopbackServer(lambda: _Handler, "bfcl rest")
 
     def get(self, url: str, params: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, Any]:
         """See `RestProvider.get`; addresses of other hosts are an ``error``."""
@@ -50,7 +49,7 @@ class LocalRest:
             return {"error": f"only addresses of http://{HOST} can be asked here, not {url[:200]}"}
         target = quote(parts.path or "/", safe="/%") + (f"?{quote(parts.query, safe='=&%+,')}" if parts.query else "")
         sent = {name: value for name, value in headers.items() if name.lower() in ("x-api-key", "accept")}
-        connection = HTTPConnection("127.0.0.1", self._port(), timeout=TIMEOUT_S)
+        connection = HTTPConnection("127.0.0.1", self._server.port(), timeout=TIMEOUT_S)
         try:
             connection.request("GET", target, headers={**sent, "Host": HOST})
             response = connection.getresponse()
@@ -62,19 +61,7 @@ class LocalRest:
 
     def close(self) -> None:
         """Stop the server."""
-        with self._lock:
-            if self._server is not None:
-                self._server.shutdown()
-                self._server.server_close()
-                self._server = None
-
-    def _port(self) -> int:
-        with self._lock:
-            if self._server is None:
-                self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-                self._server.daemon_threads = True
-                threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True, name="bfcl rest").start()
-            return int(self._server.server_port)
+        self._server.close()
 
 
 class _Handler(BaseHTTPRequestHandler):

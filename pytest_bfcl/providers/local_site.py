@@ -10,11 +10,12 @@ import re
 import threading
 from functools import cached_property
 from http.client import HTTPConnection, HTTPException
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
+from pytest_bfcl.providers.loopback import LoopbackServer
 from pytest_bfcl.providers.pages import page_result, visible_text
 
 HOST = "web.bfcl.test"
@@ -47,7 +48,7 @@ class LocalSite:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._lock = threading.Lock()
-        self._server: ThreadingHTTPServer | None = None
+        self._server = LoopbackServer(self._handler, "bfcl web")
 
     @cached_property
     def pages(self) -> list[Page]:
@@ -96,18 +97,14 @@ class LocalSite:
 
     def close(self) -> None:
         """Stop the server."""
-        with self._lock:
-            if self._server is not None:
-                self._server.shutdown()
-                self._server.server_close()
-                self._server = None
+        self._server.close()
 
     def _searchable(self) -> tuple[Any, list[set[str]]]:
         with self._lock:  # built once, by whoever comes first
             return self._index
 
     def _get(self, path: str) -> tuple[int, str]:
-        connection = HTTPConnection("127.0.0.1", self._port(), timeout=TIMEOUT_S)
+        connection = HTTPConnection("127.0.0.1", self._server.port(), timeout=TIMEOUT_S)
         try:
             connection.request("GET", _path(path), headers={"Host": HOST})
             response = connection.getresponse()
@@ -115,15 +112,8 @@ class LocalSite:
         finally:
             connection.close()
 
-    def _port(self) -> int:
-        """The server's port; starts it."""
-        with self._lock:
-            if self._server is None:
-                contents = {f"/{page.name}": page.source.encode() for page in self.pages}
-                self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(contents))
-                self._server.daemon_threads = True
-                threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True, name="bfcl web").start()
-            return int(self._server.server_port)
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        return _handler({f"/{page.name}": page.source.encode() for page in self.pages})
 
 
 def _handler(contents: dict[str, bytes]) -> type[BaseHTTPRequestHandler]:

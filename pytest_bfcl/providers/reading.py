@@ -67,7 +67,7 @@ class PageReader:
                     continue
                 if response.status_code >= 400:
                     raise Refused(f"the site answered with status {response.status_code}")
-                return _text(response, deadline)
+                return body_text(response, deadline, "page")
         raise Refused(f"more than {MAX_REDIRECTS} redirects")
 
     def _context(self) -> ssl.SSLContext:
@@ -84,15 +84,15 @@ def pinned(target: Target) -> tuple[httpx.URL, dict[str, Any]]:
     return url, {"headers": {"Host": target.host_header}, "extensions": {"sni_hostname": target.host}}
 
 
-def _text(response: httpx.Response, deadline: float) -> str:
-    """The body as text, decompressed; raises `Refused` when it is too large or takes too long."""
+def body_text(response: httpx.Response, deadline: float, what: str) -> str:
+    """The body as text, decompressed; raises `Refused` when it is too large or arrives after ``deadline``."""
     received = bytearray()
     for chunk in response.iter_bytes():
         received += chunk
         if len(received) > MAX_BYTES:
-            raise Refused(f"the page is larger than {MAX_BYTES:,} bytes")
+            raise Refused(f"the {what} is larger than {MAX_BYTES:,} bytes")
         if time.monotonic() > deadline:
-            raise Refused(f"the page took longer than {TOTAL_LIMIT_S:.0f} seconds")
+            raise Refused(f"the {what} took longer than {TOTAL_LIMIT_S:.0f} seconds")
     try:
         return received.decode(response.charset_encoding or "utf-8", errors="replace")
     except LookupError:  # a charset nobody knows

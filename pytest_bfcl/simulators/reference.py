@@ -16,22 +16,16 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from pytest_bfcl.dataset.layouts import DOCUMENT_FILES
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.simulators.toolkit import Oversized, Simulator
 
 REFERENCE_PACKAGE = "bfcl_eval.eval_checker.multi_turn_eval.func_source_code"
 
 REFERENCE_MODULES: Mapping[str, str] = {
-    "GorillaFileSystem": "gorilla_file_system",
-    "MathAPI": "math_api",
-    "MessageAPI": "message_api",
-    "TwitterAPI": "posting_api",
-    "TicketAPI": "ticket_api",
-    "TradingBot": "trading_bot",
-    "TravelAPI": "travel_booking",
-    "VehicleControlAPI": "vehicle_control",
+    name: module for name, module in DOCUMENT_FILES.items() if not name.startswith(("MemoryAPI", "WebSearchAPI"))
 }
-"""Class name → module of the reference package."""
+"""Class name → module of the reference package, which its document file is named after."""
 
 
 class ReferenceSimulator(Simulator):

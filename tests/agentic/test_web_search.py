@@ -12,6 +12,7 @@ import pytest
 from pytest_bfcl.dataset import DataSet
 from pytest_bfcl.evaluation import open_data, run
 from pytest_bfcl.providers.local_site import LocalSite
+from pytest_bfcl.providers.loopback import LoopbackServer
 from pytest_bfcl.providers.pages import visible_text
 from pytest_bfcl.settings import Settings
 from tests.agentic.diligent import DiligentWeb
@@ -54,14 +55,10 @@ def fetched(out: Path, entry_id: str) -> str:
     )
 
 
-class SiteDown(LocalSite):
-    def _port(self) -> int:
-        raise ConnectionRefusedError("connection refused")
-
-
-def test_with_the_site_down_nothing_is_answered(bundled: DataSet) -> None:
+def test_with_the_site_down_nothing_is_answered(bundled: DataSet, monkeypatch: pytest.MonkeyPatch) -> None:
     assert bundled.site is not None
-    result = run(bundled, DiligentWeb(), categories=["web_search"], search=SiteDown(bundled.site))
+    monkeypatch.setattr(LoopbackServer, "port", no_network)
+    result = run(bundled, DiligentWeb(), categories=["web_search"], search=LocalSite(bundled.site))
     assert sum(r["outcome"] == "passed" for r in result.records) < 0.05 * 40
     assert {r["outcome"] for r in result.records} == {"failed"}
 
@@ -82,7 +79,7 @@ def test_a_recorded_run_replays_without_a_network(
     settings = Settings(search="record")
     first = run(bundled, DiligentWeb(), categories=["web_search"], settings=settings, out=tmp_path / "first")
     assert list((tmp_path / "first" / "web").glob("*.jsonl"))
-    monkeypatch.setattr(LocalSite, "_port", no_network)
+    monkeypatch.setattr(LoopbackServer, "port", no_network)
     monkeypatch.setattr(socket, "getaddrinfo", no_network)
     replay = Settings(search=f"replay:{tmp_path / 'first'}")
     again = run(bundled, DiligentWeb(), categories=["web_search"], settings=replay, out=tmp_path / "again")

@@ -21,7 +21,7 @@ from pytest_bfcl.evaluation import judged_record, open_data
 from pytest_bfcl.models import Request
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import Mode, Reply, ToolCall
-from tests.simulators.hostile_run import FORBIDDEN
+from tests.simulators.hostile_run import Watch
 from tests.simulators.hostile_texts import BOUNDED, REFUSED, generated
 
 STEPS_A_TURN = 8
@@ -148,15 +148,7 @@ async def main(count: int, seed: int) -> dict[str, Any]:
             await one(
                 entry, mode, [*generated(40, -1), "écho()", "f(", "logarithm(8, 2, 5)", "square_root(2, 3)"], rng, data
             )
-    events: list[str] = []
-    watching = [True]
-
-    def hook(event: str, arguments: tuple[Any, ...]) -> None:
-        if watching and event.startswith(FORBIDDEN):
-            events.append(f"{event} {arguments!r:.80}")
-            raise RuntimeError(event)
-
-    sys.addaudithook(hook)
+    watch = Watch()
     found: dict[str, Any] = {"texts": 0, "conversations": 0, "raised": [], "slowest_s": 0.0, "slowest": ""}
     turns = cycle([(entry, mode) for entry in entries for mode in ("fc", "prompt")])
     source = texts_of(count, seed)
@@ -185,8 +177,8 @@ async def main(count: int, seed: int) -> dict[str, Any]:
             found.update(slowest_s=spent, slowest=first)
         found["texts"] += held - left
         found["conversations"] += 1
-    watching.clear()
-    return {**found, "events": events}
+    watch.on = False
+    return {**found, "events": watch.events}
 
 
 if __name__ == "__main__":

@@ -24,6 +24,20 @@ CONFIG = {
 }
 
 
+class Watch:
+    """Notes and stops every reach for the outside, from now until ``on`` is false; the hook itself stays for good."""
+
+    def __init__(self) -> None:
+        self.events: list[str] = []
+        self.on = True
+        sys.addaudithook(self._hook)
+
+    def _hook(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if self.on and event.startswith(FORBIDDEN):
+            self.events.append(f"{event} {arguments!r:.80}")
+            raise RuntimeError(event)
+
+
 def executor() -> CallExecutor:
     """Fresh simulators of four classes."""
     simulators = {
@@ -42,15 +56,7 @@ def main(count: int, seed: int) -> dict[str, Any]:
         assert not warm.execute(text).startswith(ERROR_PREFIX)
     warm.execute("f(")
     warm.execute("écho()")  # the parser imports unicodedata for names outside ASCII
-    events: list[str] = []
-    watching = [True]
-
-    def hook(event: str, arguments: tuple[Any, ...]) -> None:
-        if watching and event.startswith(FORBIDDEN):
-            events.append(f"{event} {arguments!r:.80}")
-            raise RuntimeError(event)
-
-    sys.addaudithook(hook)
+    watch = Watch()
     found: dict[str, Any] = {"accepted": [], "not_text": [], "errors": 0, "texts": 0}
     slowest = ("", 0.0)
     for number, text in enumerate([*REFUSED, *BOUNDED, *generated(count, seed)]):
@@ -70,8 +76,8 @@ def main(count: int, seed: int) -> dict[str, Any]:
             found["accepted"].append(text[:80])
         if number == len(REFUSED) - 1:
             found["changed"] = {n: repr(s.public_state()) for n, s in current.simulators.items()} != before
-    watching.clear()
-    return {**found, "events": events, "slowest_text": slowest[0], "slowest_s": slowest[1]}
+    watch.on = False
+    return {**found, "events": watch.events, "slowest_text": slowest[0], "slowest_s": slowest[1]}
 
 
 if __name__ == "__main__":
