@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pytest_bfcl.checkers.corrected import OFFICIAL, RuleSet
-from pytest_bfcl.checkers.exact import exactly_right
 from pytest_bfcl.checkers.literals import check_literal
 from pytest_bfcl.checkers.matching import augment
 from pytest_bfcl.checkers.problem import MULTIPLE, PARALLEL, RULE_WORDS, SIMPLE, Problem, plain
@@ -133,9 +132,6 @@ def _check_parallel(calls: Sequence[Call], answers: Sequence[Mapping[str, Any]],
     if len(calls) != len(answers):
         return _wrong_count(PARALLEL, calls, answers)
     documents = [_document(how.functions, _answer_name(answer)) for answer in answers]
-    straight = _right_in_order(calls, documents, answers, how)
-    if straight == len(answers):
-        return Verdict.passed()
     tried: dict[tuple[int, int], Problem | None] = {}
 
     def fits(answer: int, call: int) -> bool:
@@ -143,8 +139,8 @@ def _check_parallel(calls: Sequence[Call], answers: Sequence[Mapping[str, Any]],
             tried[answer, call] = check_call(calls[call], documents[answer], answers[answer], how)
         return tried[answer, call] is None
 
-    owner = {number: number for number in range(straight)}  # call → answer
-    for number in range(straight, len(answers)):
+    owner: dict[int, int] = {}  # call → answer
+    for number in range(len(answers)):
         unused = [call for call in range(len(calls)) if call not in owner]
         match = None
         for call in unused:
@@ -159,18 +155,6 @@ def _check_parallel(calls: Sequence[Call], answers: Sequence[Mapping[str, Any]],
         elif not ("C7" in how.rules and augment(number, len(calls), fits, owner)):
             return _no_match(number, unused, calls, answers, tried)
     return Verdict.passed()
-
-
-def _right_in_order(
-    calls: Sequence[Call], documents: Sequence[Mapping[str, Any]], answers: Sequence[Mapping[str, Any]], how: CallRules
-) -> int:
-    """How many calls from the first on are exactly the answer in the same place: what greedy pairing begins with."""
-    if how.language != "python":
-        return 0
-    for number, call in enumerate(calls):
-        if not exactly_right(call, documents[number], answers[number], how.underscore_names):
-            return number
-    return len(calls)
 
 
 def _no_match(

@@ -21,7 +21,7 @@ from pytest_bfcl.checkers.corrected import (
     deciding_rules,
     rule_set,
 )
-from pytest_bfcl.checkers.entries import checker_of, reply_of, single_turn_decoder, stored_calls
+from pytest_bfcl.checkers.entries import checker_of, language_of, reply_of, single_turn_decoder, stored_calls
 from pytest_bfcl.checkers.exact import all_exactly_right
 from pytest_bfcl.checkers.executable import check_executable
 from pytest_bfcl.checkers.problem import RULE_WORDS, plain
@@ -132,10 +132,7 @@ class _Judge:
         except DecodeError as error:
             return _undecodable(error, transcript)
         answers, functions = entry.possible_answer, entry.function
-        row = CATEGORIES[entry.category]
-        rule = (row.rule if entry.config is None else entry.rule) or "simple"
-        language = row.language if entry.language == "python" else entry.language
-        underscored = transcript.underscore_names
+        language, rule, underscored = language_of(entry), entry.rule or "simple", transcript.underscore_names
         if language == "python":
             if calls is not self._right and all_exactly_right(calls, answers, functions, rule, underscored):
                 self._right = calls

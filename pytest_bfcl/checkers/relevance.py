@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_bfcl.checkers.corrected import OFFICIAL, RuleSet
 from pytest_bfcl.checkers.problem import RULE_WORDS, plain
-from pytest_bfcl.decoding import DecodeError
 from pytest_bfcl.failures import Verdict
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ def check_irrelevance(
 
     ``decoder`` reads the reply by the Python or native rules; ``attempts`` says whether it attempts a call (C8).
     """
-    calls = _calls(decoder, rules)
+    calls = decoder.found(rules)
     if calls:
         reason = "irrelevance_error:decoder_success"
         return Verdict.wrong(reason, rule=RULE_WORDS[reason], expected="no call", called=plain(calls))
@@ -34,15 +33,7 @@ def check_irrelevance(
 
 def check_relevance(reply: Reply, decoder: ReplyDecoder, rules: RuleSet = OFFICIAL) -> Verdict:
     """Right when there is a call, whichever it is."""
-    if _calls(decoder, rules):
+    if decoder.found(rules):
         return Verdict.passed()
     reason = "relevance_error:decoder_failed"
     return Verdict.malformed(reason, rule=RULE_WORDS[reason], expected="a call", called=plain(reply.output))
-
-
-def _calls(decoder: ReplyDecoder, rules: RuleSet) -> list[dict[str, Any]]:
-    """The calls of a reply; empty when nothing decodes to a list of calls."""
-    try:
-        return decoder.calls(rules)
-    except DecodeError:
-        return []

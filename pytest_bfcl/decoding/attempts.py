@@ -47,19 +47,12 @@ def attempts_call(
         return False
     if decoder is None or mode != "prompt":
         decoder = ReplyDecoder(Reply(text=text), "prompt", functions=functions)
-    if _has_call(decoder):
+    if decoder.found("corrected"):
         return True
     if _TAGS.search(text) or _BRACKETED.search(text):
         return True
     offered = _spellings(functions)
     return _names_a_call(text, offered) or any(_is_call_object(value, offered) for value in _objects(text))
-
-
-def _has_call(decoder: ReplyDecoder) -> bool:
-    try:
-        return bool(decoder.calls("corrected"))
-    except DecodeError:
-        return False
 
 
 def _spellings(functions: Iterable[Mapping[str, Any]]) -> frozenset[str]:

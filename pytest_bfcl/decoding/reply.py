@@ -102,6 +102,13 @@ class ReplyDecoder:
             raise known.with_traceback(None)
         return known
 
+    def found(self, rules: str | Iterable[str] = "official") -> list[Call]:
+        """The calls under these rules, none when nothing decodes: what relevance asks (ast_checker spec §9)."""
+        try:
+            return self.calls(rules)
+        except DecodeError:
+            return []
+
     def _decoded(self, active: frozenset[str]) -> list[Call]:
         text = self._reply.text
         if text is None:
@@ -162,10 +169,7 @@ def has_call(
     functions: Sequence[Mapping[str, Any]] = (),
 ) -> bool:
     """Whether a reply contains a call, for relevance and irrelevance (ast_checker spec §9): Python or native rules."""
-    try:
-        return bool(decode_reply(reply, mode, rules=rules, functions=functions))
-    except DecodeError:
-        return False
+    return bool(ReplyDecoder(reply, mode, functions=functions).found(rules))
 
 
 _DECODERS: dict[str, Callable[[str, frozenset[str]], Any]] = {

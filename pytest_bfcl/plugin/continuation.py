@@ -46,34 +46,38 @@ class Continuation:
             return {}
         return {_base(model.model): cast("Mode", model.mode) for model in self.fingerprint.models}
 
-    @cached_property
+    @property
     def finished(self) -> set[Key]:
         """The entries with a verdict. Raises `UsageError` when the run measured something else."""
-        from pytest_bfcl.runs import RunDirectory
+        return self._keys[0]
 
-        if self.bfcl.worker:
-            return _keys(self.bfcl.worker["finished"])
-        if self.fingerprint is None:
-            return set()
-        differences = self.fingerprint.differences(self.bfcl.fingerprint())
-        if differences:
-            listed = "\n  ".join(differences)
-            raise UsageError(f"cannot continue {self.bfcl.run_path}: it measured something else\n  {listed}")
-        keys = RunDirectory.open(self.bfcl.run_path).done(self._say_damaged)
-        return {(key.entry_id, _base(key.model), key.repeat) for key in keys}
-
-    @cached_property
+    @property
     def troubled(self) -> set[Key]:
         """The entries whose line is an error."""
-        from pytest_bfcl.runs import RunDirectory, record_key
+        return self._keys[1]
 
-        if self.bfcl.worker:
-            return _keys(self.bfcl.worker["troubled"])
-        if self.fingerprint is None:
-            return set()
-        records = RunDirectory.open(self.bfcl.run_path).records()
-        keys = [record_key(record) for record in records if record.get("outcome") == "error"]
-        return {(key.entry_id, _base(key.model), key.repeat) for key in keys}
+    @cached_property
+    def _keys(self) -> tuple[set[Key], set[Key]]:
+        from pytest_bfcl.runs import RunDirectory, is_settled, record_key
+
+        if worker := self.bfcl.worker:
+            return _as_keys(worker["finished"]), _as_keys(worker["troubled"])
+        finished: set[Key] = set()
+        troubled: set[Key] = set()
+        if self.fingerprint is not None:
+            self._refuse_another_measurement(self.fingerprint)
+            for record in RunDirectory.open(self.bfcl.run_path).records(self._say_damaged):
+                model, _, entry_id, repeat = record_key(record)
+                if is_settled(record):
+                    finished.add((entry_id, _base(model), repeat))
+                elif record.get("outcome") == "error":
+                    troubled.add((entry_id, _base(model), repeat))
+        return finished, troubled
+
+    def _refuse_another_measurement(self, earlier: Fingerprint) -> None:
+        if differences := earlier.differences(self.bfcl.fingerprint()):
+            listed = "\n  ".join(differences)
+            raise UsageError(f"cannot continue {self.bfcl.run_path}: it measured something else\n  {listed}")
 
     def is_done(self, item: EntryItem) -> bool:
         """Whether there is a verdict for this item."""
@@ -102,7 +106,7 @@ class Continuation:
         self.bfcl.outcomes.notes.append(f"damaged line: {line}; its entry runs again")
 
 
-def _keys(listed: Iterable[list[Any]]) -> set[Key]:
+def _as_keys(listed: Iterable[list[Any]]) -> set[Key]:
     return {(str(entry_id), str(model), int(repeat)) for entry_id, model, repeat in listed}
 
 

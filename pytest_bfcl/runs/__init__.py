@@ -12,7 +12,15 @@ from pytest_bfcl.runs.replay_lines import (
     read_replay_lines,
     transcript_from_line,
 )
-from pytest_bfcl.runs.results import error_record, read_results, record_key, result_record, skipped_record, to_rerun
+from pytest_bfcl.runs.results import (
+    error_record,
+    is_settled,
+    read_results,
+    record_key,
+    result_record,
+    skipped_record,
+    to_rerun,
+)
 from pytest_bfcl.runs.snapshots import Snapshots
 from pytest_bfcl.runs.transcripts import EntryKey, TranscriptStore
 
@@ -34,6 +42,7 @@ __all__ = [
     "export_official",
     "import_official",
     "is_run",
+    "is_settled",
     "json_line",
     "line_from_transcript",
     "merge_runs",

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_bfcl.failures import HarnessError
-from pytest_bfcl.runs.lines import DamagedLine, LineAppender, parse_object, plain, read_json_lines
+from pytest_bfcl.runs.lines import DamagedLine, LineAppender, json_line_of_parsed, parse_object, plain, read_json_lines
 from pytest_bfcl.transcript import Reply, ToolCall
 
 
@@ -43,7 +43,7 @@ class RequestDigests:
         self._seen: list[Mapping[str, Any]] = []
         self._messages = hashlib.sha256()
         self._documents: tuple[Mapping[str, Any], ...] = ()
-        self._functions = _sha256([])
+        self._functions = _documents_digest(())
 
     def of(
         self,
@@ -58,7 +58,7 @@ class RequestDigests:
             self._messages.update(_canonical(message))
             self._seen.append(message)
         if len(functions) != len(self._documents) or any(map(is_not, self._documents, functions)):
-            self._documents, self._functions = tuple(functions), _sha256(list(functions))
+            self._documents, self._functions = tuple(functions), _documents_digest(functions)
         whole = hashlib.sha256(self._messages.digest() + self._functions + _sha256(dict(parameters or {})))
         return whole.hexdigest()
 
@@ -76,14 +76,18 @@ def _sha256(value: Any) -> bytes:
     return hashlib.sha256(_canonical(value)).digest()
 
 
-def _canonical(value: Any) -> bytes:
-    """A value as JSON, one line; keys in the order they were made, which the same data and code always repeat."""
-    from pydantic_core import PydanticSerializationError, to_json
+def _documents_digest(documents: Sequence[Mapping[str, Any]]) -> bytes:
+    """Most of a request's bytes: as they stand in the data, whose hash the run keeps, and by the quickest writer."""
+    return hashlib.sha256(json_line_of_parsed(documents)).digest()
 
+
+def _canonical(value: Any) -> bytes:
+    """A value as JSON in one spelling, one line."""
     try:
-        return to_json(value) + b"\n"
-    except (PydanticSerializationError, ValueError, RecursionError):
-        return json.dumps(plain(value), separators=(",", ":")).encode() + b"\n"
+        text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError):
+        text = json.dumps(plain(value), sort_keys=True, separators=(",", ":"))
+    return text.encode() + b"\n"
 
 
 def reply_to_dict(reply: Reply) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import json
 import math
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -51,7 +51,7 @@ class JsonLine(NamedTuple):
     value: dict[str, Any]
 
 
-def json_line(value: Mapping[str, Any]) -> bytes:
+def json_line(value: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> bytes:
     """One UTF-8 JSON line with its newline, for anything a decoder may have produced.
 
     NaN, infinities, sets, bytes, non-text keys, over-long integers and lone surrogates are written as text, so the
@@ -65,7 +65,7 @@ def json_line(value: Mapping[str, Any]) -> bytes:
         return json.dumps(plain(value), separators=(",", ":")).encode() + b"\n"
 
 
-def json_line_of_parsed(value: Mapping[str, Any]) -> bytes:
+def json_line_of_parsed(value: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> bytes:
     """The same for a value whose parts came out of JSON (messages, tool documents): a quarter of the time."""
     from pydantic_core import PydanticSerializationError, to_json
 
