@@ -136,11 +136,7 @@ def _trajectory_findings(entry: Entry) -> Iterator[Finding]:
             yield Finding(f"turn {number} of the answer is not a list of call texts")
             continue
         for text in turn_calls:
-            name = _called(text)
-            if name is None:
-                yield Finding(f"turn {number}: not one call in Python syntax: {str(text)[:80]!r}")
-            elif name not in names:
-                yield Finding(f"turn {number}: the answer calls {name!r}, which is not offered")
+            yield from _text_findings(text, names, f"turn {number}: ")
 
 
 def _called_findings(entry: Entry) -> Iterator[Finding]:
@@ -151,11 +147,7 @@ def _called_findings(entry: Entry) -> Iterator[Finding]:
         return
     names = {doc.get("name") for doc in entry.function}
     for text in answers:
-        name = _called(text)
-        if name is None:
-            yield Finding(f"not one call in Python syntax: {str(text)[:80]!r}")
-        elif name not in names:
-            yield Finding(f"the answer calls {name!r}, which is not offered")
+        yield from _text_findings(text, names)
     kinds = (entry.model_extra or {}).get("execution_result_type") or []
     unknown = [kind for kind in kinds if kind not in ("exact_match", "real_time_match", "structural_match")]
     if unknown:
@@ -170,6 +162,15 @@ def _response_findings(entry: Entry) -> Iterator[Finding]:
         json.loads(text)
     except (TypeError, ValueError, RecursionError):
         yield Finding("possible_answer must be one recorded response, a list of one JSON text")
+
+
+def _text_findings(text: Any, names: set[Any], where: str = "") -> Iterator[Finding]:
+    """One call text of an answer: one call, of an offered function."""
+    name = _called(text)
+    if name is None:
+        yield Finding(f"{where}not one call in Python syntax: {str(text)[:80]!r}")
+    elif name not in names:
+        yield Finding(f"{where}the answer calls {name!r}, which is not offered")
 
 
 def _called(text: Any) -> str | None:
