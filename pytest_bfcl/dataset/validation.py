@@ -136,7 +136,7 @@ def _trajectory_findings(entry: Entry) -> Iterator[Finding]:
             yield Finding(f"turn {number} of the answer is not a list of call texts")
             continue
         for text in turn_calls:
-            yield from _text_findings(text, names, f"turn {number}: ")
+            yield from _call_text_findings(text, names, f"turn {number}: ")
 
 
 def _called_findings(entry: Entry) -> Iterator[Finding]:
@@ -147,7 +147,7 @@ def _called_findings(entry: Entry) -> Iterator[Finding]:
         return
     names = {doc.get("name") for doc in entry.function}
     for text in answers:
-        yield from _text_findings(text, names)
+        yield from _call_text_findings(text, names)
     kinds = (entry.model_extra or {}).get("execution_result_type") or []
     unknown = [kind for kind in kinds if kind not in ("exact_match", "real_time_match", "structural_match")]
     if unknown:
@@ -164,7 +164,7 @@ def _response_findings(entry: Entry) -> Iterator[Finding]:
         yield Finding("possible_answer must be one recorded response, a list of one JSON text")
 
 
-def _text_findings(text: Any, names: set[Any], where: str = "") -> Iterator[Finding]:
+def _call_text_findings(text: Any, names: set[Any], where: str = "") -> Iterator[Finding]:
     """One call text of an answer: one call, of an offered function."""
     name = _called(text)
     if name is None:
