@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -159,9 +159,9 @@ def _wrap(function: dict[str, Any], doc: Mapping[str, Any], style: Style) -> dic
 
 def _function(doc: Mapping[str, Any], name: str) -> dict[str, Any]:
     parameters = doc.get("parameters") or {}
-    schema: dict[str, Any] = {key: _copy(value) for key, value in parameters.items() if key != "properties"}
+    schema = _ordered(parameters, lambda key, value: _properties(value or {}, 0) if key == "properties" else None)
     schema["type"] = "object"
-    schema["properties"] = _properties(parameters.get("properties") or {}, 0)
+    schema.setdefault("properties", {})
     if "required" in schema and not isinstance(schema["required"], list):
         del schema["required"]
     function = {"name": name, "description": str(doc.get("description") or ""), "parameters": schema}
@@ -176,20 +176,23 @@ def _property(schema: Any, depth: int) -> dict[str, Any]:
     if not isinstance(schema, Mapping) or depth > _DEPTH_LIMIT:
         return {"type": "string"}
     word = schema.get("type")
-    result = _plain_part(schema)
-    result["type"] = _json_type(word)
+    kind = _json_type(word)
+    members = kind in ("array", "object")
+
+    def converted(key: str, value: Any) -> Any:
+        if key == "properties":
+            return _properties(value or {}, depth + 1) if members else _LEFT_OUT
+        if key == "items":
+            return _items(value, depth + 1) if members else _LEFT_OUT
+        return None
+
+    result = _ordered(schema, converted)
+    result["type"] = kind
     if word == "float":
         result["format"] = "float"
         result["description"] = f"{result.get('description') or ''}{FLOAT_SENTENCE}".strip()
-    if result["type"] in ("array", "object"):
-        if "properties" in schema:
-            result["properties"] = _properties(schema["properties"] or {}, depth + 1)
-            if "items" in schema:
-                result["items"] = _items(schema["items"], depth + 1)
-        elif "items" in schema:
-            result["items"] = _items(schema["items"], depth + 1)
-        elif result["type"] == "array":
-            result["items"] = {"type": "string"}  # providers refuse an array without
+    if kind == "array" and "properties" not in result and "items" not in result:
+        result["items"] = {"type": "string"}  # providers refuse an array without
     return result
 
 
@@ -197,22 +200,37 @@ def _items(schema: Any, depth: int) -> dict[str, Any]:
     """Element schemas: types mapped at every depth, but no ``format`` and no sentence for floats."""
     if not isinstance(schema, Mapping) or depth > _DEPTH_LIMIT:
         return {"type": "string"}
-    result = _plain_part(schema)
+    nested = "items" in schema
+
+    def converted(key: str, value: Any) -> Any:
+        if key == "items":
+            return _items(value, depth + 1)
+        if key == "properties":
+            return _LEFT_OUT if nested else _properties(value or {}, depth + 1)
+        return None
+
+    result = _ordered(schema, converted)
     result["type"] = _json_type(schema.get("type"))
-    if "items" in schema:
-        result["items"] = _items(schema["items"], depth + 1)
-    elif "properties" in schema:
-        result["properties"] = _properties(schema["properties"] or {}, depth + 1)
     return result
 
 
-def _plain_part(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """What of a property schema is sent as it is documented."""
-    return {
-        key: value if type(value) is str else _copy(value)
-        for key, value in schema.items()
-        if key != "properties" and key != "items"
-    }
+_LEFT_OUT: Any = object()
+
+
+def _ordered(schema: Mapping[str, Any], converted: Callable[[str, Any], Any]) -> dict[str, Any]:
+    """A copy with the document's order of keys, which templates show to the model.
+
+    ``converted`` gives a key's new value, ``None`` where it is sent as documented, `_LEFT_OUT` where it is not sent.
+    """
+    result: dict[str, Any] = {}
+    for key, value in schema.items():
+        if type(value) is str:
+            result[key] = value
+        elif (new := converted(key, value)) is None:
+            result[key] = _copy(value)
+        elif new is not _LEFT_OUT:
+            result[key] = new
+    return result
 
 
 def _json_type(word: Any) -> str:

@@ -129,3 +129,25 @@ def test_every_official_document_compiles(official):
             tools = compile_tools(entry.function)
             assert len({tool["function"]["name"] for tool in tools}) == len(entry.function)
             assert {word for tool in tools for word in types(tool["function"]["parameters"])} <= words
+
+
+def test_keys_stand_in_the_order_of_the_document():
+    """Chat templates print the tools as JSON: the order is part of the prompt."""
+    doc = {
+        "name": "f",
+        "description": "d",
+        "parameters": {
+            "type": "dict",
+            "required": ["a"],
+            "properties": {
+                "a": {"items": {"description": "i", "type": "float"}, "description": "x", "type": "array"},
+                "b": {"type": "dict", "required": [], "properties": {"w": {"description": "k", "type": "float"}}},
+            },
+        },
+    }
+    (tool,) = compile_tools([doc])
+    schema = tool["function"]["parameters"]
+    assert list(schema) == ["type", "required", "properties"]
+    assert list(schema["properties"]["a"]) == ["items", "description", "type"]
+    assert list(schema["properties"]["b"]) == ["type", "required", "properties"]
+    assert list(schema["properties"]["b"]["properties"]["w"]) == ["description", "type", "format"]
