@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.conversation import Snapshots
     from pytest_bfcl.dataset import DataSet, Entry
     from pytest_bfcl.models import Model, ModelSpec
-    from pytest_bfcl.runs import EntryKey, Fingerprint, RunDirectory
+    from pytest_bfcl.runs import EntryKey, Fingerprint, ResultLine, RunDirectory, Summary
 
 __all__ = ["RunResult", "arun", "full_sizes", "judged_record", "open_data", "run", "score_lines"]
 
@@ -45,8 +45,8 @@ __all__ = ["RunResult", "arun", "full_sizes", "judged_record", "open_data", "run
 class RunResult:
     """A finished run: its result lines, summary and place, and in ``stopped`` why it ended early, if it did."""
 
-    records: list[dict[str, Any]]
-    summary: dict[str, Any]
+    records: list[ResultLine]
+    summary: Summary
     fingerprint: Fingerprint
     path: Path | None = None
     stopped: str | None = None
@@ -71,7 +71,7 @@ def judged_record(
     price: Price | None = None,
     worker: str | None = None,
     simulators: Literal["own", "reference"] = "own",
-) -> dict[str, Any]:
+) -> ResultLine:
     """The line of ``results.jsonl`` for one conversation, judged under both rule sets.
 
     ``model`` names the conversation when the transcript does not; ``rules`` picks the headline outcome; ``price`` gives
@@ -112,7 +112,7 @@ def run(
     settings: Settings | None = None,
     categories: Iterable[str] | None = None,
     search: Any = None,
-    progress: Callable[[dict[str, Any]], None] | None = None,
+    progress: Callable[[ResultLine], None] | None = None,
 ) -> RunResult:
     """Run a model over entries and judge it; see `arun`, which is the same for callers inside an event loop."""
     try:
@@ -134,7 +134,7 @@ async def arun(
     settings: Settings | None = None,
     categories: Iterable[str] | None = None,
     search: Any = None,
-    progress: Callable[[dict[str, Any]], None] | None = None,
+    progress: Callable[[ResultLine], None] | None = None,
 ) -> RunResult:
     """Converse, judge, record and summarise.
 
@@ -172,7 +172,7 @@ class _Evaluation:
         model: Any,
         settings: Settings,
         search: Any,
-        progress: Callable[[dict[str, Any]], None] | None,
+        progress: Callable[[ResultLine], None] | None,
     ) -> None:
         self.data = data
         self.entries = entries
@@ -246,7 +246,7 @@ class _Evaluation:
         jobs, reported = self._plan()
         ahead = LookAhead(self._converse, concurrency=self.settings.concurrency, stop_reason=self._stop_reason)
         ahead.plan(jobs)
-        records: list[dict[str, Any]] = []
+        records: list[ResultLine] = []
         stopped: str | None = "interrupted"
         try:
             for entry, repeat in reported:
@@ -319,7 +319,7 @@ class _Evaluation:
             return self.directory.snapshots(model.spec, repeat)
         return self._held.setdefault(repeat, HeldSnapshots())
 
-    async def _record(self, ahead: LookAhead, entry: Entry, repeat: int) -> dict[str, Any]:
+    async def _record(self, ahead: LookAhead, entry: Entry, repeat: int) -> ResultLine:
         record = await self._judged(ahead, entry, repeat)
         if self.directory is not None:
             self.directory.append(record)
@@ -327,7 +327,7 @@ class _Evaluation:
             self.progress(record)
         return record
 
-    async def _judged(self, ahead: LookAhead, entry: Entry, repeat: int) -> dict[str, Any]:
+    async def _judged(self, ahead: LookAhead, entry: Entry, repeat: int) -> ResultLine:
         from pytest_bfcl.runs import error_record, skipped_record
 
         rules, model = self.settings.rules, self.switch.model
@@ -357,7 +357,7 @@ class _Evaluation:
         if self.directory is not None:
             self.directory.update(self.fingerprint)
 
-    def _result(self, records: list[dict[str, Any]], stopped: str | None) -> RunResult:
+    def _result(self, records: list[ResultLine], stopped: str | None) -> RunResult:
         from pytest_bfcl.dataset import known_issues
         from pytest_bfcl.scoring import summarise
 

@@ -67,8 +67,8 @@ def _comparisons(args: argparse.Namespace) -> list[Comparison]:
 
 
 def _side(text: str, args: argparse.Namespace) -> Side:
-    from pytest_bfcl.runs.official_scores import is_score_folder
     from pytest_bfcl.scoring import open_side
+    from pytest_bfcl.scoring.official_scores import is_score_folder
 
     if not is_score_folder(Path(text.partition("#")[0])):
         return open_side(text)

@@ -70,7 +70,7 @@ class _Source:
     """One thing to export."""
 
     def __init__(self, path: Path, data: str | None) -> None:
-        from pytest_bfcl.runs.official_scores import is_score_folder
+        from pytest_bfcl.scoring.official_scores import is_score_folder
 
         if not path.exists():
             raise UsageError(f"{path} does not exist")
@@ -85,7 +85,7 @@ class _Source:
     def models(self) -> list[str]:
         """Models in order of appearance."""
         if self.is_scores:
-            from pytest_bfcl.runs.official_scores import read_scores
+            from pytest_bfcl.scoring.official_scores import read_scores
 
             return list(read_scores(self.path))
         return list(dict.fromkeys(str(line.get("model") or "model") for line in self._read()))
@@ -131,13 +131,13 @@ class _Source:
 
     def export(self, out: Path, names: Mapping[str, str]) -> list[Path]:
         """``result/`` and ``score/``."""
-        from pytest_bfcl.runs import export_official
+        from pytest_bfcl.scoring.official_export import export_official
 
         return export_official(self.path, out, dataset=self.dataset, names=names, lines=self.lines())
 
     def add_to(self, standings: Any, names: Mapping[str, str]) -> None:
         """Count for the CSV files."""
-        from pytest_bfcl.runs.official_scores import read_scores
+        from pytest_bfcl.scoring.official_scores import read_scores
 
         if self.is_scores:
             standings.add_scores({names.get(name, name): files for name, files in read_scores(self.path).items()})
@@ -151,7 +151,7 @@ class _Source:
         from pytest_bfcl.scoring.model_info import parse_model_info
 
         summary = RunDirectory.open(self.path).summary() if is_run(self.path) else None
-        told = (summary or {}).get("model_info")
+        told = summary.get("model_info") if summary else None
         return parse_model_info({"models": told}, str(self.path)) if told else {}
 
 

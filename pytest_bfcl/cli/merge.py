@@ -16,6 +16,7 @@ from pytest_bfcl.failures import UsageError
 
 if TYPE_CHECKING:
     from pytest_bfcl.runs import Fingerprint, RunDirectory
+    from pytest_bfcl.runs.summary_types import ModelSummary
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -80,7 +81,9 @@ def _full_sizes(fingerprint: Fingerprint, data: str | None) -> dict[str, int] | 
     raise UsageError(f"--data {data} is not the data of these runs (SHA-256 {dataset.sha256[:12]} …)")
 
 
-def _counts(numbers: dict[str, dict[str, dict[str, int]]]) -> str:
+def _counts(numbers: ModelSummary) -> str:
     categories = numbers["categories"].values()
-    sums = {name: sum(found[name] for found in categories) for name in ("passed", "failed", "errors", "skipped")}
-    return ", ".join(f"{count} {name}" for name, count in sums.items())
+    sums = Counter[str]()
+    for found in categories:
+        sums.update(passed=found["passed"], failed=found["failed"], errors=found["errors"], skipped=found["skipped"])
+    return ", ".join(f"{sums[name]} {name}" for name in ("passed", "failed", "errors", "skipped"))

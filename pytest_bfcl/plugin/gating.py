@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,7 +11,8 @@ from pytest_bfcl.failures import UsageError
 
 if TYPE_CHECKING:
     from pytest_bfcl.plugin.session import BfclSession
-    from pytest_bfcl.runs import RunDirectory
+    from pytest_bfcl.runs import RunDirectory, Summary
+    from pytest_bfcl.runs.summary_types import GateSummary
     from pytest_bfcl.scoring import Comparison, GateCheck, Side
 
 JUDGED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
@@ -67,7 +68,7 @@ class Gates:
             )
         return side
 
-    def evaluate(self, summary: Mapping[str, Any], run: RunDirectory) -> dict[str, Any]:
+    def evaluate(self, summary: Summary, run: RunDirectory) -> GateSummary:
         """Every check over the finished run, as it stands in ``summary.json``."""
         from pytest_bfcl.scoring import GateCheck, evaluate_gates
 
@@ -103,7 +104,7 @@ def _bare(model: str) -> str:
     return parse_spec(model).base
 
 
-def gate_lines(gate: Mapping[str, Any], foreign_failures: int) -> Iterator[tuple[str, bool | None]]:
+def gate_lines(gate: GateSummary, foreign_failures: int) -> Iterator[tuple[str, bool | None]]:
     """The lines about the gates and whether each is good news: every check, what to look at, then the verdict."""
     checks = gate["checks"]
     models = {check["model"] for check in checks if check["model"]}

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from pytest_bfcl.runs import ResultLine, Summary
 
 
 @pytest.hookspec()
@@ -22,10 +25,10 @@ def pytest_bfcl_register_simulators(register: Callable[..., None]) -> None:
 
 
 @pytest.hookspec()
-def pytest_bfcl_result(record: dict[str, Any]) -> None:
+def pytest_bfcl_result(record: ResultLine) -> None:
     """One finished entry, as it stands in ``results.jsonl``. Called on the controller only, in order of arrival."""
 
 
 @pytest.hookspec()
-def pytest_bfcl_summary(summary: dict[str, Any]) -> None:
+def pytest_bfcl_summary(summary: Summary) -> None:
     """The run's summary, as it stands in ``summary.json``. Called once, on the controller, before it is printed."""

@@ -29,12 +29,12 @@ from pytest_bfcl.failures import (
 )
 from pytest_bfcl.plugin.selection import entry_id_of
 from pytest_bfcl.runs.lines import json_line
+from pytest_bfcl.runs.result_line import ResultLine as Record
 
 if TYPE_CHECKING:
     from pytest_bfcl.plugin.collection import EntryItem
     from pytest_bfcl.plugin.session import BfclSession
 
-Record = dict[str, Any]
 RECORD = pytest.StashKey[Record]()
 
 
@@ -187,7 +187,7 @@ class Outcomes:
             return
         from pytest_bfcl.checkers import failure_text
 
-        tag, reason, detail = FailureTag(record["tag"]), str(record["reason"]), record["detail"]
+        tag, reason, detail = FailureTag(str(record["tag"])), str(record["reason"]), record["detail"]
         verdict = Verdict(False, tag, reason, detail)
         entry: Any = item.funcargs["bfcl_entry"]
         transcript: Any = item.funcargs["transcript"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,7 +16,7 @@ from pytest_bfcl.plugin.selection import entry_id_of
 
 if TYPE_CHECKING:
     from pytest_bfcl.plugin.session import BfclSession
-    from pytest_bfcl.runs import RunDirectory
+    from pytest_bfcl.runs import RunDirectory, Summary
 
 INTERRUPTED = "interrupted"
 MAXFAIL = "stopping after "
@@ -28,7 +28,7 @@ class Verdicts:
 
     def __init__(self, bfcl: BfclSession) -> None:
         self.bfcl = bfcl
-        self.summary: dict[str, Any] | None = None
+        self.summary: Summary | None = None
         self.unkept = False
         self._began = time.monotonic()
         self.gates = Gates(bfcl)
@@ -133,7 +133,7 @@ class Verdicts:
             self.bfcl.outcomes.stopped = str(reason)
         return str(reason) if reason is not None else None
 
-    def _summarise(self, run: RunDirectory, entries: set[tuple[str, str]]) -> dict[str, Any]:
+    def _summarise(self, run: RunDirectory, entries: set[tuple[str, str]]) -> Summary:
         from pytest_bfcl.dataset import known_issues
         from pytest_bfcl.evaluation import full_sizes
         from pytest_bfcl.scoring import summarise

@@ -129,9 +129,10 @@ def contestants(run: RunDirectory, infos: Infos, *, official: bool = False) -> l
         tallies[key].add(record)
     rows = {row.info.name: row for row in model_rows(run.records(), official=official)}
     fingerprint = run.fingerprint
-    summary = run.summary() or {}
-    infos = {**parse_model_info({"models": summary["model_info"]}), **infos} if summary.get("model_info") else infos
-    machine = summary.get("machine_cost_usd") if len(tallies) == 1 else None
+    summary = run.summary()
+    told = summary.get("model_info") if summary else None
+    infos = {**parse_model_info({"models": told}), **infos} if told else infos
+    machine = summary.get("machine_cost_usd") if summary and len(tallies) == 1 else None
     return [
         Contestant(
             key=key,

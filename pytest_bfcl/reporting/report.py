@@ -18,7 +18,7 @@ from pytest_bfcl.reporting.links import ENTRIES, page_name
 from pytest_bfcl.reporting.listing import Listing
 from pytest_bfcl.reporting.pages import Neighbours, PageContext, entry_page, request_of
 from pytest_bfcl.reporting.sources import EntrySource, Questions, questions
-from pytest_bfcl.runs import DamagedLine, EntryKey, RunDirectory, TranscriptStore, record_key
+from pytest_bfcl.runs import DamagedLine, EntryKey, RunDirectory, Summary, TranscriptStore, record_key
 from pytest_bfcl.scoring import summarise
 
 INDEX = "index.html"
@@ -43,7 +43,7 @@ def write_report(run_dir: Path | str, *, entry_source: EntrySource | None = None
     return run.path / INDEX
 
 
-def summary_of(run: RunDirectory) -> dict[str, Any]:
+def summary_of(run: RunDirectory) -> Summary:
     """The summary of a run, made from its results when it has none yet (it was interrupted hard)."""
     if found := run.summary():
         return found

@@ -5,13 +5,14 @@ from pytest_bfcl.runs.fingerprint import RULES_VERSION, Fingerprint, ModelFinger
 from pytest_bfcl.runs.journal import Journal, ReplyKey, RequestDigests, request_digest
 from pytest_bfcl.runs.lines import DamagedLine, json_line, read_json_lines
 from pytest_bfcl.runs.merge import merge_runs
-from pytest_bfcl.runs.official_layout import export_official, import_official
+from pytest_bfcl.runs.official_layout import import_official
 from pytest_bfcl.runs.replay_lines import (
     entry_from_line,
     line_from_transcript,
     read_replay_lines,
     transcript_from_line,
 )
+from pytest_bfcl.runs.result_line import ReplayLine, ResultLine
 from pytest_bfcl.runs.results import (
     error_record,
     is_settled,
@@ -22,6 +23,7 @@ from pytest_bfcl.runs.results import (
     to_rerun,
 )
 from pytest_bfcl.runs.snapshots import Snapshots
+from pytest_bfcl.runs.summary_types import Summary
 from pytest_bfcl.runs.transcripts import EntryKey, TranscriptStore
 
 __all__ = [
@@ -31,15 +33,17 @@ __all__ = [
     "Fingerprint",
     "Journal",
     "ModelFingerprint",
+    "ReplayLine",
     "ReplyKey",
     "RequestDigests",
+    "ResultLine",
     "RunDirectory",
     "Snapshots",
+    "Summary",
     "TranscriptStore",
     "default_path",
     "entry_from_line",
     "error_record",
-    "export_official",
     "import_official",
     "is_run",
     "is_settled",

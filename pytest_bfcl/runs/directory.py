@@ -10,14 +10,16 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.runs.fingerprint import Fingerprint
 from pytest_bfcl.runs.journal import Journal
 from pytest_bfcl.runs.lines import DamagedLine, LineAppender, OnDamaged, plain, write_atomically
+from pytest_bfcl.runs.result_line import ResultLine
 from pytest_bfcl.runs.results import is_settled, read_results, record_key
 from pytest_bfcl.runs.snapshots import Snapshots, folder_name
+from pytest_bfcl.runs.summary_types import Summary
 from pytest_bfcl.runs.transcripts import EntryKey, TranscriptStore
 
 if TYPE_CHECKING:
@@ -119,7 +121,7 @@ class RunDirectory:
 
     # Writing.
 
-    def append(self, record: Mapping[str, Any], text: str | None = None) -> None:
+    def append(self, record: ResultLine, text: str | None = None) -> None:
         """Add one result line, flushed to the operating system. Raises `HarnessError` when the disk is full.
 
         ``text`` is the record as one strict JSON line, when the caller has it already.
@@ -135,7 +137,7 @@ class RunDirectory:
         """Keep one conversation's messages."""
         self.transcripts.save(transcript)
 
-    def write_summary(self, summary: Mapping[str, Any]) -> None:
+    def write_summary(self, summary: Summary) -> None:
         """Replace ``summary.json``."""
         text = json.dumps(plain(summary), indent=1, ensure_ascii=False)
         write_atomically(self.path / SUMMARY_FILE, text.encode("utf-8", "backslashreplace") + b"\n")
@@ -171,7 +173,7 @@ class RunDirectory:
 
     # Reading.
 
-    def records(self, on_damaged: OnDamaged | None = None) -> Iterator[dict[str, Any]]:
+    def records(self, on_damaged: OnDamaged | None = None) -> Iterator[ResultLine]:
         """The results so far, the last line of each key."""
         path = self.path / RESULTS_FILE
         return read_results(path, on_damaged) if path.exists() else iter(())
@@ -187,7 +189,7 @@ class RunDirectory:
         """Keys that need no further run: passed or failed. Missing, skipped and errored entries are not in it."""
         return {record_key(record) for record in self.records(on_damaged) if is_settled(record)}
 
-    def summary(self) -> dict[str, Any] | None:
+    def summary(self) -> Summary | None:
         """The stored ``summary.json``; ``None`` when there is none yet."""
         path = self.path / SUMMARY_FILE
         if not path.is_file():
@@ -196,7 +198,7 @@ class RunDirectory:
             loaded = json.loads(path.read_text(encoding="utf-8"))
         except ValueError as error:
             raise UsageError(f"{path} is damaged ({error}); delete it and summarise the run again") from error
-        return loaded if isinstance(loaded, dict) else None
+        return cast(Summary, loaded) if isinstance(loaded, dict) else None
 
     @property
     def results_path(self) -> Path:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
+from pytest_bfcl.runs.summary_types import ModelFacts, RunFacts
 from pytest_bfcl.settings import Settings
 
 RULES_VERSION = "2026.3.23+1"
@@ -55,7 +56,7 @@ class ModelFingerprint:
     base_url: str | None = None
     prompt_sha256: str | None = None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> ModelFacts:
         """As it stands in ``run.json``."""
         return {
             "model": self.model,
@@ -141,7 +142,7 @@ class Fingerprint:
             },
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> RunFacts:
         """As it stands in ``run.json``."""
         return {
             "dataset": {"name": self.dataset, "version": self.dataset_version, "sha256": self.dataset_sha256},

@@ -1,4 +1,4 @@
-"""The reference's ``result/`` folder in both directions (scoring spec §1, §2); ``score/`` is in `official_scores`."""
+"""The reference's ``result/`` folder in both directions (scoring spec §1, §2); ``score/`` is the scoring room's."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pytest_bfcl.dataset.categories import CATEGORIES, category_of
 from pytest_bfcl.dataset.expansion import sort_key
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs.lines import OnDamaged, plain, read_json_lines
+from pytest_bfcl.runs.result_line import ReplayLine
 from pytest_bfcl.runs.snapshots import folder_name
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def import_official(
     mode: str | None = None,
     underscore_names: bool | None = None,
     on_damaged: OnDamaged | None = None,
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[ReplayLine]:
     """Replay lines of every result file below ``path``, by model, then file, then line.
 
     Mode: as given, else native for a model whose folder ends in ``-FC`` or has any native call, else prompting.
@@ -92,12 +93,12 @@ def _has_calls(result: Any) -> bool:
 
 def line_from_official(
     line: Mapping[str, Any], category: str, model: str, mode: str, underscore_names: bool
-) -> dict[str, Any]:
+) -> ReplayLine:
     """One official result line as a replay line."""
     entry_id = str(line.get("id", ""))
     if category_of(entry_id) in CATEGORIES:  # write-stage ids may stand in the question's file
         category = category_of(entry_id)
-    result: dict[str, Any] = {
+    result: ReplayLine = {
         "id": entry_id,
         "category": category,
         "model": model,
@@ -113,7 +114,9 @@ def line_from_official(
     if isinstance(line.get("result"), str) and line["result"].startswith(INFERENCE_ERROR):
         result["inference_error"] = line["result"]
     kept = {name: value for name, value in line.items() if name in ("inference_log", "traceback")}
-    return result | ({"official": kept} if kept else {})
+    if kept:
+        result["official"] = kept
+    return result
 
 
 def _native(result: Any) -> Any:
@@ -127,41 +130,6 @@ def _native(result: Any) -> Any:
 
 
 # Writing.
-
-
-def export_official(
-    run: Path,
-    out: Path,
-    *,
-    dataset: DataSet | None = None,
-    names: Mapping[str, str] | None = None,
-    lines: Iterable[Mapping[str, Any]] | None = None,
-) -> list[Path]:
-    """Write a run (or any source of replay lines) as ``out/result`` and, where it has verdicts, ``out/score``.
-
-    ``dataset`` supplies questions and answers for the lines of failed entries; ``names``: model → the name it is
-    registered under at the reference; ``lines`` replace those read from ``run``. Returns the files written. Repeats
-    beyond the first and skipped entries have no place in the layout and are left out.
-    """
-    from pytest_bfcl.runs.directory import is_run
-    from pytest_bfcl.runs.official_scores import ScoreFiles
-    from pytest_bfcl.runs.replay_lines import read_replay_lines
-
-    names = names or {}
-    results = ResultFiles(out / "result", dataset)
-    scores = ScoreFiles(out / "score", dataset)
-    models: dict[str, str] = {}
-    for line in read_replay_lines(run) if lines is None else lines:
-        if line.get("outcome") != "skipped" and (line.get("repeat") or 1) == 1:
-            model = str(line.get("model") or "model")
-            models[model] = names.get(model, model)
-            renamed = {**line, "model": models[model]}
-            results.add(renamed)
-            scores.add(renamed)
-    written = results.write() + scores.write()
-    if is_run(run):
-        written += _copy_snapshots(run, {model: results.folders[name] for model, name in models.items()})
-    return written
 
 
 class ResultFiles:
@@ -273,18 +241,3 @@ def inference_log(line: Mapping[str, Any], entry: Entry | None = None) -> list[d
 
 def _within(results: Any, turn: int, step: int) -> bool:
     return turn < len(results) and step < len(results[turn])
-
-
-def _copy_snapshots(run: Path, folders: Mapping[str, Path]) -> list[Path]:
-    """Memory snapshots go where the reference keeps them."""
-    import shutil
-
-    written = []
-    for model, folder in folders.items():
-        source = run / "snapshots" / folder_name(model)
-        for file in sorted(source.rglob("*.json")) if source.is_dir() else ():
-            backend, *rest = file.relative_to(source).parts
-            target = folder.joinpath("agentic", "memory", backend, "memory_snapshot", *rest)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            written.append(Path(shutil.copyfile(file, target)))
-    return written

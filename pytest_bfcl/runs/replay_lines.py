@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pytest_bfcl.dataset.categories import CATEGORIES, Category, category_of
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs.lines import DamagedLine, OnDamaged, read_json_lines
 from pytest_bfcl.runs.official_layout import INFERENCE_ERROR, import_official
+from pytest_bfcl.runs.result_line import ReplayLine
 from pytest_bfcl.runs.results import conversation_fields, read_results
 from pytest_bfcl.transcript import Reply, Step, Transcript, Turn
 
 
-def read_replay_lines(path: Path, on_damaged: OnDamaged | None = None) -> Iterator[dict[str, Any]]:
+def read_replay_lines(path: Path, on_damaged: OnDamaged | None = None) -> Iterator[ReplayLine]:
     """Every replay line of a ``.jsonl``, a ``.jsonl.gz``, a run directory, or a folder of official result files.
 
     Streams; input order (a run directory: the last line of each key). Damaged lines go to ``on_damaged`` at the
@@ -32,17 +33,17 @@ def read_replay_lines(path: Path, on_damaged: OnDamaged | None = None) -> Iterat
             yield from _read_folder(path, report)
         else:
             for line in read_json_lines(path, report):
-                yield line.value
+                yield cast(ReplayLine, line.value)
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
 
 
-def _read_folder(path: Path, report: OnDamaged) -> Iterator[dict[str, Any]]:
+def _read_folder(path: Path, report: OnDamaged) -> Iterator[ReplayLine]:
     from pytest_bfcl.runs.directory import RESULTS_FILE
 
     results = path / RESULTS_FILE
     if results.is_file():
-        yield from read_results(results, report)
+        yield from (cast(ReplayLine, record) for record in read_results(results, report))
     else:
         yield from import_official(path, on_damaged=report)
 
@@ -200,10 +201,10 @@ _ENTRY_FIELDS = (
 )  # fmt: skip
 
 
-def line_from_transcript(transcript: Transcript) -> dict[str, Any]:
+def line_from_transcript(transcript: Transcript) -> ReplayLine:
     """A conversation as a replay line; the inverse of `transcript_from_line` but for decoded calls."""
     row = CATEGORIES.get(transcript.category)
-    line: dict[str, Any] = {
+    line: ReplayLine = {
         "id": transcript.entry_id,
         "category": transcript.category,
         "model": transcript.model,
@@ -212,8 +213,8 @@ def line_from_transcript(transcript: Transcript) -> dict[str, Any]:
     }
     if transcript.decoded:
         trajectory = [[_decoded_output(step) for step in turn.steps] for turn in transcript.turns]
-        return line | {"underscore_names": transcript.underscore_names, "trajectory": trajectory}
-    return line | conversation_fields(transcript, nested=row is not None and row.stateful)
+        return {**line, "underscore_names": transcript.underscore_names, "trajectory": trajectory}
+    return {**line, **conversation_fields(transcript, nested=row is not None and row.stateful)}
 
 
 def _decoded_output(step: Step) -> str | Sequence[str]:

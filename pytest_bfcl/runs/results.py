@@ -6,12 +6,13 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.failures import Verdict
 from pytest_bfcl.runs.lines import DamagedLine, OnDamaged, parse_object
+from pytest_bfcl.runs.result_line import Conversation, Key, ReplayLine, ResultLine, Verdicts
 from pytest_bfcl.runs.transcripts import EntryKey
 from pytest_bfcl.transcript import Reply, Step, Transcript
 
@@ -27,7 +28,7 @@ def result_record(
     rules: str = "official",
     cost_usd: float | None = None,
     worker: str | None = None,
-) -> dict[str, Any]:
+) -> ResultLine:
     """One line of ``results.jsonl`` for a judged conversation.
 
     ``corrected_rules`` are the names (``C1`` …) that changed the verdict; they stand in ``corrected_reason`` in
@@ -35,17 +36,17 @@ def result_record(
     """
     nested = _nested(entry.category)
     headline = corrected if rules == "corrected" else official
-    record = _key(entry.id, entry.category, transcript.model, transcript.mode, transcript.repeat)
-    record |= _verdicts(headline, official, corrected, tuple(corrected_rules), rules)
-    record |= conversation_fields(transcript, nested=nested)
-    record |= {
+    return {
+        **_key(entry.id, entry.category, transcript.model, transcript.mode, transcript.repeat),
+        "outcome": headline.outcome,
+        **_verdicts(headline, official, corrected, tuple(corrected_rules), rules),
+        **conversation_fields(transcript, nested=nested),
         "cost_usd": cost_usd,
         "extra": {**_about(entry), **transcript.extra, **(extra or {})},
         "started_at": transcript.started_at,
         "duration_s": transcript.duration_s,
         "worker": worker,
     }
-    return record
 
 
 def _about(entry: Entry) -> dict[str, Any]:
@@ -69,34 +70,34 @@ def error_record(
     extra: Mapping[str, Any] | None = None,
     cost_usd: float | None = None,
     worker: str | None = None,
-) -> dict[str, Any]:
+) -> ResultLine:
     """The line of an entry that ended in an error before anything could be judged; ``transcript`` as far as it got."""
     transcript = transcript or Transcript(entry_id, category, model, _mode(mode), repeat)
-    record = _key(entry_id, category, model, mode, repeat)
-    record |= _verdicts(verdict, verdict, verdict, (), rules)
-    record |= conversation_fields(transcript, nested=_nested(category))
-    record |= {
+    return {
+        **_key(entry_id, category, model, mode, repeat),
+        "outcome": verdict.outcome,
+        **_verdicts(verdict, verdict, verdict, (), rules),
+        **conversation_fields(transcript, nested=_nested(category)),
         "cost_usd": cost_usd,
         "extra": {**transcript.extra, **(extra or {})},
         "started_at": transcript.started_at,
         "duration_s": transcript.duration_s,
         "worker": worker,
     }
-    return record
 
 
 def skipped_record(
     entry_id: str, category: str, model: str, mode: str, why: str, *, repeat: int = 1, rules: str = "official"
-) -> dict[str, Any]:
+) -> ResultLine:
     """The line of an entry that was not run, with the reason a reader should see in ``detail.error``."""
     record = error_record(entry_id, category, model, mode, Verdict(True), repeat=repeat, rules=rules)
-    return record | {"outcome": "skipped", "corrected_outcome": "skipped", "detail": {"error": why}}
+    return {**record, "outcome": "skipped", "corrected_outcome": "skipped", "detail": {"error": why}}
 
 
-def conversation_fields(transcript: Transcript, *, nested: bool) -> dict[str, Any]:
+def conversation_fields(transcript: Transcript, *, nested: bool) -> Conversation:
     """What happened, in the result line's shapes: plain for single turn, turns → steps → value when ``nested``."""
     spread = _Spread(transcript, nested)
-    fields: dict[str, Any] = {
+    fields: Conversation = {
         "output": spread(lambda step: step.reply.output),
         "calls": spread(lambda step: step.calls),
         "underscore_names": transcript.underscore_names,
@@ -147,15 +148,14 @@ class _Spread:
         return self(lambda step: get(step.reply))
 
 
-def _key(entry_id: str, category: str, model: str, mode: str, repeat: int) -> dict[str, Any]:
+def _key(entry_id: str, category: str, model: str, mode: str, repeat: int) -> Key:
     return {"id": entry_id, "category": category, "model": model, "mode": mode, "repeat": repeat}
 
 
 def _verdicts(
     headline: Verdict, official: Verdict, corrected: Verdict, corrected_rules: Sequence[str], rules: str
-) -> dict[str, Any]:
-    fields: dict[str, Any] = {
-        "outcome": headline.outcome,
+) -> Verdicts:
+    fields: Verdicts = {
         "tag": headline.tag.value if headline.tag else None,
         "reason": headline.reason,
         "corrected_outcome": corrected.outcome,
@@ -164,8 +164,9 @@ def _verdicts(
         "rules": rules,
     }
     if rules != "official":
-        fields |= {"official_outcome": official.outcome, "official_reason": official.reason}
-    return fields | {"detail": dict(headline.detail)}
+        fields["official_outcome"], fields["official_reason"] = official.outcome, official.reason
+    fields["detail"] = dict(headline.detail)
+    return fields
 
 
 def _corrected_reason(reason: str | None, rules: Sequence[str]) -> str | None:
@@ -182,7 +183,7 @@ def _mode(mode: str) -> Any:
     return mode
 
 
-def record_key(record: Mapping[str, Any]) -> EntryKey:
+def record_key(record: ResultLine | ReplayLine) -> EntryKey:
     """What a result line is about."""
     return EntryKey(
         str(record.get("model") or ""),
@@ -198,7 +199,7 @@ _HEAD = re.compile(
 )
 
 
-def read_results(path: Path, on_damaged: OnDamaged | None = None) -> Iterator[dict[str, Any]]:
+def read_results(path: Path, on_damaged: OnDamaged | None = None) -> Iterator[ResultLine]:
     """The records of a ``results.jsonl`` in order of first appearance; the last line of each key counts.
 
     Reads twice and keeps only positions in memory. Damaged lines go to ``on_damaged`` with file and line; an entry
@@ -219,7 +220,7 @@ def read_results(path: Path, on_damaged: OnDamaged | None = None) -> Iterator[di
                 break
 
 
-def checked(record: dict[str, Any]) -> dict[str, Any]:
+def checked(record: dict[str, Any]) -> ResultLine:
     """The record; raises `ValueError` when a field that readers count with has another type than the contract's."""
     get = record.get
     for name, usual, fits in _FIELDS:
@@ -228,7 +229,7 @@ def checked(record: dict[str, Any]) -> dict[str, Any]:
             raise ValueError(f"{name} is {shortened_json(value)}, which no run writes")
     if not isinstance(record.get("id"), str):
         raise ValueError("no id")
-    return record
+    return cast(ResultLine, record)
 
 
 def shortened_json(value: Any) -> str:
@@ -313,12 +314,12 @@ def _quick_key(raw: bytes) -> EntryKey | None:
     return EntryKey(model, mode, entry_id, int(match.group(4)))
 
 
-def is_settled(record: Mapping[str, Any]) -> bool:
+def is_settled(record: ResultLine) -> bool:
     """Whether a continued run leaves this entry alone: it has a verdict (not an error, not skipped)."""
     return record.get("outcome") in ("passed", "failed")
 
 
-def to_rerun(records: Iterable[Mapping[str, Any]], planned: Iterable[EntryKey]) -> list[EntryKey]:
+def to_rerun(records: Iterable[ResultLine], planned: Iterable[EntryKey]) -> list[EntryKey]:
     """The planned keys without a verdict: missing, skipped, or ended in an adapter or harness error; planned order."""
     settled = {record_key(record) for record in records if is_settled(record)}
     return [key for key in planned if key not in settled]

@@ -7,9 +7,12 @@ here but in the ``rounded_*`` functions, which reproduce the two rounding method
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pytest_bfcl.runs.result_line import ReplayLine, ResultLine
 
 SERVER_USD_PER_HOUR = 23.92
 """Hourly price of the eight-GPU server the reference assumes for models without a price."""
@@ -39,7 +42,7 @@ class Usage:
     input_tokens: list[int | float] = field(default_factory=list)
     output_tokens: list[int | float] = field(default_factory=list)
 
-    def add(self, line: Mapping[str, Any]) -> None:
+    def add(self, line: ResultLine | ReplayLine) -> None:
         """Collect from a result line (``latency_s``, ``input_tokens``, ``output_tokens``)."""
         self.latencies.extend(samples(line.get("latency_s")))
         self.input_tokens.extend(samples(line.get("input_tokens")))

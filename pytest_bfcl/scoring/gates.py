@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.runs.summary_types import CheckSummary, GateSummary, ModelSummary, Summary
 from pytest_bfcl.scoring.aggregate import FORMULAS
+from pytest_bfcl.scoring.summary import dataset_name
 
 if TYPE_CHECKING:
     from pytest_bfcl.scoring.comparison import Comparison
@@ -43,6 +45,18 @@ class GateCheck:
     limit: float | None = None
     entries: tuple[str, ...] = ()
 
+    def to_dict(self) -> CheckSummary:
+        """As it stands in ``summary.json``."""
+        return {
+            "name": self.name,
+            "model": self.model,
+            "ok": self.ok,
+            "why": self.why,
+            "value": self.value,
+            "limit": self.limit,
+            "entries": list(self.entries),
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
@@ -64,10 +78,9 @@ class GateResult:
         """Whether some check was not met."""
         return self.verdict == "failed"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> GateSummary:
         """As it stands in ``summary.json``."""
-        checks = [asdict(check) | {"entries": list(check.entries)} for check in self.checks]
-        return {"verdict": self.verdict, "checks": checks}
+        return {"verdict": self.verdict, "checks": [check.to_dict() for check in self.checks]}
 
 
 def parse_gate(text: str) -> Gate:
@@ -89,7 +102,7 @@ def parse_gate(text: str) -> Gate:
 
 
 def evaluate_gates(
-    summary: Mapping[str, Any],
+    summary: Summary,
     gates: Sequence[Gate] = (),
     *,
     comparisons: Sequence[Comparison] = (),
@@ -105,7 +118,7 @@ def evaluate_gates(
     accepted.
     """
     checks: list[GateCheck] = []
-    official = (summary["fingerprint"].get("dataset") or {}).get("name") == "official"
+    official = dataset_name(summary["fingerprint"]) == "official"
     if gates or comparisons or further:
         for model, numbers in summary.get("models", {}).items():
             checks.append(_errors(model, numbers, max_errors_pct))
@@ -118,7 +131,7 @@ def evaluate_gates(
     return GateResult.of(checks)
 
 
-def _errors(model: str, numbers: Mapping[str, Any], max_errors_pct: float) -> GateCheck:
+def _errors(model: str, numbers: ModelSummary, max_errors_pct: float) -> GateCheck:
     categories = numbers["categories"].values()
     errors = sum(found["errors"] for found in categories)
     attempted = sum(found["total"] - found["skipped"] for found in categories)
@@ -128,7 +141,7 @@ def _errors(model: str, numbers: Mapping[str, Any], max_errors_pct: float) -> Ga
     return GateCheck("errors", model, ok, why, share, max_errors_pct)
 
 
-def _threshold(model: str, numbers: Mapping[str, Any], gate: Gate, allow_missing: bool, official: bool) -> GateCheck:
+def _threshold(model: str, numbers: ModelSummary, gate: Gate, allow_missing: bool, official: bool) -> GateCheck:
     value, missing, note = _value(numbers, gate.group)
     name = str(gate)
     if gate.group in OVERALL and not official:
@@ -157,19 +170,19 @@ def _by(difference: float, ok: bool) -> str:
     return f"{'met' if ok else 'missed'} by {text} points"
 
 
-def _value(numbers: Mapping[str, Any], group: str) -> tuple[float | None, list[str], str]:
+def _value(numbers: ModelSummary, group: str) -> tuple[float | None, list[str], str]:
     """A group's value as a fraction, the categories missing from it, and why there is none."""
     if group in OVERALL:
-        found = numbers[group]
+        found = numbers["overall"] if group == "overall" else numbers["overall_v3"]
         return found["value"], list(found["missing"]), str(found.get("why", ""))
     if group in CATEGORIES and group not in GROUPS:
         category = numbers["categories"].get(group)
         accuracy = category["accuracy"] if category else None
         return accuracy, [] if accuracy is not None else [group], ""
-    found = numbers["groups"].get(group)
-    if found is None:
+    pooled = numbers["groups"].get(group)
+    if pooled is None:
         return None, list(GROUPS.get(group, (group,))), ""
-    return found["accuracy"], list(found["missing"]), ""
+    return pooled["accuracy"], list(pooled["missing"]), ""
 
 
 def regressions(comparison: Comparison, margin_pct: float = 0.0, *, allow_missing: bool = False) -> list[GateCheck]:

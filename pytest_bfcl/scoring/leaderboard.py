@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from pytest_bfcl.dataset.categories import CATEGORIES
-from pytest_bfcl.runs.format_scores import FormatScores, configuration_of
-from pytest_bfcl.runs.official_scores import ScoreFile, official_valid
+from pytest_bfcl.runs.result_line import ReplayLine, ResultLine
 from pytest_bfcl.scoring.aggregate import CategoryScore
 from pytest_bfcl.scoring.cost import Usage
+from pytest_bfcl.scoring.format_scores import FormatScores, configuration_of
 from pytest_bfcl.scoring.model_info import ModelInfo, find_info
 from pytest_bfcl.scoring.official_csv import ModelRow
+from pytest_bfcl.scoring.official_scores import ScoreFile, official_valid
 
 
 @dataclass(slots=True)
@@ -46,7 +46,7 @@ class Standings:
         self.replaced: list[tuple[str, str]] = []
         self._models: dict[str, dict[str, _Category]] = {}
 
-    def add(self, records: Iterable[Mapping[str, Any]]) -> None:
+    def add(self, records: Iterable[ResultLine | ReplayLine]) -> None:
         """The records of one run."""
         found: dict[str, dict[str, _Category]] = {}
         for record in records:
@@ -63,7 +63,7 @@ class Standings:
             self.replaced += [(name, category) for category in categories if category in known]
             known.update(categories)
 
-    def _count(self, count: _Category, record: Mapping[str, Any], category: str, outcome: str) -> None:
+    def _count(self, count: _Category, record: ResultLine | ReplayLine, category: str, outcome: str) -> None:
         if outcome != "error":
             count.usage.add(record)
         elif not self.official:
@@ -108,18 +108,9 @@ def _formats(found: _Category | None) -> FormatScores | None:
 
 
 def model_rows(
-    records: Iterable[Mapping[str, Any]], infos: Mapping[str, ModelInfo] | None = None, *, official: bool = False
+    records: Iterable[ResultLine], infos: Mapping[str, ModelInfo] | None = None, *, official: bool = False
 ) -> list[ModelRow]:
     """The rows of one run (`Standings`), one per model."""
     standings = Standings(official=official)
     standings.add(records)
-    return standings.rows(infos)
-
-
-def rows_of_scores(
-    scores: Mapping[str, Mapping[str, ScoreFile]], infos: Mapping[str, ModelInfo] | None = None
-) -> list[ModelRow]:
-    """The rows of an official ``score/`` folder."""
-    standings = Standings(official=True)
-    standings.add_scores(scores)
     return standings.rows(infos)

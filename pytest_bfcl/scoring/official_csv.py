@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pytest_bfcl.runs.format_scores import CONFIGURATIONS, FormatScores
 from pytest_bfcl.scoring import aggregate as formulas
 from pytest_bfcl.scoring.aggregate import CategoryScore, Term
 from pytest_bfcl.scoring.cost import (
@@ -25,6 +24,7 @@ from pytest_bfcl.scoring.cost import (
     rounded,
     rounded_percentile,
 )
+from pytest_bfcl.scoring.format_scores import CONFIGURATIONS, FormatScores
 from pytest_bfcl.scoring.model_info import ModelInfo
 
 NOT_AVAILABLE = "N/A"

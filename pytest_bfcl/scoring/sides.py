@@ -138,7 +138,7 @@ def _judged(line: Mapping[str, Any], path: Path) -> bool:
 
 
 def _of_scores(root: Path, dataset: DataSet | None, rules: str) -> dict[str, dict[Key, Judged]]:
-    from pytest_bfcl.runs.official_scores import ScoreFile, read_scores
+    from pytest_bfcl.scoring.official_scores import ScoreFile, read_scores
 
     if rules != "official":
         raise UsageError(f"{root}: an official score folder has verdicts under official rules only")

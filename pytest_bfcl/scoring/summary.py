@@ -8,11 +8,28 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
+from pytest_bfcl.runs.result_line import ResultLine
+from pytest_bfcl.runs.summary_types import (
+    CategorySummary,
+    Cell,
+    Counts,
+    FormatSensitivity,
+    GroupSummary,
+    Hallucination,
+    Interval,
+    Latency,
+    ModelSummary,
+    OverallSummary,
+    PartialOverall,
+    Repeats,
+    RunFacts,
+    Summary,
+)
 from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import CategoryScore, Term
 from pytest_bfcl.scoring.cost import Usage, cost_usd, deviation, mean, percentile95
@@ -34,22 +51,22 @@ class Issue(Protocol):
 
 
 def summarise(
-    records: Iterable[Mapping[str, Any]],
+    records: Iterable[ResultLine],
     *,
-    fingerprint: Mapping[str, Any] | None = None,
+    fingerprint: RunFacts | None = None,
     known_issues: Iterable[Issue] = (),
     sizes: Mapping[str, int] | None = None,
     max_errors_pct: float = 2.0,
     full_sizes: Mapping[str, int] | None = None,
     infos: Mapping[str, ModelInfo] | None = None,
-) -> dict[str, Any]:
+) -> Summary:
     """The content of ``summary.json`` for a run's records (one per key, any order; read once, streaming).
 
     ``sizes`` are the entries planned per category (of one repeat), ``full_sizes`` those of the whole data set; for the
     official data they default to its known sizes. ``infos``: what is known of the models besides numbers; a price of a
     server hour gives a cost to models without token prices. Models keep the order of the fingerprint.
     """
-    fingerprint = dict(fingerprint or {})
+    fingerprint = cast(RunFacts, dict(fingerprint or {}))
     issues = list(known_issues)
     tallies: dict[tuple[str, str], ModelTally] = {}
     for record in records:
@@ -59,7 +76,7 @@ def summarise(
             known = frozenset(issue.id for issue in issues if key[1] in issue.modes)
             tally = tallies[key] = ModelTally(*key, known_issues=known)
         tally.add(record)
-    official = (fingerprint.get("dataset") or {}).get("name") == "official"
+    official = dataset_name(fingerprint) == "official"
     if full_sizes is None:
         full_sizes = {name: row.official_size for name, row in CATEGORIES.items()} if official else dict(sizes or {})
     plan = _Plan(dict(sizes or {}), dict(full_sizes), official, max_errors_pct, _repeat(fingerprint))
@@ -98,9 +115,10 @@ class _ModelSummary:
         self.categories = {name: tally.categories[name] for name in _ordered(tally.categories)}
         self.headline = {name: found.headline for name, found in self.categories.items() if found.headline.total}
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> ModelSummary:
         tally = self.tally
-        return {
+        cost, unpriced, cost_by = self._cost()
+        found: ModelSummary = {
             "model": tally.model,
             "mode": tally.mode,
             "categories": {name: self._category(name, found) for name, found in self.categories.items()},
@@ -118,7 +136,8 @@ class _ModelSummary:
             "repeats": self._repeats(),
             "format_sensitivity": self._format_sensitivity(),
             "write_stages": dict(sorted(tally.write_stages.outcomes.items())),
-            **self._cost(),
+            "cost_usd": cost,
+            "unpriced": unpriced,
             "info": None if self.info is None else asdict(self.info),
             "latency": _latency(tally.usage.latencies),
             "tokens": {
@@ -126,23 +145,30 @@ class _ModelSummary:
                 "output": sum(tally.usage.output_tokens) + sum(tally.write_usage.output_tokens),
             },
         }
+        if cost_by:
+            found["cost_by"] = cost_by
+        return found
 
-    def _cost(self) -> dict[str, Any]:
+    def _cost(self) -> tuple[float | None, int, str]:
         """By tokens, else by latency on a server with a known price (scoring spec §7), write stages included."""
         tally = self.tally
         if tally.priced or self.info is None or self.info.gpu_hour is None:
-            return {"cost_usd": round(tally.cost, 6) if tally.priced else None, "unpriced": tally.unpriced}
+            return round(tally.cost, 6) if tally.priced else None, tally.unpriced, ""
         usage = Usage()
         usage.extend(tally.usage)
         usage.extend(tally.write_usage)
         found = cost_usd(usage, None, None, self.info.gpu_hour)
-        return {"cost_usd": None if found is None else round(found, 6), "unpriced": 0, "cost_by": "gpu_hour"}
+        return None if found is None else round(found, 6), 0, "gpu_hour"
 
     # Categories and groups.
 
-    def _category(self, name: str, found: CategoryTally) -> dict[str, Any]:
-        result = _outcomes([found])
-        result |= {
+    def _category(self, name: str, found: CategoryTally) -> CategorySummary:
+        result: CategorySummary = {
+            "total": found.total,
+            "passed": found.outcomes["passed"],
+            "failed": found.outcomes["failed"],
+            "errors": found.outcomes["error"],
+            "skipped": found.outcomes["skipped"],
             "accuracy": found.headline.accuracy,
             "interval95": _pair(category_interval(name, found.headline)),
             "official_accuracy": found.official.accuracy,
@@ -154,7 +180,7 @@ class _ModelSummary:
             result["planned"] = self.plan.planned[name]
         return result
 
-    def _groups(self) -> dict[str, Any]:
+    def _groups(self) -> dict[str, GroupSummary]:
         names = [*aggregate.FORMULAS, *(name for name in GROUPS if name not in aggregate.FORMULAS)]
         groups = {}
         for name in names:
@@ -164,11 +190,11 @@ class _ModelSummary:
                 groups[name] = self._group(term, members)
         return groups
 
-    def _group(self, term: Term, members: list[str]) -> dict[str, Any]:
-        result = _outcomes([self.categories[name] for name in members])
+    def _group(self, term: Term, members: list[str]) -> GroupSummary:
         missing = [name for name in aggregate.missing(term, self.headline) if self._expected(name)]
         value = aggregate.value(term, self._scores("headline"))
-        return result | {
+        return {
+            **_outcomes([self.categories[name] for name in members]),
             "accuracy": value,
             "interval95": None if value is None else self._interval(term, value),
             "official_accuracy": aggregate.value(term, self._scores("official")),
@@ -191,7 +217,7 @@ class _ModelSummary:
                 scores[name] = CategoryScore(tally.accuracy, self.plan.full.get(name) or tally.total)
         return scores
 
-    def _interval(self, term: Term, value: float, population: Mapping[str, int] | None = None) -> list[float] | None:
+    def _interval(self, term: Term, value: float, population: Mapping[str, int] | None = None) -> Interval:
         sizes = {name: score.total for name, score in self._scores("headline").items()}
         weights = aggregate.category_weights(term, sizes)
         if len(weights) == 1 and population is None:
@@ -201,11 +227,11 @@ class _ModelSummary:
 
     # Overall.
 
-    def _overall(self) -> dict[str, Any]:
+    def _overall(self) -> OverallSummary:
         missing = aggregate.missing(aggregate.OVERALL, self.headline)
         why = self._why_not(missing)
         value = None if why else aggregate.value(aggregate.OVERALL, self._scores("headline"))
-        result: dict[str, Any] = {
+        result: OverallSummary = {
             "value": value,
             "complete": not why,
             "missing": missing,
@@ -220,7 +246,7 @@ class _ModelSummary:
             result["interval95_full_set"] = self._interval(aggregate.OVERALL, value, self.plan.full)
         return result
 
-    def _partial(self) -> dict[str, Any] | None:
+    def _partial(self) -> PartialOverall | None:
         """Overall over the categories that were run, its weights rescaled; ``None`` for other data or nothing of it.
 
         ``weights``: percent of the overall's five parts that are there, after rescaling to 100.
@@ -277,7 +303,7 @@ class _ModelSummary:
             return None
         return aggregate.value(term, self._scores(which))
 
-    def _overall_v3(self) -> dict[str, Any]:
+    def _overall_v3(self) -> OverallSummary:
         term = aggregate.OVERALL_V3
         missing = aggregate.missing(term, self.headline)
         value = None if missing or not self.plan.official else aggregate.value(term, self._scores("headline"))
@@ -291,7 +317,7 @@ class _ModelSummary:
 
     # The rest.
 
-    def _hallucination(self) -> dict[str, Any]:
+    def _hallucination(self) -> Hallucination:
         by_category = self.tally.hallucination
         with_call = sum(count[0] for count in by_category.values())
         turns = sum(count[1] for count in by_category.values())
@@ -302,7 +328,7 @@ class _ModelSummary:
             "categories": {name: by_category[name][0] / by_category[name][1] for name in _ordered(by_category)},
         }
 
-    def _breakdown(self) -> dict[str, Any]:
+    def _breakdown(self) -> dict[str, dict[str, Cell]]:
         return {
             kind: {
                 name: {"passed": tally.passed, "total": tally.total, "accuracy": tally.accuracy}
@@ -311,7 +337,7 @@ class _ModelSummary:
             for kind, cells in sorted(self.tally.breakdown.items())
         }
 
-    def _repeats(self) -> dict[str, Any] | None:
+    def _repeats(self) -> Repeats | None:
         """Over entries run more than once: mean pass rate, share passing every time, share that differed."""
         counts = [count for found in self.categories.values() for count in found.repeats.values() if count[1] > 1]
         if not counts:
@@ -325,7 +351,7 @@ class _ModelSummary:
             "flip_rate": sum(0 < passed < total for passed, total in counts) / len(counts),
         }
 
-    def _format_sensitivity(self) -> dict[str, Any] | None:
+    def _format_sensitivity(self) -> FormatSensitivity | None:
         formats = self.tally.formats
         if not formats.counts:
             return None
@@ -340,7 +366,7 @@ class _ModelSummary:
         }
 
 
-def _outcomes(tallies: Iterable[CategoryTally]) -> dict[str, Any]:
+def _outcomes(tallies: Iterable[CategoryTally]) -> Counts:
     outcomes: Counter[str] = Counter()
     for tally in tallies:
         outcomes.update(tally.outcomes)
@@ -353,10 +379,13 @@ def _outcomes(tallies: Iterable[CategoryTally]) -> dict[str, Any]:
     }
 
 
-def _latency(values: list[int | float]) -> dict[str, float | None]:
+def _latency(values: list[int | float]) -> Latency:
     """Seconds per model request, rounded to a tenth of a millisecond."""
-    found = {"mean": mean(values), "std": deviation(values), "p95": percentile95(values)}
-    return {name: None if value is None else round(float(value), 4) for name, value in found.items()}
+    return {"mean": _tenth(mean(values)), "std": _tenth(deviation(values)), "p95": _tenth(percentile95(values))}
+
+
+def _tenth(value: float | None) -> float | None:
+    return None if value is None else round(float(value), 4)
 
 
 def _ordered(names: Iterable[str]) -> list[str]:
@@ -374,11 +403,11 @@ def _rule_order(name: str) -> tuple[int, str]:
     return (int(digits) if digits.isdigit() else 999, name)
 
 
-def _pair(found: tuple[float, float] | None) -> list[float] | None:
+def _pair(found: tuple[float, float] | None) -> Interval:
     return None if found is None else [found[0], found[1]]
 
 
-def _model_order(fingerprint: Mapping[str, Any]) -> Any:
+def _model_order(fingerprint: RunFacts) -> Callable[[tuple[str, str]], Any]:
     listed = [str(model.get("model")) for model in fingerprint.get("models") or ()]
     return lambda key: (listed.index(key[0]) if key[0] in listed else len(listed), key)
 
@@ -389,6 +418,12 @@ def _label(key: tuple[str, str], tallies: Mapping[tuple[str, str], ModelTally]) 
     return key[0] if len(same) == 1 else f"{key[0]} ({key[1]})"
 
 
-def _repeat(fingerprint: Mapping[str, Any]) -> int:
+def dataset_name(fingerprint: RunFacts) -> str:
+    """The data set a run measured; empty when it does not say."""
+    dataset = fingerprint.get("dataset")
+    return str(dataset.get("name", "")) if dataset else ""
+
+
+def _repeat(fingerprint: RunFacts) -> int:
     repeat = (fingerprint.get("conditions") or {}).get("repeat")
     return repeat if isinstance(repeat, int) and repeat > 0 else 1

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_bfcl.dataset.categories import CATEGORIES
-from pytest_bfcl.runs.format_scores import FormatScores, configuration_of
+from pytest_bfcl.runs.result_line import ResultLine
 from pytest_bfcl.scoring.cost import Usage
+from pytest_bfcl.scoring.format_scores import FormatScores, configuration_of
 from pytest_bfcl.scoring.statistics import Tally, cluster_of
 
 VERDICTS = ("passed", "failed")
@@ -27,7 +28,7 @@ class CategoryTally:
     known_issues: int = 0
     repeats: dict[str, list[int]] = field(default_factory=dict)
 
-    def add(self, record: Mapping[str, Any], known_issue: bool) -> None:
+    def add(self, record: ResultLine, known_issue: bool) -> None:
         """Count one record."""
         outcome = str(record.get("outcome"))
         self.outcomes[outcome] += 1
@@ -89,7 +90,7 @@ class TurnTally:
         for name in ("quiet_turns", "quiet_turns_with_calls", "calls_in_quiet_turns"):
             setattr(self, name, getattr(self, name) + int(extra.get(name) or 0))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, int | float | None]:
         """The sums, the share of right turns, and calls made for each call of the ground truth."""
         return {
             "turn_credit": self.right_turns / self.turns if self.turns else None,
@@ -120,7 +121,7 @@ class ModelTally:
     priced: int = 0
     unpriced: int = 0
 
-    def add(self, record: Mapping[str, Any]) -> None:
+    def add(self, record: ResultLine) -> None:
         """Count one result line."""
         category = str(record.get("category"))
         row = CATEGORIES.get(category)
@@ -145,7 +146,7 @@ class ModelTally:
             self.reasons[str(record.get("reason"))] += 1
         self.corrected_rules.update(str(name) for name in record.get("corrected_rules") or ())
 
-    def _add_cost(self, record: Mapping[str, Any]) -> None:
+    def _add_cost(self, record: ResultLine) -> None:
         cost = record.get("cost_usd")
         if isinstance(cost, int | float):
             self.cost += cost
@@ -153,7 +154,7 @@ class ModelTally:
         elif record.get("outcome") in VERDICTS:
             self.unpriced += 1
 
-    def _add_breakdown(self, record: Mapping[str, Any], category: str) -> None:
+    def _add_breakdown(self, record: ResultLine, category: str) -> None:
         outcome = record.get("outcome")
         if outcome not in VERDICTS:
             return
@@ -163,7 +164,7 @@ class ModelTally:
                 cells[name] = Tally()
             cells[name].add(str(record["id"]), outcome == "passed")
 
-    def _add_hallucination(self, record: Mapping[str, Any], category: str) -> None:
+    def _add_hallucination(self, record: ResultLine, category: str) -> None:
         turns, with_calls = quiet_turns(record, category)
         if turns:
             count = self.hallucination.setdefault(category, [0, 0])
@@ -171,7 +172,7 @@ class ModelTally:
             count[1] += turns
 
 
-def breakdown_keys(record: Mapping[str, Any], category: str) -> list[tuple[str, str]]:
+def breakdown_keys(record: ResultLine, category: str) -> list[tuple[str, str]]:
     """The (kind, name) cells of the breakdown a record belongs to."""
     row = CATEGORIES.get(category)
     if row is None:
@@ -190,7 +191,7 @@ def breakdown_keys(record: Mapping[str, Any], category: str) -> list[tuple[str, 
     return keys
 
 
-def quiet_turns(record: Mapping[str, Any], category: str) -> tuple[int, int]:
+def quiet_turns(record: ResultLine, category: str) -> tuple[int, int]:
     """Turns of a record that should have no call, and how many of them have one.
 
     Irrelevance entries are one such turn; held-out-function entries tell theirs in ``extra`` (``quiet_turns``,

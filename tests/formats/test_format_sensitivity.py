@@ -12,7 +12,7 @@ from pytest_bfcl import Reply
 from pytest_bfcl.dataset.expansion import FormatConfig, format_configs
 from pytest_bfcl.evaluation import open_data, run
 from pytest_bfcl.models.oracle import answer
-from pytest_bfcl.runs.format_scores import CONFIGURATIONS
+from pytest_bfcl.scoring.format_scores import CONFIGURATIONS
 
 CATEGORY = "format_sensitivity"
 

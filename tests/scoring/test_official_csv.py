@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bfcl.runs.format_scores import CONFIGURATIONS, FormatScores
 from pytest_bfcl.scoring.aggregate import CategoryScore
 from pytest_bfcl.scoring.cost import Usage
+from pytest_bfcl.scoring.format_scores import CONFIGURATIONS, FormatScores
 from pytest_bfcl.scoring.model_info import ModelInfo
 from pytest_bfcl.scoring.official_csv import ModelRow, csv_texts, number, percent, write_csvs
 from tests.scoring.golden import CASES, Golden

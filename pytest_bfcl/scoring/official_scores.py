@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from pytest_bfcl.dataset.categories import CATEGORIES, category_of
 from pytest_bfcl.dataset.expansion import sort_key
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.runs.format_scores import FormatScores, configuration_of
 from pytest_bfcl.runs.lines import plain, read_json_lines
 from pytest_bfcl.runs.official_layout import (
     category_folder,
@@ -22,6 +21,7 @@ from pytest_bfcl.runs.official_layout import (
     official_output,
 )
 from pytest_bfcl.runs.snapshots import folder_name
+from pytest_bfcl.scoring.format_scores import FormatScores, configuration_of
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet

@@ -1,0 +1,120 @@
+"""A line of ``results.jsonl`` and its relatives as types (docs/contracts.md): what writers fill in and readers may use.
+
+Lines written by others hold what they hold: `pytest_bfcl.runs.fields` checks them against these types on reading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, NotRequired, TypedDict
+
+Outcome = Literal["passed", "failed", "error", "skipped"]
+OUTCOMES: tuple[Outcome, ...] = ("passed", "failed", "error", "skipped")
+
+Number = int | float
+Figures = Number | Sequence[Sequence[Number | None]] | None
+"""A number, or turns → steps → number; ``None`` where nothing was measured."""
+Output = str | Sequence[Any] | None
+"""A raw reply: text, a list of ``{name, arguments}``, or turns → steps → such replies."""
+
+
+class Conversation(TypedDict, total=False):
+    """What happened: plain values for single turn, turns → steps → value where calls are executed."""
+
+    output: Output
+    calls: Sequence[Any] | None
+    underscore_names: bool
+    tool_results: Sequence[Sequence[Sequence[str]]] | None
+    reasoning: str | Sequence[Sequence[str | None]] | None
+    input_tokens: Figures
+    output_tokens: Figures
+    latency_s: Figures
+    finish_reasons: str | Sequence[Sequence[str | None]] | None
+    attempts: Figures
+    problems: NotRequired[str | Sequence[Sequence[str | None]] | None]
+    forced_quit: NotRequired[bool]
+    inference_error: NotRequired[str]
+    decoded: NotRequired[bool]
+
+
+class Verdicts(TypedDict, total=False):
+    """What was decided, by the headline rules and by the corrected ones; ``official_…`` where those do not lead."""
+
+    tag: str | None
+    reason: str | None
+    corrected_outcome: str | None
+    corrected_reason: str | None
+    corrected_rules: Sequence[str]
+    rules: str
+    official_outcome: str
+    official_reason: str | None
+    detail: dict[str, Any]
+
+
+class Circumstances(TypedDict, total=False):
+    """What else is known of an entry's run: money, time, figures beyond the verdict."""
+
+    cost_usd: Number | None
+    extra: dict[str, Any]
+    started_at: str | None
+    duration_s: Number | None
+    worker: str | None
+
+
+class Key(TypedDict):
+    """What a line is about; ``repeat`` counts from 1."""
+
+    id: str
+    category: str
+    model: str
+    mode: str
+    repeat: int
+
+
+class ResultLine(Key, Conversation, Verdicts, Circumstances):
+    """One line of ``results.jsonl``."""
+
+    outcome: str
+
+
+class ReplayLine(Conversation, Verdicts, Circumstances, total=False):
+    """A recorded output: a result line, or as little as an id and ``output`` or ``trajectory``.
+
+    ``official`` keeps what a line of the reference's result files has beyond that. A line may bring its own question.
+    """
+
+    id: str
+    category: str
+    model: str
+    mode: str
+    repeat: int
+    outcome: str
+    trajectory: Sequence[Any]
+    official: dict[str, Any]
+    question: Sequence[Any]
+    function: Sequence[Any]
+    possible_answer: Any
+    initial_config: dict[str, Any]
+    involved_classes: Sequence[str]
+    missed_function: dict[str, Any]
+    scenario: str
+    language: str
+    return_format: str
+    tool_call_tag: bool
+    config: str
+
+
+class VerdictLine(TypedDict, total=False):
+    """A line of ``pytest-bfcl score``: a verdict, or in ``error`` why there is none."""
+
+    id: str
+    category: str
+    model: str
+    repeat: int
+    valid: bool | None
+    tag: str | None
+    reason: str | None
+    detail: dict[str, Any]
+    corrected_valid: bool | None
+    skipped: str
+    error: str

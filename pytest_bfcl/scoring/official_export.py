@@ -1,0 +1,62 @@
+"""A run in the reference's layout: ``result/`` and, where it has verdicts, ``score/`` (scoring spec §1)."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_bfcl.runs.official_layout import ResultFiles
+from pytest_bfcl.runs.snapshots import folder_name
+from pytest_bfcl.scoring.official_scores import ScoreFiles
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset import DataSet
+
+
+def export_official(
+    run: Path,
+    out: Path,
+    *,
+    dataset: DataSet | None = None,
+    names: Mapping[str, str] | None = None,
+    lines: Iterable[Mapping[str, Any]] | None = None,
+) -> list[Path]:
+    """Write a run (or any source of replay lines) as ``out/result`` and, where it has verdicts, ``out/score``.
+
+    ``dataset`` supplies questions and answers for the lines of failed entries; ``names``: model → the name it is
+    registered under at the reference; ``lines`` replace those read from ``run``. Returns the files written. Repeats
+    beyond the first and skipped entries have no place in the layout and are left out.
+    """
+    from pytest_bfcl.runs.directory import is_run
+    from pytest_bfcl.runs.replay_lines import read_replay_lines
+
+    names = names or {}
+    results = ResultFiles(out / "result", dataset)
+    scores = ScoreFiles(out / "score", dataset)
+    models: dict[str, str] = {}
+    for line in read_replay_lines(run) if lines is None else lines:
+        if line.get("outcome") != "skipped" and (line.get("repeat") or 1) == 1:
+            model = str(line.get("model") or "model")
+            models[model] = names.get(model, model)
+            renamed = {**line, "model": models[model]}
+            results.add(renamed)
+            scores.add(renamed)
+    written = results.write() + scores.write()
+    if is_run(run):
+        written += _copy_snapshots(run, {model: results.folders[name] for model, name in models.items()})
+    return written
+
+
+def _copy_snapshots(run: Path, folders: Mapping[str, Path]) -> list[Path]:
+    """Memory snapshots go where the reference keeps them."""
+    written = []
+    for model, folder in folders.items():
+        source = run / "snapshots" / folder_name(model)
+        for file in sorted(source.rglob("*.json")) if source.is_dir() else ():
+            backend, *rest = file.relative_to(source).parts
+            target = folder.joinpath("agentic", "memory", backend, "memory_snapshot", *rest)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            written.append(Path(shutil.copyfile(file, target)))
+    return written
