@@ -18,7 +18,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.failures import HarnessError
-from pytest_bfcl.transcript import Mode, Reply, Step, Transcript, Turn
+from pytest_bfcl.transcript import Call, Mode, Reply, Step, Transcript, Turn
 
 if TYPE_CHECKING:
     from pytest_bfcl.conversation.services import Services
@@ -236,14 +236,14 @@ def _partial(entry: Entry, transcript: Transcript, rules: str) -> float:
 
 
 def _paired_shares(
-    entry: Entry, transcript: Transcript, expected: Sequence[Any], made: Sequence[Any], rules: str
+    entry: Entry, transcript: Transcript, expected: Sequence[Any], made: Sequence[Call], rules: str
 ) -> list[float]:
     """The share of right parameters of each expected call that finds a made one of its name; best pairs first."""
     pairs = []
     for place, answer in enumerate(expected):
         (name, parameters), *_ = answer.items()
         for number, call in enumerate(made):
-            if _same_name(next(iter(call)), name):
+            if _same_name(call.name, name):
                 share = _parameter_share(entry, transcript, name, parameters, call, rules)
                 pairs.append((-share, place, number))
     places: set[int] = set()
@@ -262,13 +262,13 @@ def _same_name(called: str, documented: str) -> bool:
 
 
 def _parameter_share(
-    entry: Entry, transcript: Transcript, name: str, parameters: Mapping[str, Any], call: Mapping[str, Any], rules: str
+    entry: Entry, transcript: Transcript, name: str, parameters: Mapping[str, Any], call: Call, rules: str
 ) -> float:
     """Share of the expected parameters with an acceptable value; each is judged alone, by the checkers' own rules.
 
     Parameters nobody asked for count as wrong ones.
     """
-    arguments = next(iter(call.values()))
+    arguments = call.arguments
     document = next((doc for doc in entry.function if doc.get("name") == name), None)
     if document is None:
         return 0.0
@@ -304,7 +304,7 @@ class _Alone:
             "function": [{**self.document, "parameters": only}],
             "possible_answer": [{name: {key: allowed}}],
         }
-        step = Step(Reply(), calls=[{name: {key: arguments[key]}}])
+        step = Step(Reply(), calls=[Call(name, {key: arguments[key]})])
         alone = Transcript(self.entry.id, "", mode=self.mode, turns=[Turn(steps=[step])], decoded=True)
         return judge(self.entry.model_copy(update=changes), alone, self.rules).valid
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 Mode = Literal["fc", "prompt"]
 """``fc``: native tool calls; ``prompt``: calls written as text."""
@@ -23,6 +23,24 @@ _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
 def wire_name(name: str) -> str:
     """The function name as providers accept it: dots and other illegal characters become ``_``, 64 characters."""
     return _ILLEGAL.sub("_", name)[:64]
+
+
+Arguments = dict[Any, Any]
+"""Arguments of a call by parameter name; the name is ``None`` where the reference has a null key (``**mapping``)."""
+
+
+class Call(NamedTuple):
+    """One decoded call: the function's name as the reply has it, and the parsed arguments.
+
+    `ToolCall` is the same before its arguments are parsed.
+    """
+
+    name: str
+    arguments: Arguments
+
+    def as_object(self) -> dict[str, Arguments]:
+        """``{name: {parameter: value}}``: how calls are stored and shown."""
+        return {self.name: self.arguments}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,15 +126,25 @@ def arguments_text(arguments: Any) -> str:
 class Step:
     """One model query inside a turn.
 
-    ``calls`` are the decoded calls: call texts such as ``cd(folder='a')`` in conversations that execute calls, or
-    one-key ``{name: {parameter: value}}`` objects for single-turn entries; ``None`` when the reply did not decode (then
-    ``error`` says why). ``results`` are the result texts the model saw, one per call.
+    ``calls`` are the decoded calls: call texts such as ``cd(folder='a')`` in conversations that execute calls, `Call`
+    for single-turn entries; ``None`` when the reply did not decode (then ``error`` says why). ``results`` are the
+    result texts the model saw, one per call.
     """
 
     reply: Reply
-    calls: list[Any] | None = None
+    calls: list[str] | list[Call] | None = None
     results: list[str] = field(default_factory=list)
     error: str | None = None
+
+    @property
+    def call_texts(self) -> list[str]:
+        """The calls that are texts; empty for single-turn entries."""
+        return [call for call in self.calls or () if isinstance(call, str)]
+
+    @property
+    def decoded_calls(self) -> list[Call]:
+        """The calls that are name and arguments; empty in conversations that execute calls."""
+        return [call for call in self.calls or () if isinstance(call, Call)]
 
 
 @dataclass(slots=True)

@@ -12,10 +12,7 @@ from pytest_bfcl.checkers.problem import MULTIPLE, PARALLEL, RULE_WORDS, SIMPLE,
 from pytest_bfcl.checkers.types import parameter_type
 from pytest_bfcl.checkers.values import MARKER, check_python
 from pytest_bfcl.failures import FailureTag, HarnessError, Verdict
-from pytest_bfcl.transcript import wire_name
-
-Call = Mapping[str, Mapping[Any, Any]]
-"""One decoded call: ``{name: {parameter: value}}``."""
+from pytest_bfcl.transcript import Call, wire_name
 
 _EMPTY: Mapping[str, Any] = {}
 _ANSWER_SHAPE = "a possible answer must be {function: {parameter: [acceptable values]}}"
@@ -70,7 +67,7 @@ def verdict_of(problem: Problem, **more: Any) -> Verdict:
 
 def check_call(call: Call, document: Mapping[str, Any], answer: Mapping[str, Any], how: CallRules) -> Problem | None:
     """One call against one document and one answer (spec §5); ``None`` when it is right."""
-    ((name, arguments),) = call.items()
+    name, arguments = call
     expected = str(document.get("name", ""))
     if not same_name(name, expected, how):
         shown = expected.replace(".", "_") if how.underscore_names else expected

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_bfcl.checkers.corrected import OFFICIAL, RuleSet
 from pytest_bfcl.decoding import ReplyDecoder
-from pytest_bfcl.transcript import Reply
+from pytest_bfcl.failures import HarnessError
+from pytest_bfcl.transcript import Call, Reply
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
@@ -38,15 +39,19 @@ def reply_of(transcript: Transcript) -> Reply:
     return transcript.first_reply
 
 
-def single_turn_calls(entry: Entry, transcript: Transcript, rules: RuleSet = OFFICIAL) -> list[dict[str, Any]]:
+def single_turn_calls(entry: Entry, transcript: Transcript, rules: RuleSet = OFFICIAL) -> list[Call]:
     """The calls of a single-turn conversation; raises `DecodeError` when there are none to read."""
     stored = stored_calls(transcript)
     return single_turn_decoder(entry, transcript).calls(rules) if stored is None else stored
 
 
-def stored_calls(transcript: Transcript) -> list[Any] | None:
+def stored_calls(transcript: Transcript) -> list[Call] | None:
     """The calls of a transcript that was stored decoded; ``None`` when the reply is to be read."""
-    return transcript.steps[0].calls if transcript.decoded and transcript.steps else None
+    if not transcript.decoded or not transcript.steps or transcript.steps[0].calls is None:
+        return None
+    if transcript.steps[0].call_texts:
+        raise HarnessError("data", f"{transcript.entry_id}: call texts, where output is needed")
+    return transcript.steps[0].decoded_calls
 
 
 def single_turn_decoder(entry: Entry, transcript: Transcript) -> ReplyDecoder:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_bfcl.checkers.types import PYTHON_CLASSES
+from pytest_bfcl.transcript import Call
 
 _SCALARS = frozenset((str, int, float, bool))
 _EXACT_DOUBLES = 2**53
@@ -17,7 +18,7 @@ _EXACT_DOUBLES = 2**53
 
 
 def all_exactly_right(
-    calls: Sequence[Mapping[str, Mapping[Any, Any]]],
+    calls: Sequence[Call],
     answers: Any,
     functions: Sequence[Mapping[str, Any]],
     rule: str,
@@ -50,14 +51,14 @@ def _document(functions: Sequence[Mapping[str, Any]], answer: Any) -> Mapping[st
 
 
 def exactly_right(
-    call: Mapping[str, Mapping[Any, Any]],
+    call: Call,
     document: Mapping[str, Any],
     answer: Mapping[str, Any],
     underscore_names: bool,
 ) -> bool:
     """Whether a Python (or native) call has the expected name, all that is due, and only values that are equal."""
     try:
-        ((name, arguments),) = call.items()
+        name, arguments = call
         expected = document["name"]
         if underscore_names and "." in expected:
             expected = expected.replace(".", "_")

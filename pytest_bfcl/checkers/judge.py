@@ -35,7 +35,7 @@ from pytest_bfcl.failures import BenchmarkError, HarnessError, UsageError, Verdi
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
-    from pytest_bfcl.transcript import Reply, Transcript
+    from pytest_bfcl.transcript import Call, Reply, Transcript
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +87,8 @@ class _Judge:
 
     # Set when needed: most transcripts need one of these.
     _decoder: ReplyDecoder | None = None
-    _native: list[dict[str, Any]] | None = None
-    _right: list[dict[str, Any]] | None = None
+    _native: list[Call] | None = None
+    _right: list[Call] | None = None
     """Calls found right under every rule set."""
     _attempted: bool | None = None
     _record: StateRecord | None = None
@@ -144,7 +144,7 @@ class _Judge:
         assert isinstance(answers, list)
         return check_calls(calls, answers, rule, CallRules(language, underscored, rules, functions))
 
-    def _calls(self, rules: RuleSet) -> list[dict[str, Any]]:
+    def _calls(self, rules: RuleSet) -> list[Call]:
         """The calls of the only reply: the same list wherever the rules read the same; raises `DecodeError`."""
         transcript = self.transcript
         if transcript.decoded and (stored := stored_calls(transcript)) is not None:

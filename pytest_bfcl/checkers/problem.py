@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pytest_bfcl.transcript import Call
+
 SIMPLE = "simple_function_checker"
 PARALLEL = "parallel_function_checker_no_order"
 MULTIPLE = "multiple_function_checker"
@@ -137,6 +139,8 @@ def _key(key: Any) -> str:
 
 
 def _unusual(value: Any, depth: int) -> Any:
+    if isinstance(value, Call):
+        return plain(value.as_object(), depth)
     if isinstance(value, Mapping):
         return plain(dict(value), depth)
     if isinstance(value, (set, frozenset)):

@@ -35,7 +35,7 @@ def check_sql(entry: Entry, transcript: Transcript) -> Verdict:
         return undecodable(error, transcript)
     if len(calls) != 1:
         return _failed("wrong_count", expected=1, called=len(calls), calls=list(calls), wanted=[])
-    name = str(next(iter(calls[0])))
+    name = calls[0].name
     documented = [str(document.get("name")) for document in entry.function]
     if name not in ([wire_name(each) for each in documented] if transcript.underscore_names else documented):
         return _failed("wrong_func_name", expected=documented, called=name)

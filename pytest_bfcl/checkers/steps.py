@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_bfcl.decoding import DecodeError, call_texts, is_empty
 
@@ -15,16 +15,13 @@ STEP_LIMIT = 20
 
 def step_calls(step: Step, transcript: Transcript) -> list[str] | None:
     """The call texts of one step; ``None`` when its reply does not decode, decodes to nothing, or is text only."""
-    calls: list[Any] | None = step.calls
+    calls = None if step.calls is None else step.call_texts
     if calls is None and step.error is None and not transcript.decoded:
         try:
             calls = call_texts(step.reply, transcript.mode)
         except DecodeError:
             return None
-    if calls is None:
-        return None
-    texts = [call if isinstance(call, str) else str(call) for call in calls]
-    return None if is_empty(texts) else texts
+    return None if calls is None or is_empty(calls) else calls
 
 
 def turn_calls(turn: Turn, transcript: Transcript) -> list[list[str]]:

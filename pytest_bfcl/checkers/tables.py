@@ -17,7 +17,7 @@ from pytest_bfcl.decoding import DecodeError
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
-    from pytest_bfcl.transcript import Transcript
+    from pytest_bfcl.transcript import Call, Transcript
 
 Line = tuple[str, str]
 
@@ -40,7 +40,7 @@ _WORDS = {"True": "true", "False": "false", "None": "null"}
 _PYTHON_WORDS = re.compile(r"(?<![\w\"])(?:True|False|None)(?![\w\"])")
 
 
-def calls_of(entry: Entry, transcript: Transcript) -> list[dict[str, Any]]:
+def calls_of(entry: Entry, transcript: Transcript) -> list[Call]:
     """The calls of a single-turn conversation, by official rules, else by corrected ones; empty if neither."""
     for rules in (OFFICIAL, CORRECTED):
         try:
@@ -59,14 +59,14 @@ class CallRow(NamedTuple):
     mark: str
 
 
-def call_table(entry: Entry, transcript: Transcript, call: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Line]:
+def call_table(entry: Entry, transcript: Transcript, call: Call, wanted: Mapping[str, Any]) -> list[Line]:
     """Lines ``argument  expected  called  <-- what is wrong`` for one call and the answer it is held against."""
     return _aligned([("", "expected", "called", ""), *call_rows(entry, transcript, call, wanted)])
 
 
 def compared(
     entry: Entry, transcript: Transcript, detail: Mapping[str, Any]
-) -> tuple[int, Mapping[str, Any], Mapping[str, Any]] | None:
+) -> tuple[int, Call, Mapping[str, Any]] | None:
     """The call a failed verdict is about, as (its number, the call, the expected one); ``None`` when it is about none.
 
     Where no call fits an expected one, this is the closest.
@@ -83,11 +83,9 @@ def compared(
     return number, calls[number], wanted
 
 
-def call_rows(
-    entry: Entry, transcript: Transcript, call: Mapping[str, Any], wanted: Mapping[str, Any]
-) -> list[CallRow]:
+def call_rows(entry: Entry, transcript: Transcript, call: Call, wanted: Mapping[str, Any]) -> list[CallRow]:
     """The rows of `call_table`, first the function's name."""
-    ((name, arguments),) = call.items()
+    name, arguments = call
     expected_name, accepted = next(iter(wanted.items()))
     document = _document(entry, transcript, expected_name)
     expected_name = str(document.get("name", expected_name))
@@ -113,11 +111,9 @@ def call_rows(
     return [CallRow(*row) for row in rows]
 
 
-def distance(
-    entry: Entry, transcript: Transcript, call: Mapping[str, Any], wanted: Mapping[str, Any]
-) -> tuple[bool, int]:
+def distance(entry: Entry, transcript: Transcript, call: Call, wanted: Mapping[str, Any]) -> tuple[bool, int]:
     """How far a call is from an answer: another function first, then the number of arguments that are wrong."""
-    ((name, arguments),) = call.items()
+    name, arguments = call
     expected_name, accepted = next(iter(wanted.items()))
     document = _document(entry, transcript, expected_name)
     how = _how(entry, transcript)

@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pytest_bfcl.transcript import Call
+
 MAX_CLEANED = 4_000
 LEFT_OUT = "(left out)"
 
@@ -89,8 +91,10 @@ def _key(key: Any) -> str:
     return _value(key, 0) if isinstance(key, str) else clean(str(key)[:100])
 
 
-def call_text(call: Mapping[Any, Any], width: int = 200) -> str:
-    """A decoded call: ``name(parameter=value, …)``."""
+def call_text(call: Call | Mapping[Any, Any], width: int = 200) -> str:
+    """A decoded call, also as stored: ``name(parameter=value, …)``."""
+    if isinstance(call, Call):
+        call = call.as_object()
     if not isinstance(call, Mapping) or len(call) != 1:
         return value_text(call, width)
     ((name, arguments),) = call.items()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pytest_bfcl.transcript import Reply, Transcript
+from pytest_bfcl.transcript import Call, Reply, Transcript
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import Entry
@@ -24,7 +24,7 @@ def fill_calls(entry: Entry, transcript: Transcript) -> Transcript:
     return transcript
 
 
-def _calls(entry: Entry, transcript: Transcript, reply: Reply) -> list[Any]:
+def _calls(entry: Entry, transcript: Transcript, reply: Reply) -> list[str] | list[Call]:
     from pytest_bfcl.decoding import call_texts, decode_reply
 
     if entry.row.multi_step:

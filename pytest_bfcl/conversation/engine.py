@@ -231,7 +231,7 @@ class _Conversation:
                 for call, result in zip(offered, step.results, strict=False)
             )
         else:
-            self.messages.append({"role": "user", "content": repr(tool_results(step.calls or [], step.results))})
+            self.messages.append({"role": "user", "content": repr(tool_results(step.call_texts, step.results))})
 
     # -- asking --------------------------------------------------------------------------------------------------
 

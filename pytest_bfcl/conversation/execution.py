@@ -16,12 +16,10 @@ from pytest_bfcl.conversation.services import RECORDING, Services
 from pytest_bfcl.execution import NETWORK_FUNCTIONS, Outcome, statement_of
 from pytest_bfcl.execution.statements import NotAQuery
 from pytest_bfcl.failures import AdapterError, EntrySkipped, HarnessError
-from pytest_bfcl.transcript import Reply, Transcript, wire_name
+from pytest_bfcl.transcript import Call, Reply, Transcript, wire_name
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import Entry
-
-Call = Mapping[str, Mapping[Any, Any]]
 
 EXPECTED = "expected_results"
 NETWORK = f"{RECORDING}: its functions ask services of the network (--bfcl-rest replay:PATH)"
@@ -45,7 +43,7 @@ def execute(entry: Entry, transcript: Transcript, services: Services) -> Transcr
     fill_calls(entry, transcript)
     step = transcript.steps[0]
     names = {wire_name(doc["name"]): doc["name"] for doc in entry.function} if transcript.underscore_names else {}
-    calls = [{names.get(name, name): arguments} for call in step.calls or () for name, arguments in call.items()]
+    calls = [Call(names.get(name, name), arguments) for name, arguments in step.decoded_calls]
     carry = _CARRIERS[entry.row.checker]
     if entry.row.checker != "rest":
         expected = carry(entry, expected_calls(entry), services)
@@ -67,7 +65,7 @@ def require(entry: Entry, services: Services) -> None:
     """Raise `EntrySkipped` before a model is asked when the entry could not be judged: no recording, service down."""
     if entry.row.checker == "executable":
         for call in expected_calls(entry):
-            ((name, arguments),) = call.items()
+            name, arguments = call
             if name in NETWORK_FUNCTIONS and services.recorded_value(name, arguments) is None:
                 raise EntrySkipped("recording", NETWORK)
     elif entry.row.checker == "rest" and services.rest.live:
@@ -79,7 +77,7 @@ def require(entry: Entry, services: Services) -> None:
 
 
 def _asks_network(entry: Entry) -> bool:
-    return any(name in NETWORK_FUNCTIONS for call in expected_calls(entry) for name in call)
+    return any(call.name in NETWORK_FUNCTIONS for call in expected_calls(entry))
 
 
 def expected_calls(entry: Entry) -> list[Call]:
@@ -89,7 +87,7 @@ def expected_calls(entry: Entry) -> list[Call]:
     if entry.row.checker == "sql":
         from pytest_bfcl.models.oracle import single_turn_calls
 
-        return [{name: arguments} for name, arguments in single_turn_calls(entry)]
+        return list(single_turn_calls(entry))
     found: list[Call] = []
     for text in entry.possible_answer or []:
         try:
@@ -106,8 +104,7 @@ def _call_functions(entry: Entry, calls: Sequence[Call], services: Services) -> 
     if len(calls) > MOST_CALLS:
         return services.executor.call_all(calls)
     outcomes = []
-    for call in calls:
-        ((name, arguments),) = call.items()
+    for name, arguments in calls:
         if name in NETWORK_FUNCTIONS:
             outcomes.append(_recorded(name, arguments, services))
         else:
@@ -125,8 +122,7 @@ def _recorded(name: str, arguments: Mapping[Any, Any], services: Services) -> Ou
 def _run_queries(entry: Entry, calls: Sequence[Call], services: Services) -> list[Outcome]:
     tables = (entry.model_extra or {})["tables"]
     outcomes = []
-    for call in calls[:10]:
-        ((_, arguments),) = call.items()
+    for _, arguments in calls[:10]:
         try:
             outcomes.append(services.executor.query(tables, statement_of(arguments)))
         except NotAQuery as error:
@@ -140,7 +136,7 @@ def _get_all(entry: Entry, calls: Sequence[Call], services: Services) -> list[Ou
 
 def _get(call: Call, services: Services) -> Outcome:
     """One GET request; the outcome's value is ``{"status", "body"}``, the body shortened to its shape if large."""
-    ((name, arguments),) = call.items()
+    name, arguments = call
     if name != "requests.get":
         return Outcome(error=f"no function {name[:100]!r} is known here", kind="unknown_function")
     url, params, headers = arguments.get("url"), arguments.get("params") or {}, arguments.get("headers") or {}
@@ -180,7 +176,7 @@ def _service_problem(entry: Entry, services: Services) -> str | None:
     call = parse_call(str(text), entry) if text else None
     if call is None:
         return None
-    outcome = _get({call[0]: call[1]}, services)
+    outcome = _get(call, services)
     found = mismatch(outcome, sample_of(entry.id, entry.possible_answer))
     return None if found is None else f"the service of {entry.id} is down or has changed: {found.error}"
 

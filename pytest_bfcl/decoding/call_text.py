@@ -10,7 +10,7 @@ from pytest_bfcl.decoding.limits import MAX_CALLS, check_length
 from pytest_bfcl.decoding.native import parse_json
 from pytest_bfcl.decoding.preparation import prepare
 from pytest_bfcl.decoding.python_syntax import decode_python
-from pytest_bfcl.transcript import Mode, Reply
+from pytest_bfcl.transcript import Arguments, Mode, Reply
 
 
 def call_texts(reply: Reply, mode: Mode) -> list[str]:
@@ -26,7 +26,7 @@ def call_texts(reply: Reply, mode: Mode) -> list[str]:
     check_length(reply.text)
     calls = decode_python(prepare(reply.text))
     _check_count(len(calls))
-    return [_written(call) for call in calls]
+    return [_written(*call) for call in calls]
 
 
 def is_empty(texts: Sequence[str]) -> bool:
@@ -54,22 +54,21 @@ def _check_count(calls: int) -> None:
         raise DecodeError(f"{calls} calls in one reply; at most {MAX_CALLS} are executed")
 
 
-def _written(call: dict[Any, Any]) -> str:
-    """``name(key=value, …)`` of the first item; whatever follows it in a misread mapping is lost (defect)."""
-    name, arguments = next(iter(call.items()))
+def _written(name: object, arguments: Arguments) -> str:
+    """``name(key=value, …)``."""
     return f"{name}({', '.join(f'{key}={_value(value)}' for key, value in arguments.items())})"
 
 
 def _value(value: Any) -> str:
     """A value as source text, with the reference's defects for mappings outside lists.
 
-    Keys become texts without regard to quotes in them, a mapping of mappings is misread as a nested call, the empty
-    mapping fails.
+    Keys become texts without regard to quotes in them, a mapping of mappings is misread as a nested call, of which
+    whatever follows the first item is lost, the empty mapping fails.
     """
     if not isinstance(value, dict):
         return repr(value)
     if not value:
         raise DecodeError("an empty mapping as argument")
     if all(isinstance(item, dict) for item in value.values()):
-        return _written(value)
+        return _written(*next(iter(value.items())))
     return "{" + ", ".join([f"'{key}': {_value(item)}" for key, item in value.items()]) + "}"

@@ -8,14 +8,14 @@ from typing import Any
 
 from pytest_bfcl.decoding.errors import DecodeError, WrongShape
 from pytest_bfcl.decoding.limits import MAX_DEPTH, check_depth, check_length
-from pytest_bfcl.transcript import Reply
+from pytest_bfcl.transcript import Call, Reply
 
 _SCAN: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 """What ``json.loads`` calls; half its cost is around it."""
 
 
-def decode_native(reply: Reply) -> list[dict[str, dict[str, Any]]]:
-    """One ``{name: parsed arguments}`` per call, in order; raises `WrongShape` when some arguments are no object.
+def decode_native(reply: Reply) -> list[Call]:
+    """One `Call` per native call, in order; raises `WrongShape` when some arguments are no object.
 
     Without calls the message text decides: the empty text is the empty list, anything else does not decode.
     """
@@ -24,9 +24,9 @@ def decode_native(reply: Reply) -> list[dict[str, dict[str, Any]]]:
         for call in reply.tool_calls:
             arguments = parse_json(call.arguments)
             shaped = shaped and type(arguments) is dict
-            calls.append({call.name: arguments})
+            calls.append(Call(call.name, arguments))
         if not shaped:
-            raise WrongShape(calls)
+            raise WrongShape([call.as_object() for call in calls])
         return calls
     if reply.text == "":
         return []

@@ -11,6 +11,8 @@ import re
 from keyword import kwlist
 from typing import Any
 
+from pytest_bfcl.transcript import Arguments, Call
+
 _TEXT = r"[^{quote}\\\r\n\0\ud800-\udfff]*+"
 _LITERAL = (
     rf"(?:'{_TEXT.replace('{quote}', chr(39))}'|\"{_TEXT.replace('{quote}', chr(34))}\""
@@ -29,18 +31,18 @@ _WORDS = {"True": True, "False": False, "None": None}
 _RESERVED = frozenset(kwlist) | {"__debug__"}
 
 
-def read_plain_calls(text: str) -> list[dict[str, dict[str, Any]]] | None:
+def read_plain_calls(text: str) -> list[Call] | None:
     """The calls of a text that is a plain call list, ``None`` for any other; linear in the text's length."""
     if _PLAIN.fullmatch(text) is None:
         return None
-    calls: list[dict[str, dict[str, Any]]] = []
-    arguments: dict[str, Any] = {}
+    calls: list[Call] = []
+    arguments: Arguments = {}
     for name, keyword, value in _PARTS.findall(text):
         if name:
             if name in _RESERVED or ("." in name and not _RESERVED.isdisjoint(name.split("."))):
                 return None
             arguments = {}
-            calls.append({name: arguments})
+            calls.append(Call(name, arguments))
         elif keyword in _RESERVED or keyword in arguments:
             return None
         elif value[0] in "'\"":

@@ -16,6 +16,7 @@ from pytest_bfcl.decoding.errors import DecodeError
 from pytest_bfcl.decoding.limits import check_integer, check_length
 from pytest_bfcl.decoding.plain_calls import read_plain_calls
 from pytest_bfcl.python_text import parse_python
+from pytest_bfcl.transcript import Arguments, Call
 
 _WORD_FIRST = re.compile(r"\[?\s*\w")
 _PROSE = re.compile(
@@ -54,8 +55,8 @@ def _parse(text: str, mode: Literal["eval", "exec"]) -> Any:
         raise DecodeError(f"not Python call syntax: {getattr(error, 'msg', None) or error}") from None
 
 
-def decode_python(text: str) -> list[Any]:
-    """Calls of a prepared text under official rules, one ``{name: {keyword: value}}`` each; raises `DecodeError`."""
+def decode_python(text: str) -> list[Call]:
+    """Calls of a prepared text under official rules; raises `DecodeError`."""
     return PythonCalls(text).calls()
 
 
@@ -71,8 +72,8 @@ class PythonCalls:
         if self._plain is None:
             self._nodes = _elements(text)
 
-    def calls(self, *, strict_signs: bool = False, positional: PositionalNames | None = None) -> list[Any]:
-        """One ``{name: {keyword: value}}`` each; the calls of a plain list are the same ones every time.
+    def calls(self, *, strict_signs: bool = False, positional: PositionalNames | None = None) -> list[Call]:
+        """The calls; those of a plain list are the same ones every time.
 
         ``strict_signs`` is corrected rule C1, ``positional`` maps a function name to its documented parameter names
         (C4).
@@ -115,9 +116,9 @@ class _Reader:
         self._positional = positional
         self._folder: Folder | None = None
 
-    def call(self, node: ast.Call) -> dict[str, dict[str | None, Any]]:
-        """``{name: {keyword: value}}``; positional and starred arguments are discarded (but see rule C4)."""
-        arguments: dict[str | None, Any] = {}
+    def call(self, node: ast.Call) -> Call:
+        """Name and keyword arguments; positional and starred arguments are discarded (but see rule C4)."""
+        arguments: Arguments = {}
         name = function_name(node.func)
         if node.args and self._positional is not None:
             arguments.update(self._mapped(name, node))
@@ -127,7 +128,7 @@ class _Reader:
                 arguments[keyword.arg] = _constant(value)
             else:
                 arguments[keyword.arg] = self.value(value)
-        return {name: arguments}
+        return Call(name, arguments)
 
     def _mapped(self, name: str, node: ast.Call) -> dict[str, Any]:
         """Positional arguments under their documented names, or nothing if they do not all fit without a clash."""
@@ -186,7 +187,7 @@ class _Reader:
         return f"{source(node.value)}[{source(node.slice)}]"
 
     def _call(self, node: ast.Call) -> Any:
-        return self.call(node) if node.keywords else source(node)
+        return self.call(node).as_object() if node.keywords else source(node)
 
 
 def _constant(node: ast.Constant) -> Any:

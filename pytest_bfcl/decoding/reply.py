@@ -16,10 +16,7 @@ from pytest_bfcl.decoding.preparation import prepare, tag_content
 from pytest_bfcl.decoding.python_syntax import PositionalNames, PythonCalls
 from pytest_bfcl.decoding.wrapping import recover
 from pytest_bfcl.decoding.xml_format import decode_concise_xml, decode_verbose_xml
-from pytest_bfcl.transcript import Mode, Reply
-
-Call = dict[str, dict[str, Any]]
-"""One decoded call: ``{name: {parameter: value}}``; a parameter is ``None`` where the reference has a null key."""
+from pytest_bfcl.transcript import Call, Mode, Reply
 
 
 def decode_reply(
@@ -154,7 +151,7 @@ class ReplyDecoder:
         decoded = decoder(text, active)
         if not is_call_list(decoded):
             raise WrongShape(decoded)
-        return decoded  # type: ignore[no-any-return]
+        return [Call(*next(iter(item.items()))) for item in decoded]
 
     def _written(self, parsed: PythonCalls, active: frozenset[str]) -> list[Call]:
         positional = _documented(self._functions) if self._functions and rule.POSITIONAL in active else None

@@ -20,15 +20,13 @@ from pytest_bfcl.execution.limits import MOST_REQUEST, WALL_SECONDS
 from pytest_bfcl.execution.outcome import Outcome
 from pytest_bfcl.execution.worker import READY
 from pytest_bfcl.failures import HarnessError
+from pytest_bfcl.transcript import Call
 
 START_SECONDS = 60.0
 MOST_CALLS = 200
 """Calls of one reply that are carried out."""
 
 _PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from pytest_bfcl.execution.worker import main; main()"
-
-Call = Mapping[str, Mapping[Any, Any]]
-"""One decoded call: ``{name: {parameter: value}}``."""
 
 
 class Executor:
@@ -51,7 +49,7 @@ class Executor:
         """The outcome of every call of a reply, in order."""
         if len(calls) > MOST_CALLS:
             return [Outcome(error=f"{len(calls)} calls in one reply", kind="limit")] * len(calls)
-        return [self.call(*next(iter(call.items()))) for call in calls]
+        return [self.call(*call) for call in calls]
 
     def call(self, name: str, arguments: Mapping[Any, Any]) -> Outcome:
         """One call by name; functions that are not in the table give an outcome that says so."""

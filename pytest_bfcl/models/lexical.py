@@ -18,9 +18,9 @@ from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.lexical_agent import agent_move
 from pytest_bfcl.models.lexical_clues import Clues, words
 from pytest_bfcl.models.lexical_values import fill, next_call
-from pytest_bfcl.models.source_text import Call, reply_with_calls
+from pytest_bfcl.models.source_text import reply_with_calls
 from pytest_bfcl.models.spec import ModelSpec
-from pytest_bfcl.transcript import Mode, Reply
+from pytest_bfcl.transcript import Call, Mode, Reply
 
 REFUSAL = "None of the offered functions fits this request."
 CLOSING = "Done."
@@ -161,8 +161,9 @@ def _calls(text: str, doc: FunctionDoc) -> list[Call]:
         clues = Clues.of(variant)
         arguments = fill(parameters, clues)
         while arguments is not None and len(calls) < CALL_LIMIT:
-            if (name, arguments) not in calls:
-                calls.append((name, arguments))
+            call = Call(name, arguments)
+            if call not in calls:
+                calls.append(call)
             arguments = next_call(arguments, clues) if len(variants) == 1 else None
     return calls
 

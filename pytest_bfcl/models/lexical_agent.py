@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from pytest_bfcl.dataset.entry import FunctionDoc
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.lexical_clues import words
-from pytest_bfcl.models.source_text import Call
 from pytest_bfcl.python_text import read_literal
+from pytest_bfcl.transcript import Call
 
 _QUESTION = re.compile(
     r"\?\s*\Z|\A\s*(?:who|what|when|where|which|why|how|do|does|did|is|are|was|can|could|tell)\b", re.IGNORECASE
@@ -62,10 +62,10 @@ def _contents(text: str) -> str:
 
 def _searched(step: int, question: str, results: str) -> list[Call] | str:
     if step == 0:
-        return [("search_engine_query", {"keywords": " ".join(_content_words(question)), "max_results": 3})]
+        return [Call("search_engine_query", {"keywords": " ".join(_content_words(question)), "max_results": 3})]
     links = list(dict.fromkeys(_URL.findall(results)))
     if step == 1 and links:
-        return [("fetch_url_content", {"url": link, "mode": "truncate"}) for link in links[:3]]
+        return [Call("fetch_url_content", {"url": link, "mode": "truncate"}) for link in links[:3]]
     return best_sentences(question, results, count=3)  # pages say more beside the point than notes do
 
 
@@ -76,24 +76,24 @@ def _told(names: set[str], step: int, text: str) -> list[Call] | str:
     if "archival_memory_key_search" in names:
         parts = [w for w in re.findall(r"[a-z]+", text.lower()) if w in _content_words(text)][:8]
         digest = hashlib.sha256(text.encode()).hexdigest()[:4]
-        return [("archival_memory_add", {"key": "_".join(["note", *parts, digest]), "value": value})]
+        return [Call("archival_memory_add", {"key": "_".join(["note", *parts, digest]), "value": value})]
     if "archival_memory_add" in names:
-        return [("archival_memory_add", {"text": value})]
-    return [("memory_append", {"text": value + "\n"})]
+        return [Call("archival_memory_add", {"text": value})]
+    return [Call("memory_append", {"text": value + "\n"})]
 
 
 def _asked(names: set[str], step: int, question: str, results: str) -> list[Call] | str:
     if step == 0:
         query = " ".join(_content_words(question))
         if "archival_memory_key_search" in names:
-            return [("archival_memory_key_search", {"query": query, "k": 3})]
+            return [Call("archival_memory_key_search", {"query": query, "k": 3})]
         if "archival_memory_retrieve" in names:
-            return [("archival_memory_retrieve", {"query": question, "top_k": 3})]
-        return [("memory_retrieve", {})]
+            return [Call("archival_memory_retrieve", {"query": question, "top_k": 3})]
+        return [Call("memory_retrieve", {})]
     if step == 1 and "archival_memory_key_search" in names:
         keys = [key for key in dict.fromkeys(_KEY.findall(results)) if key.startswith("note_")]
         if keys:
-            return [("archival_memory_retrieve", {"key": key}) for key in keys[:3]]
+            return [Call("archival_memory_retrieve", {"key": key}) for key in keys[:3]]
     return best_sentences(question, results)
 
 

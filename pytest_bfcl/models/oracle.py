@@ -12,10 +12,10 @@ from typing import Any
 
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.models.base import Request
-from pytest_bfcl.models.source_text import Call, reply_with_calls
+from pytest_bfcl.models.source_text import reply_with_calls
 from pytest_bfcl.models.spec import ModelSpec
 from pytest_bfcl.python_text import parse_expression
-from pytest_bfcl.transcript import Mode, Reply
+from pytest_bfcl.transcript import Call, Mode, Reply
 
 REFUSAL = "None of the functions offered here can do that, so I make no call."
 CLOSING = "That is done."
@@ -72,7 +72,7 @@ def single_turn_calls(entry: Entry) -> Iterator[Call]:
                 yield call
         elif isinstance(expected, Mapping):
             for name, parameters in expected.items():
-                yield name, _arguments(parameters, _required(entry, name))
+                yield Call(name, _arguments(parameters, _required(entry, name)))
 
 
 def _required(entry: Entry, name: str) -> list[str]:
@@ -139,7 +139,7 @@ def parse_call(text: str, entry: Entry) -> Call | None:
         arguments.update({str(k.arg): ast.literal_eval(k.value) for k in node.keywords if k.arg})
     except (SyntaxError, ValueError, IndexError, RecursionError, MemoryError):
         return None
-    return name, arguments
+    return Call(name, arguments)
 
 
 def folded_call(text: str) -> Call | None:
@@ -150,7 +150,7 @@ def folded_call(text: str) -> Call | None:
         (call,) = decode_reply(Reply(text=text), "prompt")
     except (DecodeError, ValueError):
         return None
-    return next(iter(call.items()))
+    return call
 
 
 def _parameter_names(entry: Entry, name: str) -> list[str]:
@@ -164,7 +164,8 @@ def _plausible_call(entry: Entry) -> Call:
     doc = entry.function[0]
     parameters = doc.get("parameters") or {}
     properties = parameters.get("properties") or {}
-    return str(doc["name"]), {name: _sample(properties.get(name) or {}) for name in parameters.get("required") or []}
+    required = parameters.get("required") or []
+    return Call(str(doc["name"]), {name: _sample(properties.get(name) or {}) for name in required})
 
 
 def _sample(schema: Mapping[str, Any]) -> Any:

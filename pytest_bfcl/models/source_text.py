@@ -13,10 +13,7 @@ from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from pytest_bfcl.dataset.entry import Entry
-from pytest_bfcl.transcript import Mode, Reply, ToolCall, wire_name
-
-Call = tuple[str, dict[str, Any]]
-"""A call to write down: documented function name, arguments."""
+from pytest_bfcl.transcript import Call, Mode, Reply, ToolCall, wire_name
 
 _PATH = re.compile(r"[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)*\Z")
 _EXPRESSION = re.compile(r"(?:new )?[A-Za-z_$][\w$.]*\([^()]*\)\Z")

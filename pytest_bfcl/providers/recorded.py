@@ -16,7 +16,8 @@ from typing import Any
 from pytest_bfcl.failures import AdapterError, HarnessError
 from pytest_bfcl.providers.search import SearchProvider
 
-Call = tuple[Any, ...]
+Query = tuple[Any, ...]
+"""What was asked: ``("search", …)``, ``("fetch", …)``, ``("get", …)`` or ``("call", …)``."""
 
 
 class Recording:
@@ -34,7 +35,7 @@ class Recording:
         self._read: dict[Path, int] = {}
         self._lock = threading.Lock()
 
-    def find(self, call: Call) -> tuple[Any] | None:
+    def find(self, call: Query) -> tuple[Any] | None:
         """The recorded result in a tuple, ``None`` when there is none."""
         key = self._key(call)
         with self._lock:
@@ -42,7 +43,7 @@ class Recording:
                 self._refresh()
             return (json.loads(self._results[key]),) if key in self._results else None
 
-    def _result(self, call: Call, ask: Callable[[], Any] | None) -> Any:
+    def _result(self, call: Query, ask: Callable[[], Any] | None) -> Any:
         known = self.find(call)
         if known is not None:
             return known[0]
@@ -54,11 +55,11 @@ class Recording:
             )
         return self._keep(self._key(call), call, ask())
 
-    def _key(self, call: Call) -> str:
+    def _key(self, call: Query) -> str:
         """The text by which a call is found."""
         return json.dumps(call, default=repr)
 
-    def _keep(self, key: str, call: Call, result: Any) -> Any:
+    def _keep(self, key: str, call: Query, result: Any) -> Any:
         """Append the result, unless another process was faster: then theirs counts."""
         from filelock import FileLock
 

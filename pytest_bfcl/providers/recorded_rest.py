@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_bfcl.providers.recorded import Call, Recording
+from pytest_bfcl.providers.recorded import Query, Recording
 from pytest_bfcl.providers.rest import RestProvider, whole_url
 
 
@@ -44,7 +44,7 @@ class RecordedRest(Recording):
         """The recorded value of a network-backed function in a tuple, ``None`` when there is none."""
         return self.find(("call", name, dict(sorted(arguments.items()))))
 
-    def _key(self, call: Call) -> str:
+    def _key(self, call: Query) -> str:
         return super()._key(tuple(map(_whole, call)))
 
     def close(self) -> None:

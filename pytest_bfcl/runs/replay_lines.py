@@ -218,4 +218,4 @@ def line_from_transcript(transcript: Transcript) -> ReplayLine:
 
 
 def _decoded_output(step: Step) -> str | Sequence[str]:
-    return step.reply.text or "" if step.calls is None else list(step.calls)
+    return step.reply.text or "" if step.calls is None else step.call_texts

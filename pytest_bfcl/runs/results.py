@@ -14,7 +14,7 @@ from pytest_bfcl.failures import Verdict
 from pytest_bfcl.runs.lines import DamagedLine, OnDamaged, parse_object
 from pytest_bfcl.runs.result_line import Conversation, Key, ReplayLine, ResultLine, Verdicts
 from pytest_bfcl.runs.transcripts import EntryKey
-from pytest_bfcl.transcript import Reply, Step, Transcript
+from pytest_bfcl.transcript import Arguments, Call, Reply, Step, Transcript
 
 
 def result_record(
@@ -99,7 +99,7 @@ def conversation_fields(transcript: Transcript, *, nested: bool) -> Conversation
     spread = _Spread(transcript, nested)
     fields: Conversation = {
         "output": spread(lambda step: step.reply.output),
-        "calls": spread(lambda step: step.calls),
+        "calls": spread(_stored_calls),
         "underscore_names": transcript.underscore_names,
         "tool_results": _tool_results(transcript, nested),
         "reasoning": spread.unless_empty(lambda reply: reply.reasoning),
@@ -121,6 +121,12 @@ def conversation_fields(transcript: Transcript, *, nested: bool) -> Conversation
     if transcript.decoded:
         fields["decoded"] = True
     return fields
+
+
+def _stored_calls(step: Step) -> list[str | dict[str, Arguments]] | None:
+    if step.calls is None:
+        return None
+    return [call.as_object() if isinstance(call, Call) else call for call in step.calls]
 
 
 def _tool_results(transcript: Transcript, nested: bool) -> list[list[list[str]]] | None:

@@ -21,6 +21,7 @@ from pytest_bfcl.dataset import DataSet
 from pytest_bfcl.decoding import DecodeError
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.runs import transcript_from_line
+from pytest_bfcl.transcript import Call
 from tests.checkers.building import function
 
 ONE_EACH = [OFFICIAL, CORRECTED, *(frozenset({name}) for name in CORRECTED_RULES)]
@@ -67,7 +68,7 @@ def parameters(draw: st.DrawFn) -> tuple[dict[str, Any], Any, list[Any]]:
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+def cases(draw: st.DrawFn) -> tuple[Call, dict[str, Any], dict[str, Any]]:
     """A call, a document and an answer, made so that they often fit."""
     properties, accepted, arguments = {}, {}, {}
     for name in draw(st.lists(names, unique=True, min_size=1)):
@@ -83,7 +84,7 @@ def cases(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any], dict[str, An
     required = draw(st.lists(names, max_size=1)) if seldom(draw, 4) else [*arguments]
     schema = {"type": "dict", "properties": properties, "required": required}
     called = draw(st.sampled_from(["kitchen.serve"] * 8 + ["kitchen_serve", "other"]))
-    return {called: arguments}, {"name": "kitchen.serve", "parameters": schema}, {"kitchen.serve": accepted}
+    return Call(called, arguments), {"name": "kitchen.serve", "parameters": schema}, {"kitchen.serve": accepted}
 
 
 rule_sets = st.one_of(st.sampled_from(ONE_EACH + ALL_BUT_ONE), st.frozensets(st.sampled_from(sorted(CORRECTED_RULES))))
@@ -91,13 +92,13 @@ rule_sets = st.one_of(st.sampled_from(ONE_EACH + ALL_BUT_ONE), st.frozensets(st.
 
 @settings(max_examples=1500, deadline=None)
 @given(cases(), rule_sets, st.sampled_from([False, False, False, True]))
-@example(({"serve": {"n": 2**53 + 1}}, function(n="float"), {"serve": {"n": [float(2**53)]}}), OFFICIAL, False)
-@example(({"serve": {"n": math.nan}}, function(n="float"), {"serve": {"n": [math.nan]}}), OFFICIAL, False)
-@example(({"serve": {"n": True}}, function(n="integer"), {"serve": {"n": [1]}}), CORRECTED, False)
-@example(({"serve": {"n": [1]}}, function(n="array<float>"), {"serve": {"n": [[1.0]]}}), OFFICIAL, False)
-@example(({"serve": {"n": ""}}, function(n_="string"), {"serve": {"n": ["soup", ""]}}), CORRECTED, False)
+@example((Call("serve", {"n": 2**53 + 1}), function(n="float"), {"serve": {"n": [float(2**53)]}}), OFFICIAL, False)
+@example((Call("serve", {"n": math.nan}), function(n="float"), {"serve": {"n": [math.nan]}}), OFFICIAL, False)
+@example((Call("serve", {"n": True}), function(n="integer"), {"serve": {"n": [1]}}), CORRECTED, False)
+@example((Call("serve", {"n": [1]}), function(n="array<float>"), {"serve": {"n": [[1.0]]}}), OFFICIAL, False)
+@example((Call("serve", {"n": ""}), function(n_="string"), {"serve": {"n": ["soup", ""]}}), CORRECTED, False)
 def test_exactly_right_calls_pass_the_full_check(
-    case: tuple[dict[str, Any], dict[str, Any], dict[str, Any]], rules: frozenset[str], underscore_names: bool
+    case: tuple[Call, dict[str, Any], dict[str, Any]], rules: frozenset[str], underscore_names: bool
 ) -> None:
     call, document, answer = case
     if exactly_right(call, document, answer, underscore_names):
@@ -110,10 +111,10 @@ def test_the_plain_case_is_recognised(rules: frozenset[str]) -> None:
     document = function(dish="string", size="integer", weight="float", hot_="boolean", with_="array<string>")
     arguments = {"dish": "soup", "size": 2, "weight": 1, "with": ["salt", "bread"]}
     answer = {"serve": {"dish": ["soup"], "size": [2], "weight": [1.0], "hot": ["", True], "with": [["salt", "bread"]]}}
-    assert exactly_right({"serve": arguments}, document, answer, False)
-    assert check_call({"serve": arguments}, document, answer, CallRules("python", False, rules, [document])) is None
+    assert exactly_right(Call("serve", arguments), document, answer, False)
+    assert check_call(Call("serve", arguments), document, answer, CallRules("python", False, rules, [document])) is None
     for name, wrong in (("dish", "Soup"), ("size", 2.0), ("size", True), ("weight", 2), ("with", ["bread", "salt"])):
-        assert not exactly_right({"serve": arguments | {name: wrong}}, document, answer, False)
+        assert not exactly_right(Call("serve", arguments | {name: wrong}), document, answer, False)
 
 
 @pytest.mark.parametrize(
@@ -130,12 +131,12 @@ def test_the_plain_case_is_recognised(rules: frozenset[str]) -> None:
     ],
 )
 def test_the_pairing_rule_counts(rule: str, calls: int, answers: int, right: bool) -> None:
-    document, call, answer = function(dish="string"), {"serve": {"dish": "soup"}}, {"serve": {"dish": ["soup"]}}
+    document, call, answer = function(dish="string"), Call("serve", {"dish": "soup"}), {"serve": {"dish": ["soup"]}}
     assert all_exactly_right([call] * calls, [answer] * answers, [document], rule, False) is right
 
 
 def test_answers_of_another_shape_are_left_to_the_full_check() -> None:
-    call, document = {"serve": {"dish": "soup"}}, function(dish="string")
+    call, document = Call("serve", {"dish": "soup"}), function(dish="string")
     for answers in (None, [], ["serve"], [{}], [{"cook": {"dish": ["soup"]}}], [{"serve": ["dish"]}]):
         assert not all_exactly_right([call], answers, [document], "multiple", False)
     with pytest.raises(HarnessError):

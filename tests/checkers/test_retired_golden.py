@@ -55,7 +55,7 @@ def test_a_recording_answers_for_the_network(golden_dir: Path, official: DataSet
         for row in read(golden_dir / "exec_expected.jsonl.gz"):
             for text, result in zip(row["ground_truth"], row["execution_result"], strict=True):
                 (call,) = decode_reply(Reply(text=text), "prompt")
-                ((name, arguments),) = call.items()
+                name, arguments = call
                 if name in NETWORK_FUNCTIONS:
                     file.write(json.dumps({"call": ["call", name, dict(sorted(arguments.items()))], "result": result}))
                     file.write("\n")

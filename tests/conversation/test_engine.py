@@ -8,7 +8,7 @@ import pytest
 from pytest_bfcl.conversation import converse
 from pytest_bfcl.dataset import Entry
 from pytest_bfcl.failures import AdapterError, HarnessError
-from pytest_bfcl.transcript import Reply, Transcript
+from pytest_bfcl.transcript import Call, Reply, Transcript
 
 from .worlds import DOCS, SETTINGS, TEXTS, Listed, calls, shelf_entry, user
 
@@ -40,7 +40,7 @@ def test_single_turn_native():
     assert request.functions[0]["description"].startswith("Area of a rectangle.")
     assert request.functions[0]["description"].endswith(TEXTS.hints["python.function"])
     assert request.parameters == {"temperature": 0.001}
-    assert transcript.steps[0].calls == [{"geometry_area": {"a": 3}}]
+    assert transcript.steps[0].calls == [Call("geometry_area", {"a": 3})]
     assert transcript.functions == list(request.functions)
     assert transcript.started_at.endswith("Z")
     assert transcript.duration_s >= 0
@@ -53,7 +53,7 @@ def test_single_turn_prompting():
     assert list(request.functions) == []
     assert [m["role"] for m in request.messages] == ["system", "user"]
     assert '"name": "geometry.area"' in request.messages[0]["content"]
-    assert transcript.steps[0].calls == [{"geometry.area": {"a": 3}}]
+    assert transcript.steps[0].calls == [Call("geometry.area", {"a": 3})]
     assert transcript.messages[-1] == {"role": "assistant", "content": "[geometry.area(a=3)]"}
 
 

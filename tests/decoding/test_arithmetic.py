@@ -1,6 +1,7 @@
 import pytest
 
-from pytest_bfcl.decoding import DecodeError, decode
+from pytest_bfcl.decoding import DecodeError
+from tests.decoding.as_objects import decode
 
 
 def value_of(expression):

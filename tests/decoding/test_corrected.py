@@ -2,8 +2,9 @@
 
 import pytest
 
-from pytest_bfcl.decoding import DecodeError, decode
+from pytest_bfcl.decoding import DecodeError
 from pytest_bfcl.decoding.rules import DECODING_RULES, active_rules
+from tests.decoding.as_objects import decode
 
 DOCUMENTS = [{"name": "f", "parameters": {"properties": {"x": {}, "y": {}}}}]
 X1 = [{"f": {"x": 1}}]

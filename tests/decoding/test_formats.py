@@ -1,6 +1,7 @@
 import pytest
 
-from pytest_bfcl.decoding import DecodeError, WrongShape, decode
+from pytest_bfcl.decoding import DecodeError, WrongShape
+from tests.decoding.as_objects import decode
 
 F = '{"function": "f", "parameters": {"a": 1}}'
 

@@ -2,8 +2,9 @@ import math
 
 import pytest
 
-from pytest_bfcl.decoding import DecodeError, WrongShape, decode_reply, has_call
+from pytest_bfcl.decoding import DecodeError, WrongShape, has_call
 from pytest_bfcl.transcript import Reply, ToolCall
+from tests.decoding.as_objects import decode_reply
 
 
 def native(*pairs):

@@ -6,7 +6,8 @@ import ast
 
 import pytest
 
-from pytest_bfcl.decoding import DecodeError, decode, wrapping
+from pytest_bfcl.decoding import DecodeError, wrapping
+from tests.decoding.as_objects import decode
 
 ALL = frozenset({"C1", "C2", "C3", "C4"})
 

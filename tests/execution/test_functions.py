@@ -23,7 +23,7 @@ def test_every_recorded_result_is_reproduced_to_the_bit(golden_dir: Path) -> Non
     for row in rows:
         for text, recorded in zip(row["ground_truth"], row["execution_result"], strict=True):
             (call,) = decode_reply(Reply(text=text), "prompt")
-            ((name, arguments),) = call.items()
+            name, arguments = call
             assert (name in FUNCTIONS) != (name in NETWORK_FUNCTIONS)
             if name in FUNCTIONS and arguments:
                 compared += 1

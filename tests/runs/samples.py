@@ -7,7 +7,7 @@ from typing import Any
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.failures import Verdict
 from pytest_bfcl.runs import Fingerprint, ModelFingerprint, result_record
-from pytest_bfcl.transcript import Reply, Step, ToolCall, Transcript, Turn
+from pytest_bfcl.transcript import Call, Reply, Step, ToolCall, Transcript, Turn
 
 SPEC = "openai:tiny@fc"
 
@@ -29,7 +29,7 @@ def single(entry_id: str = "simple_python_1", *, valid: bool = True, repeat: int
     reply = Reply(
         tool_calls=(ToolCall("f_x", '{"a": 1}'),), input_tokens=20, output_tokens=5, latency_s=0.5, finish_reason="stop"
     )
-    step = Step(reply, [{"f.x": {"a": 1}}])
+    step = Step(reply, [Call("f.x", {"a": 1})])
     transcript = Transcript(entry.id, entry.category, SPEC, "fc", repeat, True, [Turn(steps=[step])])
     official = Verdict.passed() if valid else Verdict.wrong("value_error:string", **(verdict or {"param": "a"}))
     return result_record(entry, transcript, official, official, cost_usd=0.001)
