@@ -234,6 +234,7 @@ def _executor(entry: Entry, kind: Kind, names: Mapping[str, str]) -> CallExecuto
                 entry.initial_config.get(class_name),
                 long_context=entry.row.long_context,
                 texts=entry.long_context_texts,
+                sentences=(entry.sentences or {}).get(class_name),
                 kind=kind,
             )
         except (UsageError, BenchmarkError):

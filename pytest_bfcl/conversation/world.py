@@ -150,6 +150,7 @@ def _simulator(
         config,
         long_context=entry.row.long_context,
         texts=texts.long_context,
+        sentences=texts.sentences.get(name),
         kind=settings.simulators,
         **context,
     )

@@ -74,6 +74,8 @@ class Entry(BaseModel):
     """File and line the entry came from, for people."""
     long_context_texts: Any = Field(default=None, exclude=True, repr=False)
     """Long-context entries only: the data set's constants by name, for the simulators; ``None`` means our own."""
+    sentences: Any = Field(default=None, exclude=True, repr=False)
+    """The data set's texts of the simulators, by class and place; ``None`` means our own words."""
 
     @property
     def row(self) -> Category:

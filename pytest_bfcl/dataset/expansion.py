@@ -95,6 +95,8 @@ def build_entry(
         _hold_out(values)
         if category.long_context:
             values["long_context_texts"] = texts.long_context
+        if texts.sentences and values.get("involved_classes"):
+            values["sentences"] = texts.sentences
         return Entry.model_validate(values)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise HarnessError("data", f"{source}: {entry_id} is not a usable entry: {_short(error)}") from error

@@ -20,6 +20,10 @@ ELLIPSIS_MARK = "<<Ellipsis>>"
 """How the one non-JSON value of the long-context constants is written in ``texts.json``."""
 
 
+_OPTIONAL = frozenset({"long_context", "sentences"})
+"""Fields that our own wording leaves empty: the simulators have their own."""
+
+
 @dataclass(frozen=True, slots=True)
 class Texts:
     """The wording of one data set. Templates are `str.format` templates; their placeholders are given in braces.
@@ -40,6 +44,8 @@ class Texts:
       empty memory.
     - ``hints``: language hints (data spec §6, point 6), keys ``<language>.function``, ``java.any``, ``java.type``
       ({type}), ``java.items`` ({item_type}), the same for ``javascript``, and ``javascript.properties`` ({properties}).
+    - ``sentences``: simulator class → place → template with numbered placeholders (`pytest_bfcl.dataset.sentences`);
+      empty means the simulators' own words.
     - ``long_context``: constant name → value (simulators spec §9); empty means the simulators' own texts.
     """
 
@@ -57,6 +63,7 @@ class Texts:
     memory_empty: Mapping[str, str]
     hints: Mapping[str, str]
     long_context: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    sentences: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def own(cls) -> Texts:
@@ -75,7 +82,7 @@ class Texts:
     @classmethod
     def from_values(cls, values: Mapping[str, Any], where: str) -> Texts:
         """Texts from plain JSON values (`to_values`); ``where`` is named in the error if fields are missing."""
-        missing = [f.name for f in fields(cls) if f.name != "long_context" and f.name not in values]
+        missing = [f.name for f in fields(cls) if f.name not in _OPTIONAL and f.name not in values]
         if missing:
             raise UsageError(f"{where} lacks {', '.join(missing)}; run `pytest-bfcl fetch --force`")
         kept = {f.name: values[f.name] for f in fields(cls) if f.name in values}
@@ -85,6 +92,8 @@ class Texts:
     def to_values(self) -> dict[str, Any]:
         """A JSON-able copy; Ellipsis becomes `ELLIPSIS_MARK`."""
         values: dict[str, Any] = without_ellipsis(asdict(self))
+        if not self.sentences:  # what had none before keeps its digest
+            del values["sentences"]
         return values
 
     @property

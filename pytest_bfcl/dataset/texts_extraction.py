@@ -13,6 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from pytest_bfcl.dataset.places import FILES
+from pytest_bfcl.dataset.sentences import extract_sentences
 from pytest_bfcl.dataset.texts import Texts
 from pytest_bfcl.failures import UsageError
 
@@ -22,8 +24,9 @@ SIMULATORS = "eval_checker/multi_turn_eval/func_source_code"
 LONG_CONTEXT = f"{SIMULATORS}/long_context.py"
 MEMORY = {backend: f"{SIMULATORS}/memory_{backend}.py" for backend in ("kv", "vector", "rec_sum")}
 
-SOURCES = (PROMPTS, HINTS, LONG_CONTEXT, *MEMORY.values())
-"""Paths below ``bfcl_eval/`` that are read."""
+REQUIRED = (PROMPTS, HINTS, LONG_CONTEXT, *MEMORY.values())
+SOURCES = tuple(dict.fromkeys((*REQUIRED, *FILES.values())))
+"""Paths below ``bfcl_eval/`` that are read; the simulators' own words stand for those that are not `REQUIRED`."""
 
 _PLACEHOLDERS = {
     "value['type']": "type",
@@ -39,10 +42,10 @@ class NotLiteral(ValueError):
 
 def extract_texts(sources: Mapping[str, str]) -> Texts:
     """The texts from source text by path (`SOURCES`); raises `UsageError` naming the file whose shape is unexpected."""
-    for path in SOURCES:
+    for path in REQUIRED:
         if path not in sources:
             raise UsageError(f"the distribution lacks bfcl_eval/{path}, which holds texts of the benchmark")
-    trees = {path: _parse(path, sources[path]) for path in SOURCES}
+    trees = {path: _parse(path, sources[path]) for path in SOURCES if path in sources}
     prompts = constants(trees[PROMPTS])
     try:
         return Texts(
@@ -60,6 +63,7 @@ def extract_texts(sources: Mapping[str, str]) -> Texts:
             memory_empty={backend: empty_memory_text(trees[path], path) for backend, path in MEMORY.items()},
             hints=language_hints(trees[HINTS]),
             long_context=constants(trees[LONG_CONTEXT]),
+            sentences=extract_sentences(trees),
         )
     except KeyError as error:
         raise UsageError(f"bfcl_eval/{PROMPTS} lacks the constant {error}; this version is not understood") from error
@@ -67,8 +71,8 @@ def extract_texts(sources: Mapping[str, str]) -> Texts:
 
 def extract_from_folder(package: Path) -> Texts | None:
     """The texts of an unpacked ``bfcl_eval`` folder, or ``None`` when its modules are not there."""
-    paths = {path: package / path for path in SOURCES}
-    if not all(path.is_file() for path in paths.values()):
+    paths = {path: package / path for path in SOURCES if (package / path).is_file()}
+    if not paths.keys() >= set(REQUIRED):
         return None
     return extract_texts({name: path.read_text(encoding="utf-8") for name, path in paths.items()})
 

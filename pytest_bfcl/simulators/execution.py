@@ -91,7 +91,7 @@ class CallExecutor:
         for simulator in self.simulators.values():
             if simulator.offers(name):
                 return simulator, name
-        raise NameError(f"function {called[:100]!r} is not available")
+        raise NameError(f"name {called.partition('.')[0][:100]!r} is not defined")
 
     def _value(self, node: ast.expr) -> Any:
         """Evaluate a checked node in Python's order: function name, arguments from the left, then the call."""

@@ -20,6 +20,10 @@ MAX_NAME_CHARS = 255
 UNITS = ("B", "KB", "MB", "GB", "TB", "PB")
 
 
+_MISSING = "_navigate_to_directory.missing"
+"""Where the benchmark words a missing directory, for `cd` and `find`."""
+
+
 class GorillaFileSystem(Simulator):
     """A file tree. ``root`` is compared, the current directory is not.
 
@@ -152,13 +156,14 @@ class GorillaFileSystem(Simulator):
         else:
             target = None if "/" in folder else self._item(folder)
         if not isinstance(target, Directory):
-            return {"error": f"cd: {folder}: there is no such directory here (one level at a time)"}
+            own = f"cd: {folder}: there is no such directory here (one level at a time)"
+            return {"error": self.say("cd.path" if "/" in folder else _MISSING, own, folder)}
         self._current_dir = target
         return {"current_working_directory": target.name}
 
     def _go_up(self) -> dict[str, Any]:
         if self._current_dir.parent is None or self._current_dir == self.root:
-            return {"error": "cd: this is the root directory already"}
+            return {"error": self.say("cd.root", "cd: this is the root directory already")}
         self._current_dir = self._current_dir.parent
         return {}
 
@@ -170,9 +175,13 @@ class GorillaFileSystem(Simulator):
             dir_name: Name of the new directory; a path is not accepted.
         """
         if _invalid(dir_name):
-            return {"error": f"mkdir: {dir_name}: this name has a character that names cannot have"}
+            return {
+                "error": self.say(
+                    "mkdir.invalid", f"mkdir: {dir_name}: this name has a character that names cannot have", dir_name
+                )
+            }
         if dir_name in self._current_dir.contents:
-            return {"error": f"mkdir: {dir_name}: this name is taken"}
+            return {"error": self.say("mkdir.exists", f"mkdir: {dir_name}: this name is taken", dir_name)}
         self._check_room(self._current_dir, dir_name)
         self._attach(self._current_dir, Directory(dir_name, self._current_dir))
         return None
@@ -185,9 +194,13 @@ class GorillaFileSystem(Simulator):
             file_name: Name of the new file; a path is not accepted.
         """
         if _invalid(file_name):
-            return {"error": f"touch: {file_name}: this name has a character that names cannot have"}
+            return {
+                "error": self.say(
+                    "touch.invalid", f"touch: {file_name}: this name has a character that names cannot have", file_name
+                )
+            }
         if file_name in self._current_dir.contents:
-            return {"error": f"touch: {file_name}: this name is taken"}
+            return {"error": self.say("touch.exists", f"touch: {file_name}: this name is taken", file_name)}
         self._check_room(self._current_dir, file_name)
         self._attach(self._current_dir, File(file_name))
         return None
@@ -206,9 +219,13 @@ class GorillaFileSystem(Simulator):
         if not file_name:
             return {"terminal_output": content}
         if _invalid(file_name):
-            return {"error": f"echo: {file_name}: this name has a character that names cannot have"}
+            return {
+                "error": self.say(
+                    "echo.invalid", f"echo: {file_name}: this name has a character that names cannot have", file_name
+                )
+            }
         if file_name not in self._current_dir.contents:
-            return {"error": f"echo: {file_name}: there is no such file"}
+            return {"error": self.say("echo.missing", f"echo: {file_name}: there is no such file", file_name)}
         target = self._item(file_name)
         if not isinstance(target, File):
             raise AttributeError(f"echo: {file_name} is a directory and cannot be written to")
@@ -228,12 +245,16 @@ class GorillaFileSystem(Simulator):
             file_content (string): The content.
         """
         if _invalid(file_name):
-            return {"error": f"cat: {file_name}: this name has a character that names cannot have"}
+            return {
+                "error": self.say(
+                    "cat.invalid", f"cat: {file_name}: this name has a character that names cannot have", file_name
+                )
+            }
         if file_name not in self._current_dir.contents:
-            return {"error": f"cat: {file_name}: there is no such file"}
+            return {"error": self.say("cat.missing", f"cat: {file_name}: there is no such file", file_name)}
         target = self._item(file_name)
         if not isinstance(target, File):
-            return {"error": f"cat: {file_name}: this is a directory"}
+            return {"error": self.say("cat.directory", f"cat: {file_name}: this is a directory", file_name)}
         return {"file_content": target.content}
 
     @tool(writes=False)
@@ -247,12 +268,14 @@ class GorillaFileSystem(Simulator):
         Returns:
             matches (array): Paths of the files and directories found.
         """
+        above_all = path.rstrip("/")
         start = self._start(path)
         if start is None:
-            return {"error": f"find: {path}: there is no such directory"}
+            text = self.say(_MISSING, f"find: {path}: there is no such directory", path)
+            return {"error": text.replace("cd:", "find:", 1)}
         found: list[str] = []
         characters = 0
-        for visits, (above, base) in enumerate(walk(start, path.rstrip("/"))):
+        for visits, (above, base) in enumerate(walk(start, above_all)):
             if name is None or name in base:
                 found.append(f"{above}/{base}")
                 characters += len(found[-1])
@@ -284,10 +307,10 @@ class GorillaFileSystem(Simulator):
             type (string): What was counted: `lines`, `words` or `characters`.
         """
         if mode not in ("l", "w", "c"):
-            return {"error": f"wc: {mode}: the mode is l, w or c"}
+            return {"error": self.say("wc.mode", f"wc: {mode}: the mode is l, w or c", mode)}
         file = self._file(file_name)
         if file is None:
-            return {"error": f"wc: {file_name}: there is no such file"}
+            return {"error": self.say("wc.missing", f"wc: {file_name}: there is no such file", file_name)}
         if mode == "l":
             return {"count": len(file.content.splitlines()), "type": "lines"}
         if mode == "w":
@@ -306,7 +329,7 @@ class GorillaFileSystem(Simulator):
         """
         file = self._file(file_name)
         if file is None:
-            return {"error": f"sort: {file_name}: there is no such file"}
+            return {"error": self.say("sort.missing", f"sort: {file_name}: there is no such file", file_name)}
         return {"sorted_content": "\n".join(sorted(file.content.splitlines()))}
 
     @tool(writes=False)
@@ -322,7 +345,7 @@ class GorillaFileSystem(Simulator):
         """
         file = self._file(file_name)
         if file is None:
-            return {"error": f"grep: {file_name}: there is no such file"}
+            return {"error": self.say("grep.missing", f"grep: {file_name}: there is no such file", file_name)}
         return {"matching_lines": [line for line in file.content.splitlines() if pattern in line]}
 
     @tool(writes=False)
@@ -356,7 +379,7 @@ class GorillaFileSystem(Simulator):
         """
         file = self._file(file_name)
         if file is None:
-            return {"error": f"tail: {file_name}: there is no such file"}
+            return {"error": self.say("tail.missing", f"tail: {file_name}: there is no such file", file_name)}
         content = file.content.splitlines()
         return {"last_lines": "\n".join(content[-min(lines, len(content)) :])}
 
@@ -373,7 +396,14 @@ class GorillaFileSystem(Simulator):
         """
         one, two = self._file(file_name1), self._file(file_name2)
         if one is None or two is None:
-            return {"error": "diff: one of the two files does not exist or is a directory"}
+            return {
+                "error": self.say(
+                    "diff.missing",
+                    "diff: one of the two files does not exist or is a directory",
+                    file_name1,
+                    file_name2,
+                )
+            }
         pairs = zip(one.content.splitlines(), two.content.splitlines(), strict=False)
         return {"diff_lines": "\n".join(f"- {left}\n+ {right}" for left, right in pairs if left != right)}
 
@@ -391,17 +421,26 @@ class GorillaFileSystem(Simulator):
         """
         contents = self._current_dir.contents
         if source not in contents:
-            return {"error": f"mv: {source}: there is no such file or directory"}
+            return {"error": self.say("mv.missing", f"mv: {source}: there is no such file or directory", source)}
         if "/" in destination:
-            return {"error": f"mv: {destination}: the destination is a name, not a path"}
+            return {"error": self.say("mv.path", f"mv: {destination}: the destination is a name, not a path")}
         item = self._item(source)
         target, name, shown = self._current_dir, destination, destination
         if destination in contents:
             inside = self._item(destination)
             if not isinstance(inside, Directory):
-                return {"error": f"mv: {destination}: this file exists already"}
+                return {
+                    "error": self.say("mv.file", f"mv: {destination}: this file exists already", source, destination)
+                }
             if source in inside.contents:
-                return {"error": f"mv: {destination}: it holds something called {source} already"}
+                return {
+                    "error": self.say(
+                        "mv.taken",
+                        f"mv: {destination}: it holds something called {source} already",
+                        source,
+                        destination,
+                    )
+                }
             target, name, shown = inside, source, f"{destination}/{source}"
         self._check_room(target, name, item)
         del contents[source]
@@ -410,7 +449,8 @@ class GorillaFileSystem(Simulator):
             self._attach(target, Directory(name, target, item.contents))
         elif item is not None:
             self._attach(target, File(name, item.content))
-        return {"result": f"Moved '{source}' to '{shown}'"}
+        place = "mv.renamed" if target is self._current_dir else "mv.inside"
+        return {"result": self.say(place, f"Moved '{source}' to '{shown}'", source, destination)}
 
     @tool(writes=True)
     def rm(self, file_name: str) -> dict[str, Any]:
@@ -423,9 +463,9 @@ class GorillaFileSystem(Simulator):
             result (string): What happened.
         """
         if file_name not in self._current_dir.contents:
-            return {"error": f"rm: {file_name}: there is no such file or directory"}
+            return {"error": self.say("rm.missing", f"rm: {file_name}: there is no such file or directory", file_name)}
         del self._current_dir.contents[file_name]
-        return {"result": f"Removed '{file_name}'"}
+        return {"result": self.say("rm.done", f"Removed '{file_name}'", file_name)}
 
     @tool(writes=True)
     def rmdir(self, dir_name: str) -> dict[str, Any]:
@@ -438,14 +478,14 @@ class GorillaFileSystem(Simulator):
             result (string): What happened.
         """
         if dir_name not in self._current_dir.contents:
-            return {"error": f"rmdir: {dir_name}: there is no such directory"}
+            return {"error": self.say("rmdir.missing", f"rmdir: {dir_name}: there is no such directory", dir_name)}
         target = self._item(dir_name)
         if not isinstance(target, Directory):
-            return {"error": f"rmdir: {dir_name}: this is a file"}
+            return {"error": self.say("rmdir.file", f"rmdir: {dir_name}: this is a file", dir_name)}
         if target.contents:
-            return {"error": f"rmdir: {dir_name}: the directory is not empty"}
+            return {"error": self.say("rmdir.full", f"rmdir: {dir_name}: the directory is not empty", dir_name)}
         del self._current_dir.contents[dir_name]
-        return {"result": f"Removed '{dir_name}'"}
+        return {"result": self.say("rmdir.done", f"Removed '{dir_name}'", dir_name)}
 
     @tool(writes=True)
     def cp(self, source: str, destination: str) -> dict[str, Any]:
@@ -461,17 +501,21 @@ class GorillaFileSystem(Simulator):
         """
         contents = self._current_dir.contents
         if source not in contents:
-            return {"error": f"cp: {source}: there is no such file or directory"}
+            return {"error": self.say("cp.missing", f"cp: {source}: there is no such file or directory", source)}
         if "/" in destination:
-            return {"error": f"cp: {destination}: the destination is a name, not a path"}
+            return {"error": self.say("cp.path", f"cp: {destination}: the destination is a name, not a path")}
         item = self._item(source)
         target, name, shown = self._current_dir, destination, destination
         if destination in contents:
             inside = self._item(destination)
             if not isinstance(inside, Directory):
-                return {"error": f"cp: {destination}: this file exists already"}
+                return {
+                    "error": self.say("cp.file", f"cp: {destination}: this file exists already", source, destination)
+                }
             if source in inside.contents:
-                raise ValueError(f"cp: {destination} holds something called {source} already")
+                place = "_add_directory.exists" if isinstance(item, Directory) else "_add_file.exists"
+                own = f"cp: {destination} holds something called {source} already"
+                raise ValueError(self.say(place, own, source, destination))
             target, name, shown = inside, source, f"{destination}/{source}"
         self._check_room(target, name, item)
         if isinstance(item, Directory):
@@ -480,7 +524,8 @@ class GorillaFileSystem(Simulator):
             copied.contents.update(item.contents)  # shallow: files and nested directories are shared
         elif item is not None:
             self._attach(target, File(name, item.content))
-        return {"result": f"Copied '{source}' to '{shown}'"}
+        place = "cp.renamed" if target is self._current_dir else "cp.inside"
+        return {"result": self.say(place, f"Copied '{source}' to '{shown}'", source, destination)}
 
 
 def _invalid(name: str) -> bool:

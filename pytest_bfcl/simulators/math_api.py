@@ -58,10 +58,6 @@ def _length(value: Any) -> int:
     return len(value) if hasattr(value, "__len__") else 0
 
 
-def _error(text: str) -> dict[str, Any]:
-    return {"error": text}
-
-
 _HUGE_EXPONENT = re.compile(r"[e@p][+-]?[\d_]{6,}", re.IGNORECASE)
 _NOT_NUMBERS = "Every input must be a number."
 _EMPTY = "The list is empty."
@@ -72,6 +68,18 @@ class MathAPI(Simulator):
 
     name = "MathAPI"
     summary = "Calculator: arithmetic, statistics, rounding and unit conversion."
+
+    def _fails(self, place: str, own: str, *values: Any) -> dict[str, Any]:
+        return {"error": self.say(place, own, *values)}
+
+    def _over(self, name: str, function: Any, numbers: Sequence[Any]) -> dict[str, Any]:
+        """A built-in over a list, with the two errors all of them share."""
+        if not numbers:
+            return self._fails(f"{name}.empty", _EMPTY)
+        try:
+            return _bounded(function(numbers))
+        except TypeError:
+            return self._fails(f"{name}.type", _NOT_NUMBERS)
 
     @tool(writes=False)
     def logarithm(self, value: Number, base: Number, precision: int) -> dict[str, Any]:
@@ -94,7 +102,7 @@ class MathAPI(Simulator):
             with _digits_limit_kept():
                 return {"result": context.log(value) / context.log(base)}
         except Exception as error:
-            return _error(f"This logarithm cannot be computed: {error}")
+            return self._fails("logarithm.failed", f"This logarithm cannot be computed: {error}", error)
 
     @tool(writes=False)
     def mean(self, numbers: list[Number]) -> dict[str, Any]:
@@ -107,11 +115,11 @@ class MathAPI(Simulator):
             result (float): The mean.
         """
         if not numbers:
-            return _error(_EMPTY)
+            return self._fails("mean.empty", _EMPTY)
         try:
             return {"result": sum(numbers) / len(numbers)}
         except TypeError:
-            return _error(_NOT_NUMBERS)
+            return self._fails("mean.type", _NOT_NUMBERS)
 
     @tool(writes=False)
     def standard_deviation(self, numbers: list[Number]) -> dict[str, Any]:
@@ -124,12 +132,12 @@ class MathAPI(Simulator):
             result (float): The standard deviation.
         """
         if not numbers:
-            return _error(_EMPTY)
+            return self._fails("standard_deviation.empty", _EMPTY)
         try:
             mean = sum(numbers) / len(numbers)
             return {"result": math.sqrt(sum((number - mean) ** 2 for number in numbers) / len(numbers))}
         except TypeError:
-            return _error(_NOT_NUMBERS)
+            return self._fails("standard_deviation.type", _NOT_NUMBERS)
 
     @tool(writes=False)
     def si_unit_conversion(self, value: Number, unit_in: str, unit_out: str) -> dict[str, Any]:
@@ -144,13 +152,18 @@ class MathAPI(Simulator):
             result (float): The length in the second unit.
         """
         if not _is_number(value):
-            return _error("The value must be a number.")
+            return self._fails("si_unit_conversion.type", "The value must be a number.")
         if unit_in not in SI_METRES or unit_out not in SI_METRES:
-            return _error(f"Cannot convert from {unit_in!r} to {unit_out!r}; units are {', '.join(SI_METRES)}.")
+            return self._fails(
+                "si_unit_conversion.unit",
+                f"Cannot convert from {unit_in!r} to {unit_out!r}; units are {', '.join(SI_METRES)}.",
+                unit_in,
+                unit_out,
+            )
         try:
             return {"result": value * SI_METRES[unit_in] * (1 / SI_METRES[unit_out])}  # this order, for the last digit
         except OverflowError:
-            return _error("The value is too large.")
+            return self._fails("si_unit_conversion.large", "The value is too large.")
 
     @tool(writes=False)
     def imperial_si_conversion(self, value: Number, unit_in: str, unit_out: str) -> dict[str, Any]:
@@ -167,7 +180,7 @@ class MathAPI(Simulator):
             result (float): The number in the second unit.
         """
         if not _is_number(value):
-            return _error("The value must be a number.")
+            return self._fails("imperial_si_conversion.type", "The value must be a number.")
         if unit_in == unit_out:
             return {"result": value}
         try:
@@ -177,10 +190,15 @@ class MathAPI(Simulator):
             if pair == ("fahrenheit", "celsius"):
                 return {"result": (value - 32) * (5 / 9)}
             if pair not in IMPERIAL_FACTORS:
-                return _error(f"Cannot convert from {unit_in!r} to {unit_out!r}.")
+                return self._fails(
+                    "imperial_si_conversion.unit",
+                    f"Cannot convert from {unit_in!r} to {unit_out!r}.",
+                    unit_in,
+                    unit_out,
+                )
             return {"result": value * IMPERIAL_FACTORS[pair]}
         except OverflowError:
-            return _error("The value is too large.")
+            return self._fails("imperial_si_conversion.large", "The value is too large.")
 
     @tool(writes=False)
     def add(self, a: Number, b: Number) -> dict[str, Any]:
@@ -198,7 +216,7 @@ class MathAPI(Simulator):
         try:
             return _bounded(a + b)
         except TypeError:
-            return _error(_NOT_NUMBERS)
+            return self._fails("add.type", _NOT_NUMBERS)
 
     @tool(writes=False)
     def subtract(self, a: Number, b: Number) -> dict[str, Any]:
@@ -214,7 +232,7 @@ class MathAPI(Simulator):
         try:
             return _bounded(a - b)
         except TypeError:
-            return _error(_NOT_NUMBERS)
+            return self._fails("subtract.type", _NOT_NUMBERS)
 
     @tool(writes=False)
     def multiply(self, a: Number, b: Number) -> dict[str, Any]:
@@ -228,7 +246,7 @@ class MathAPI(Simulator):
             result (float): The product.
         """
         if not (_is_number(a) and _is_number(b)):
-            return _error(_NOT_NUMBERS)
+            return self._fails("multiply.type", _NOT_NUMBERS)
         return _bounded(a * b)
 
     @tool(writes=False)
@@ -244,10 +262,10 @@ class MathAPI(Simulator):
         """
         try:
             if b == 0:
-                return _error("Division by zero.")
+                return self._fails("divide.zero", "Division by zero.")
             return {"result": a / b}
         except TypeError:
-            return _error(_NOT_NUMBERS)
+            return self._fails("divide.type", _NOT_NUMBERS)
 
     @tool(writes=False)
     def power(self, base: Number, exponent: Number) -> dict[str, Any]:
@@ -264,7 +282,7 @@ class MathAPI(Simulator):
             _check_power(base, exponent)
             return _bounded(base**exponent)
         except TypeError:
-            return _error(_NOT_NUMBERS)
+            return self._fails("power.type", _NOT_NUMBERS)
 
     @tool(writes=False)
     def square_root(self, number: Number, precision: int) -> dict[str, Any]:
@@ -279,13 +297,13 @@ class MathAPI(Simulator):
         """
         try:
             if number < 0:
-                return _error("A negative number has no real square root.")
+                return self._fails("square_root.negative", "A negative number has no real square root.")
             _check_precision(precision)
             with decimal.localcontext() as context:
                 context.prec = precision
                 return {"result": decimal.Decimal(number).sqrt()}
         except (TypeError, decimal.InvalidOperation):
-            return _error(_NOT_NUMBERS)
+            return self._fails("square_root.type", _NOT_NUMBERS)
 
     @tool(writes=False)
     def absolute_value(self, number: Number) -> dict[str, Any]:
@@ -300,7 +318,7 @@ class MathAPI(Simulator):
         try:
             return {"result": abs(number)}
         except TypeError:
-            return _error(_NOT_NUMBERS)
+            return self._fails("absolute_value.type", _NOT_NUMBERS)
 
     @tool(writes=False)
     def round_number(self, number: Number, decimal_places: int = 0) -> dict[str, Any]:
@@ -318,7 +336,7 @@ class MathAPI(Simulator):
         try:
             return {"result": round(number, decimal_places)}
         except TypeError:
-            return _error(_NOT_NUMBERS)
+            return self._fails("round_number.type", _NOT_NUMBERS)
 
     @tool(writes=False)
     def percentage(self, part: Number, whole: Number) -> dict[str, Any]:
@@ -333,10 +351,10 @@ class MathAPI(Simulator):
         """
         try:
             if whole == 0:
-                return _error("The whole must not be zero.")
+                return self._fails("percentage.zero", "The whole must not be zero.")
             return {"result": (part / whole) * 100}
         except TypeError:
-            return _error(_NOT_NUMBERS)
+            return self._fails("percentage.type", _NOT_NUMBERS)
 
     @tool(writes=False)
     def min_value(self, numbers: list[Number]) -> dict[str, Any]:
@@ -348,7 +366,7 @@ class MathAPI(Simulator):
         Returns:
             result (float): The smallest one.
         """
-        return _over(min, numbers)
+        return self._over("min_value", min, numbers)
 
     @tool(writes=False)
     def max_value(self, numbers: list[Number]) -> dict[str, Any]:
@@ -360,7 +378,7 @@ class MathAPI(Simulator):
         Returns:
             result (float): The largest one.
         """
-        return _over(max, numbers)
+        return self._over("max_value", max, numbers)
 
     @tool(writes=False)
     def sum_values(self, numbers: list[Number]) -> dict[str, Any]:
@@ -372,17 +390,7 @@ class MathAPI(Simulator):
         Returns:
             result (float): The sum.
         """
-        return _over(sum, numbers)
-
-
-def _over(function: Any, numbers: Sequence[Any]) -> dict[str, Any]:
-    """A built-in over a list, with the two errors all of them share."""
-    if not numbers:
-        return _error(_EMPTY)
-    try:
-        return _bounded(function(numbers))
-    except TypeError:
-        return _error(_NOT_NUMBERS)
+        return self._over("sum_values", sum, numbers)
 
 
 def _new_context(precision: Any) -> Any:

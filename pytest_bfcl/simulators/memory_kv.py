@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from pytest_bfcl.simulators.toolkit import Simulator, tool
+from pytest_bfcl.simulators.toolkit import Say, Simulator, tool
 
 
 class Limits(NamedTuple):
@@ -79,8 +79,8 @@ class MemoryAPI_kv(Simulator):
         Returns:
             status (string): What was done.
         """
-        problem = _add(self.core_memory, CORE, key, value)
-        return problem or {"status": "Stored in the core memory."}
+        problem = _add(self.say, self.core_memory, CORE, key, value)
+        return problem or {"status": self.say("core_memory_add.done", "Stored in the core memory.")}
 
     @tool(writes=True)
     def core_memory_remove(self, key: str) -> dict[str, Any]:
@@ -92,7 +92,7 @@ class MemoryAPI_kv(Simulator):
         Returns:
             status (string): What was done.
         """
-        return _remove(self.core_memory, CORE, key)
+        return _remove(self.say, self.core_memory, CORE, key)
 
     @tool(writes=True)
     def core_memory_replace(self, key: str, value: str) -> dict[str, Any]:
@@ -105,7 +105,7 @@ class MemoryAPI_kv(Simulator):
         Returns:
             status (string): What was done.
         """
-        return _replace(self.core_memory, CORE, key, value)
+        return _replace(self.say, self.core_memory, CORE, key, value)
 
     @tool(writes=True)
     def core_memory_clear(self) -> dict[str, Any]:
@@ -115,7 +115,7 @@ class MemoryAPI_kv(Simulator):
             status (string): What was done.
         """
         self.core_memory = {}
-        return {"status": "The core memory is empty now."}
+        return {"status": self.say("core_memory_clear.done", "The core memory is empty now.")}
 
     @tool(writes=False)
     def core_memory_retrieve(self, key: str) -> dict[str, Any]:
@@ -127,7 +127,7 @@ class MemoryAPI_kv(Simulator):
         Returns:
             value (string): The text.
         """
-        return _retrieve(self.core_memory, CORE, key)
+        return _retrieve(self.say, self.core_memory, CORE, key)
 
     @tool(writes=False)
     def core_memory_list_keys(self) -> dict[str, Any]:
@@ -174,8 +174,8 @@ class MemoryAPI_kv(Simulator):
         Returns:
             status (string): What was done.
         """
-        problem = _add(self.archival_memory, ARCHIVAL, key, value)
-        return problem or {"status": "Stored in the archival memory."}
+        problem = _add(self.say, self.archival_memory, ARCHIVAL, key, value)
+        return problem or {"status": self.say("archival_memory_add.done", "Stored in the archival memory.")}
 
     @tool(writes=True)
     def archival_memory_remove(self, key: str) -> dict[str, Any]:
@@ -187,7 +187,7 @@ class MemoryAPI_kv(Simulator):
         Returns:
             status (string): What was done.
         """
-        return _remove(self.archival_memory, ARCHIVAL, key)
+        return _remove(self.say, self.archival_memory, ARCHIVAL, key)
 
     @tool(writes=True)
     def archival_memory_replace(self, key: str, value: str) -> dict[str, Any]:
@@ -200,7 +200,7 @@ class MemoryAPI_kv(Simulator):
         Returns:
             status (string): What was done.
         """
-        return _replace(self.archival_memory, ARCHIVAL, key, value)
+        return _replace(self.say, self.archival_memory, ARCHIVAL, key, value)
 
     @tool(writes=True)
     def archival_memory_clear(self) -> dict[str, Any]:
@@ -210,7 +210,7 @@ class MemoryAPI_kv(Simulator):
             status (string): What was done.
         """
         self.archival_memory = {}
-        return {"status": "The archival memory is empty now."}
+        return {"status": self.say("archival_memory_clear.done", "The archival memory is empty now.")}
 
     @tool(writes=False)
     def archival_memory_retrieve(self, key: str) -> dict[str, Any]:
@@ -222,7 +222,7 @@ class MemoryAPI_kv(Simulator):
         Returns:
             value (string): The text.
         """
-        return _retrieve(self.archival_memory, ARCHIVAL, key)
+        return _retrieve(self.say, self.archival_memory, ARCHIVAL, key)
 
     @tool(writes=False)
     def archival_memory_list_keys(self) -> dict[str, Any]:
@@ -247,48 +247,51 @@ class MemoryAPI_kv(Simulator):
         return {"ranked_results": ranked_keys(list(self.archival_memory), query)[:k]}
 
 
-def _add(memory: dict[str, str], limits: Limits, key: Any, value: Any) -> dict[str, Any] | None:
+def _add(say: Say, memory: dict[str, str], limits: Limits, key: Any, value: Any) -> dict[str, Any] | None:
     """Store a new entry; the error result if it cannot be, in the reference's order of checks."""
     key, value = str(key), str(value)
     if len(memory) >= limits.entries:
-        return {"error": f"The {limits.part} memory is full: it holds {limits.entries} texts. Remove one first."}
+        own = f"The {limits.part} memory is full: it holds {limits.entries} texts. Remove one first."
+        return {"error": say(f"{limits.part}_memory_add.full", own)}
     if len(value) > limits.chars:
-        return _too_long(limits, value)
+        return _too_long(say, limits, value)
     if _KEY.match(key) is None:
-        return {"error": f"{key!r:.200} is no key: write lower-case words and numbers joined by underscores."}
+        own = f"{key!r:.200} is no key: write lower-case words and numbers joined by underscores."
+        return {"error": say("core_memory_add.key", own)}
     if key in memory:
-        return {"error": f"The key {key!r:.200} is in use; replace its text instead."}
+        return {"error": say("core_memory_add.used", f"The key {key!r:.200} is in use; replace its text instead.")}
     memory[key] = value
     return None
 
 
-def _remove(memory: dict[str, str], limits: Limits, key: Any) -> dict[str, Any]:
+def _remove(say: Say, memory: dict[str, str], limits: Limits, key: Any) -> dict[str, Any]:
     if key not in memory:
-        return _not_found(limits, key)
+        return _not_found(say, limits, key)
     del memory[key]
-    return {"status": "The text is removed."}
+    return {"status": say("core_memory_remove.done", "The text is removed.")}
 
 
-def _replace(memory: dict[str, str], limits: Limits, key: Any, value: Any) -> dict[str, Any]:
+def _replace(say: Say, memory: dict[str, str], limits: Limits, key: Any, value: Any) -> dict[str, Any]:
     value = str(value)
     if key not in memory:
-        return _not_found(limits, key)
+        return _not_found(say, limits, key)
     if len(value) > limits.chars:
-        return _too_long(limits, value)
+        return _too_long(say, limits, value)
     memory[key] = value
-    return {"status": "The text is replaced."}
+    return {"status": say("core_memory_replace.done", "The text is replaced.")}
 
 
-def _retrieve(memory: dict[str, str], limits: Limits, key: Any) -> dict[str, Any]:
-    return {"value": memory[key]} if key in memory else _not_found(limits, key)
+def _retrieve(say: Say, memory: dict[str, str], limits: Limits, key: Any) -> dict[str, Any]:
+    return {"value": memory[key]} if key in memory else _not_found(say, limits, key)
 
 
-def _not_found(limits: Limits, key: Any) -> dict[str, Any]:
-    return {"error": f"The {limits.part} memory has no key {key!r:.200}."}
+def _not_found(say: Say, limits: Limits, key: Any) -> dict[str, Any]:
+    return {"error": say("core_memory_remove.unknown", f"The {limits.part} memory has no key {key!r:.200}.")}
 
 
-def _too_long(limits: Limits, value: str) -> dict[str, Any]:
-    return {"error": f"The text has {len(value)} characters; the {limits.part} memory takes at most {limits.chars}."}
+def _too_long(say: Say, limits: Limits, value: str) -> dict[str, Any]:
+    own = f"The text has {len(value)} characters; the {limits.part} memory takes at most {limits.chars}."
+    return {"error": say("core_memory_add.long", own, limits.chars)}
 
 
 def ranked_keys(keys: list[str], query: str) -> list[tuple[float, str]]:

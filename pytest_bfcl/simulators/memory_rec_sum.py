@@ -51,9 +51,9 @@ class MemoryAPI_rec_sum(Simulator):
         """
         longer = self.memory + str(text)
         if len(longer) > MAX_CHARS:
-            return _too_long(len(longer))
+            return self._too_long("memory_append", len(longer))
         self.memory = longer
-        return {"status": "The text is added."}
+        return {"status": self.say("memory_append.done", "The text is added.")}
 
     @tool(writes=True)
     def memory_update(self, text: str) -> dict[str, Any]:
@@ -67,9 +67,9 @@ class MemoryAPI_rec_sum(Simulator):
         """
         text = str(text)
         if len(text) > MAX_CHARS:
-            return _too_long(len(text))
+            return self._too_long("memory_update", len(text))
         self.memory = text
-        return {"status": "The memory is rewritten."}
+        return {"status": self.say("memory_update.done", "The memory is rewritten.")}
 
     @tool(writes=True)
     def memory_clear(self) -> dict[str, Any]:
@@ -79,7 +79,7 @@ class MemoryAPI_rec_sum(Simulator):
             status (string): What was done.
         """
         self.memory = ""
-        return {"status": "The memory is empty now."}
+        return {"status": self.say("memory_clear.done", "The memory is empty now.")}
 
     @tool(writes=True)
     def memory_replace(self, old_text: str, new_text: str) -> dict[str, Any]:
@@ -94,14 +94,15 @@ class MemoryAPI_rec_sum(Simulator):
         """
         old_text, new_text = str(old_text), str(new_text)
         if old_text not in self.memory:
-            return {"error": "The memory does not contain the text to be replaced."}
+            own = "The memory does not contain the text to be replaced."
+            return {"error": self.say("memory_replace.unknown", own, old_text)}
         if len(new_text) > MAX_CHARS:
-            return _too_long(len(new_text))
+            return self._too_long("memory_replace", len(new_text))
         size = len(self.memory) + self.memory.count(old_text) * (len(new_text) - len(old_text))
         if size > MAX_RESULT_CHARS:
             raise Oversized(f"the memory would have {size:,} characters")
         self.memory = self.memory.replace(old_text, new_text)
-        return {"status": "The memory is rewritten."}
+        return {"status": self.say("memory_replace.done", "The memory is rewritten.")}
 
     @tool(writes=False)
     def memory_retrieve(self) -> dict[str, Any]:
@@ -110,8 +111,10 @@ class MemoryAPI_rec_sum(Simulator):
         Returns:
             memory_content (string): Its text.
         """
-        return {"memory_content": self.memory} if self.memory else {"error": "The memory is empty."}
+        if self.memory:
+            return {"memory_content": self.memory}
+        return {"error": self.say("memory_retrieve.empty", "The memory is empty.")}
 
-
-def _too_long(chars: int) -> dict[str, Any]:
-    return {"error": f"The memory takes at most {MAX_CHARS} characters; this would be {chars}."}
+    def _too_long(self, name: str, chars: int) -> dict[str, Any]:
+        own = f"The memory takes at most {MAX_CHARS} characters; this would be {chars}."
+        return {"error": self.say(f"{name}.long", own, MAX_CHARS)}

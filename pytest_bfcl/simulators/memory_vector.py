@@ -12,16 +12,23 @@ from typing import Any
 
 from pytest_bfcl.simulators.embedding import Encoder, shared_encoder
 from pytest_bfcl.simulators.memory_kv import ARCHIVAL, CORE, Limits
-from pytest_bfcl.simulators.toolkit import Simulator, tool
+from pytest_bfcl.simulators.toolkit import Say, Simulator, tool
 
 SCORE_DIGITS = 6
 """Similarities are rounded, so that another machine's last bits do not change what a model sees."""
 
 
+def _own(place: str, own: str, *values: Any) -> str:
+    return own
+
+
 class VectorStore:
     """Texts under ids 0, 1, 2, …; an id is not used again until the store is cleared."""
 
-    def __init__(self, limits: Limits, encoder: Encoder, stored: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, limits: Limits, encoder: Encoder, stored: Mapping[str, Any] | None = None, say: Say = _own
+    ) -> None:
+        self._say = say
         self.next_id: int = int((stored or {}).get("next_id") or 0)
         texts = (stored or {}).get("store") or {}
         self.store: dict[int, str] = {number: texts[str(number)] for number in sorted(map(int, texts))}
@@ -37,7 +44,8 @@ class VectorStore:
         if problem := self._too_long(text):
             return problem
         if len(self.store) >= self._limits.entries:
-            return {"error": f"The {self._limits.part} memory is full: it holds {self._limits.entries} texts."}
+            own = f"The {self._limits.part} memory is full: it holds {self._limits.entries} texts."
+            return {"error": self._say("add.full", own, self._limits.entries)}
         number = self.next_id
         self.store[number] = text
         self.next_id += 1
@@ -48,7 +56,7 @@ class VectorStore:
         if number not in self.store:
             return self._unknown(number)
         del self.store[number]
-        return {"status": f"Text {number} is removed."}
+        return {"status": self._say("remove.done", f"Text {number} is removed.", number)}
 
     def update(self, number: int, text: str) -> dict[str, Any]:
         """Store another text under an id; the id keeps its place."""
@@ -57,13 +65,13 @@ class VectorStore:
         if problem := self._too_long(text):
             return problem
         self.store[number] = text
-        return {"status": f"Text {number} is replaced."}
+        return {"status": self._say("update.done", f"Text {number} is replaced.", number)}
 
     def clear(self) -> dict[str, Any]:
         """Delete everything; ids start at 0 again."""
         self.store = {}
         self.next_id = 0
-        return {"status": "This part of the memory is empty now."}
+        return {"status": self._say("clear.done", "This part of the memory is empty now.")}
 
     def retrieve_all(self) -> dict[str, Any]:
         """Every text with its id, oldest first."""
@@ -91,11 +99,13 @@ class VectorStore:
     def _too_long(self, text: str) -> dict[str, Any] | None:
         if len(_text(text)) > self._limits.chars:
             part, chars = self._limits.part, self._limits.chars
-            return {"error": f"The text has {len(text)} characters; the {part} memory takes at most {chars}."}
+            own = f"The text has {len(text)} characters; the {part} memory takes at most {chars}."
+            return {"error": self._say("add.long", own, chars)}
         return None
 
     def _unknown(self, number: Any) -> dict[str, Any]:
-        return {"error": f"The {self._limits.part} memory has no text with the id {number!r:.100}."}
+        own = f"The {self._limits.part} memory has no text with the id {number!r:.100}."
+        return {"error": self._say("remove.unknown", own, number)}
 
 
 def _text(value: Any) -> str:
@@ -130,8 +140,8 @@ class MemoryAPI_vector(Simulator):
         encoder = encoder or shared_encoder()
         self.scenario = config.get("scenario")
         self.test_id = config.get("test_id")
-        self.core_memory = VectorStore(CORE, encoder, stored.get("core_memory"))
-        self.archival_memory = VectorStore(ARCHIVAL, encoder, stored.get("archival_memory"))
+        self.core_memory = VectorStore(CORE, encoder, stored.get("core_memory"), self.say)
+        self.archival_memory = VectorStore(ARCHIVAL, encoder, stored.get("archival_memory"), self.say)
 
     def snapshot(self) -> dict[str, Any]:
         """What later conversations start from."""

@@ -42,9 +42,12 @@ class MessageAPI(Simulator):
         self.generated_ids: set[int] = config.get("generated_ids", set())
         self.user_count: int = config.get("user_count", len(DEFAULT_USERS))
         self.user_map: dict[str, str] = config.get("user_map", dict(DEFAULT_USERS))
-        self.inbox: list[dict[str, Any]] = config.get("inbox", [{user: text} for user, text in DEFAULT_INBOX])
+        self.inbox: list[dict[str, Any]] = config.get("inbox", self._default_inbox())
         self.message_count: int = config.get("message_count", len(DEFAULT_INBOX))
         self.current_user: str | None = config.get("current_user")
+
+    def _default_inbox(self) -> list[dict[str, Any]]:
+        return [{user: self.say(f"inbox.{n}", text)} for n, (user, text) in enumerate(DEFAULT_INBOX)]
 
     def _draw_id(self) -> int:
         while (drawn := self._random.randint(FIRST_ID, LAST_ID)) in self.generated_ids:
@@ -72,7 +75,7 @@ class MessageAPI(Simulator):
             user_id (string): Id of the user, for instance `USR001`.
         """
         if user not in self.user_map:
-            return {"error": f"There is no user called {user!r}."}
+            return {"error": self.say("get_user_id.unknown", f"There is no user called {user!r}.", user)}
         return {"user_id": self.user_map[user]}
 
     @tool(writes=True)
@@ -87,9 +90,12 @@ class MessageAPI(Simulator):
             message (string): What happened.
         """
         if user_id not in self.user_map.values():
-            return {"login_status": False, "message": f"No user has the id '{user_id}'."}
+            return {
+                "login_status": False,
+                "message": self.say("message_login.unknown", f"No user has the id '{user_id}'.", user_id),
+            }
         self.current_user = user_id
-        return {"login_status": True, "message": f"Logged in as '{user_id}'."}
+        return {"login_status": True, "message": self.say("message_login.done", f"Logged in as '{user_id}'.", user_id)}
 
     @tool(writes=False)
     def message_get_login_status(self) -> dict[str, Any]:
@@ -114,16 +120,16 @@ class MessageAPI(Simulator):
             message (string): What happened.
         """
         if not self.current_user:
-            return {"error": "Nobody is logged in."}
+            return {"error": self.say("send_message.logged_out", "Nobody is logged in.")}
         if receiver_id not in self.user_map.values():
-            return {"error": f"No user has the id '{receiver_id}'."}
+            return {"error": self.say("send_message.unknown", f"No user has the id '{receiver_id}'.", receiver_id)}
         drawn = self._draw_id()
         self.inbox.append({receiver_id: message})
         self.message_count += 1
         return {
             "sent_status": True,
             "message_id": {"new_id": drawn},
-            "message": f"Your message is on its way to '{receiver_id}'.",
+            "message": self.say("send_message.done", f"Your message is on its way to '{receiver_id}'.", receiver_id),
         }
 
     @tool(writes=True)
@@ -139,16 +145,18 @@ class MessageAPI(Simulator):
             message (string): What happened.
         """
         if not self.current_user:
-            return {"error": "Nobody is logged in."}
+            return {"error": self.say("send_message.logged_out", "Nobody is logged in.")}
         for item in reversed(self.inbox):
             if _first(item)[0] == receiver_id:
                 self.inbox.remove(item)
                 return {
                     "deleted_status": True,
                     "receiver_id": receiver_id,
-                    "message": f"The latest message to '{receiver_id}' is deleted.",
+                    "message": self.say(
+                        "delete_message.done", f"The latest message to '{receiver_id}' is deleted.", receiver_id
+                    ),
                 }
-        return {"error": f"There is no message to '{receiver_id}'."}
+        return {"error": self.say("delete_message.unknown", f"There is no message to '{receiver_id}'.", receiver_id)}
 
     @tool(writes=False)
     def view_messages_sent(self) -> dict[str, Any]:
@@ -158,7 +166,7 @@ class MessageAPI(Simulator):
             messages (dict): Receiver id and the list of that receiver's messages, oldest first.
         """
         if not self.current_user:
-            return {"error": "Nobody is logged in."}
+            return {"error": self.say("send_message.logged_out", "Nobody is logged in.")}
         grouped: dict[str, list[Any]] = {}
         for receiver, text in map(_first, self.inbox):
             grouped.setdefault(receiver, []).append(text)
@@ -177,13 +185,17 @@ class MessageAPI(Simulator):
             message (string): What happened.
         """
         if user_name in self.user_map:
-            return {"error": f"There is already a user called '{user_name}'."}
+            return {"error": self.say("add_contact.name", f"There is already a user called '{user_name}'.", user_name)}
         self.user_count += 1
         user_id = f"USR{self.user_count:03d}"
         if user_id in self.user_map.values():
-            return {"error": f"The id {user_id} is already taken."}
+            return {"error": self.say("add_contact.id", f"The id {user_id} is already taken.", user_id)}
         self.user_map[user_name] = user_id
-        return {"added_status": True, "user_id": user_id, "message": f"'{user_name}' is now among the users."}
+        return {
+            "added_status": True,
+            "user_id": user_id,
+            "message": self.say("add_contact.done", f"'{user_name}' is now among the users.", user_name),
+        }
 
     @tool(writes=False)
     def search_messages(self, keyword: str) -> dict[str, Any]:
@@ -196,7 +208,7 @@ class MessageAPI(Simulator):
             results (array): Objects with `receiver_id` and `message`, oldest first.
         """
         if not self.current_user:
-            return {"error": "Nobody is logged in."}
+            return {"error": self.say("send_message.logged_out", "Nobody is logged in.")}
         wanted = keyword.lower()
         found = [(receiver, text) for receiver, text in map(_first, self.inbox) if wanted in text.lower()]
         return {"results": [{"receiver_id": receiver, "message": text} for receiver, text in found]}
@@ -209,7 +221,7 @@ class MessageAPI(Simulator):
             stats (dict): `received_count`, all messages, and `total_contacts`, different receivers.
         """
         if not self.current_user:
-            return {"error": "Nobody is logged in."}
+            return {"error": self.say("send_message.logged_out", "Nobody is logged in.")}
         receivers = {receiver for receiver, _ in map(_first, self.inbox)}
         return {"stats": {"received_count": len(self.inbox), "total_contacts": len(receivers)}}
 

@@ -87,6 +87,7 @@ def create_simulator(
     *,
     long_context: bool = False,
     texts: Mapping[str, Any] | None = None,
+    sentences: Mapping[str, str] | None = None,
     kind: Literal["own", "reference"] = "own",
     **context: Any,
 ) -> Simulator:
@@ -97,6 +98,7 @@ def create_simulator(
         config: The class's part of ``initial_config`` (copied); ``None`` for the defaults.
         long_context: Load the long-context variant (simulators spec §9).
         texts: Long-context constants by name; ``None`` for our own.
+        sentences: The data set's templates for texts in results, by place; ``None`` for our own words.
         kind: ``reference`` runs the classes of an installed ``bfcl_eval`` behind the same interface; classes that
             reach files or the network there (memory, web search) and classes it does not have stay our own.
         **context: Passed to the class's ``load`` (memory stores, search providers).
@@ -111,6 +113,8 @@ def create_simulator(
             return reference_simulator(class_name, config, long_context=long_context)
     elif kind != "own":
         raise UsageError(f"simulators are 'own' or 'reference', not {kind!r}")
+    if sentences:
+        context["sentences"] = sentences
     return simulator_class(class_name)(config, long_context=long_context, texts=texts, **context)
 
 

@@ -27,12 +27,13 @@ import inspect
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
 from types import UnionType
 from typing import Any, ClassVar, TypeVar, Union, get_args, get_origin, get_type_hints
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+Say = Callable[..., str]
+"""`Simulator.say` of a simulator, for the functions it shares with others."""
 
 ERROR_PREFIX = "Error during execution: "
 """How a raised exception is shown to the model (multi_turn spec §3.2); the text after it is ours."""
@@ -71,7 +72,15 @@ class Simulator:
     summary: ClassVar[str] = ""
     """One sentence about the API, put in front of every tool description of our own data."""
 
-    def __init__(self, config: Mapping[str, Any] | None = None, *, long_context: bool = False, **context: Any) -> None:
+    def __init__(
+        self,
+        config: Mapping[str, Any] | None = None,
+        *,
+        long_context: bool = False,
+        sentences: Mapping[str, str] | None = None,
+        **context: Any,
+    ) -> None:
+        self._sentences = sentences or {}
         self.load(copied(dict(config or {})), long_context=long_context, **context)
 
     def load(
@@ -88,6 +97,15 @@ class Simulator:
         for our own (`pytest_bfcl.simulators.long_context.constants`); they are shared, so copy what goes into the
         state. ``context`` holds what some classes need beside (memory stores, search providers).
         """
+
+    def say(self, place: str, own: str, *values: Any) -> str:
+        """A text of a result: the data set's own template for the place, filled with the values, else ``own``.
+
+        The official set brings the benchmark's sentences (`pytest_bfcl.dataset.sentences`), so that its entries show a
+        model the same words; values are texts in them, never templates.
+        """
+        template = self._sentences.get(place)
+        return own if template is None else template.format(*values)
 
     @classmethod
     def tools(cls) -> dict[str, Callable[..., Any]]:
@@ -120,9 +138,6 @@ class Simulator:
         if function is None:
             raise NameError(f"{self.name or type(self).__name__} has no function named {method!r}")
         given = kwargs or {}
-        parameters = _parameters(function)
-        if not parameters.fit(args, given):
-            parameters.signature.bind(self, *args, **given)  # words the TypeError
         return function(self, *args, **given)
 
     def offers(self, method: str) -> bool:
@@ -153,41 +168,6 @@ class Simulator:
     def public_state(self) -> dict[str, Any]:
         """Attribute → value of everything the state check compares (references, not copies)."""
         return {name: value for name, value in vars(self).items() if not name.startswith("_")}
-
-
-@dataclass(frozen=True, slots=True)
-class _Parameters:
-    """A tool's signature, taken apart so that most calls are bound without `inspect` (which is ten times slower).
-
-    ``names`` are the parameters after ``self``; ``plain`` says that all of them go by position and by name.
-    """
-
-    signature: inspect.Signature
-    names: tuple[str, ...]
-    known: frozenset[str]
-    required: frozenset[str]
-    plain: bool
-
-    def fit(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-        """Whether the arguments certainly bind; ``False`` leaves the decision to the signature."""
-        if not self.plain or not self.known.issuperset(kwargs):
-            return False
-        if not args:
-            return self.required.issubset(kwargs)
-        by_position = self.names[: len(args)]
-        if len(args) > len(self.names) or any(name in kwargs for name in by_position):
-            return False
-        return self.required.issubset({*by_position, *kwargs})
-
-
-@cache
-def _parameters(function: Callable[..., Any]) -> _Parameters:
-    signature = inspect.signature(function)
-    parameters = list(signature.parameters.values())[1:]
-    names = tuple(parameter.name for parameter in parameters)
-    required = frozenset(p.name for p in parameters if p.default is inspect.Parameter.empty)
-    plain = all(parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD for parameter in parameters)
-    return _Parameters(signature, names, frozenset(names), required, plain)
 
 
 _ATOMS = frozenset({str, int, float, bool, type(None)})

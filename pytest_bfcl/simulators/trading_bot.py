@@ -52,8 +52,8 @@ class TradingBot(Simulator):
         self.transaction_history: list[dict[str, Any]] = config.get("transaction_history", [])
         self.long_context = long_context
 
-    def _locked(self) -> dict[str, Any]:
-        return {"error": "This needs a login; log in first."}
+    def _locked(self, tool_name: str) -> dict[str, Any]:
+        return {"error": self.say(f"{tool_name}.logged_out", "This needs a login; log in first.")}
 
     def _stamp(self) -> str:
         return str(NOW + timedelta(seconds=self._random.randint(0, DAY_SECONDS)))
@@ -94,7 +94,8 @@ class TradingBot(Simulator):
             MA(20) (float): Mean price of the last twenty days.
         """
         if symbol not in self.stocks:
-            return {"error": f"There is no stock with the symbol {symbol!r}."}
+            own = f"There is no stock with the symbol {symbol!r}."
+            return {"error": self.say("get_stock_info.unknown", own, symbol)}
         stock = self.stocks[symbol]
         if not self.long_context:
             return stock
@@ -117,7 +118,7 @@ class TradingBot(Simulator):
             status (string): State of the order, for instance `Open`, `Pending`, `Completed` or `Cancelled`.
         """
         if order_id not in self.orders:
-            return self._no_order(order_id)
+            return self._no_order("get_order_details", order_id)
         order: dict[str, Any] = self.orders[order_id]
         if not self.long_context:
             return order
@@ -127,8 +128,9 @@ class TradingBot(Simulator):
         shown["metadata"] = {topic: text.replace("{symbol}", symbol) for topic, text in patterns.items()}
         return shown
 
-    def _no_order(self, order_id: int) -> dict[str, Any]:
-        return {"error": f"There is no order {order_id}; orders are {', '.join(map(str, self.orders))}."}
+    def _no_order(self, tool_name: str, order_id: int) -> dict[str, Any]:
+        own = f"There is no order {order_id}; orders are {', '.join(map(str, self.orders))}."
+        return {"error": self.say(f"{tool_name}.unknown", own, order_id, list(self.orders))}
 
     @tool(writes=True)
     def cancel_order(self, order_id: int) -> dict[str, Any]:
@@ -142,10 +144,14 @@ class TradingBot(Simulator):
             status (string): `Cancelled`.
         """
         if order_id not in self.orders:
-            return self._no_order(order_id)
+            return self._no_order("cancel_order", order_id)
         order = self.orders[order_id]
         if order["status"] == "Completed":
-            return {"error": f"Order {order_id} is completed and cannot be cancelled."}
+            return {
+                "error": self.say(
+                    "cancel_order.completed", f"Order {order_id} is completed and cannot be cancelled.", order_id
+                )
+            }
         order["status"] = "Cancelled"
         return {"order_id": order_id, "status": "Cancelled"}
 
@@ -167,15 +173,18 @@ class TradingBot(Simulator):
             amount (integer): Number of shares.
         """
         if not self.authenticated:
-            return self._locked()
+            return self._locked("place_order")
         if symbol not in self.stocks:
-            return {"error": f"There is no stock with the symbol {symbol!r}."}
+            own = f"There is no stock with the symbol {symbol!r}."
+            return {"error": self.say("place_order.unknown", own, symbol)}
         if price <= 0 or amount <= 0:
-            return {"error": "Price and amount must be positive."}
+            return {"error": self.say("place_order.positive", "Price and amount must be positive.")}
         buys = order_type.lower() == "buy"
         price = float(price)
-        if buys and price * int(amount) > self.account_info.get("balance", 0):
-            return {"error": "The balance does not cover this order."}
+        cost, balance = price * int(amount) if buys else 0.0, self.account_info.get("balance", 0)
+        if buys and cost > balance:
+            own = "The balance does not cover this order."
+            return {"error": self.say("place_order.balance", own, cost, balance)}
         order_id = self.order_counter
         self.orders[order_id] = {
             "id": order_id,
@@ -210,15 +219,18 @@ class TradingBot(Simulator):
             new_balance (float): Balance of the account afterwards.
         """
         if not self.authenticated:
-            return self._locked()
+            return self._locked("withdraw_funds")
         if self.market_status != "Open":
-            return {"error": "Withdrawals need an open market."}
+            return {"error": self.say("withdraw_funds.closed", "Withdrawals need an open market.")}
         if amount <= 0:
-            return {"error": "The amount must be positive."}
+            return {"error": self.say("withdraw_funds.positive", "The amount must be positive.")}
         if amount > self.account_info["balance"]:
-            return {"error": "The balance does not cover this withdrawal."}
+            return {"error": self.say("withdraw_funds.balance", "The balance does not cover this withdrawal.")}
         self._book("withdrawal", amount, -amount)
-        return {"status": "The money is withdrawn", "new_balance": self.account_info["balance"]}
+        return {
+            "status": self.say("withdraw_funds.done", "The money is withdrawn"),
+            "new_balance": self.account_info["balance"],
+        }
 
     @tool(writes=True)
     def fund_account(self, amount: float) -> dict[str, Any]:
@@ -232,11 +244,14 @@ class TradingBot(Simulator):
             new_balance (float): Balance of the account afterwards.
         """
         if not self.authenticated:
-            return self._locked()
+            return self._locked("fund_account")
         if amount <= 0:
-            return {"error": "The amount must be positive."}
+            return {"error": self.say("fund_account.positive", "The amount must be positive.")}
         self._book("deposit", amount, amount)
-        return {"status": "The money is in the account", "new_balance": self.account_info["balance"]}
+        return {
+            "status": self.say("fund_account.done", "The money is in the account"),
+            "new_balance": self.account_info["balance"],
+        }
 
     @tool(writes=False)
     def get_account_info(self) -> dict[str, Any]:
@@ -247,7 +262,7 @@ class TradingBot(Simulator):
             balance (float): Balance of the account.
             binding_card (integer): Number of the card the account is bound to.
         """
-        return self.account_info if self.authenticated else self._locked()
+        return self.account_info if self.authenticated else self._locked("get_account_info")
 
     @tool(writes=True)
     def trading_login(self, username: str, password: str) -> dict[str, Any]:
@@ -261,9 +276,9 @@ class TradingBot(Simulator):
             status (string): Whether the user is logged in now or had been before.
         """
         if self.authenticated:
-            return {"status": "Logged in before"}
+            return {"status": self.say("trading_login.again", "Logged in before")}
         self.authenticated = True
-        return {"status": "Logged in"}
+        return {"status": self.say("trading_login.done", "Logged in")}
 
     @tool(writes=False)
     def trading_get_login_status(self) -> dict[str, Any]:
@@ -282,9 +297,9 @@ class TradingBot(Simulator):
             status (string): Whether the user is logged out now or had been before.
         """
         if not self.authenticated:
-            return {"status": "Logged out before"}
+            return {"status": self.say("trading_logout.again", "Logged out before")}
         self.authenticated = False
-        return {"status": "Logged out"}
+        return {"status": self.say("trading_logout.done", "Logged out")}
 
     @tool(writes=True)
     def remove_stock_from_watchlist(self, symbol: str) -> dict[str, Any]:
@@ -297,11 +312,15 @@ class TradingBot(Simulator):
             status (string): What happened.
         """
         if not self.authenticated:
-            return self._locked()
+            return self._locked("remove_stock_from_watchlist")
         if symbol not in self.watch_list:
-            return {"error": f"{symbol!r} is not on the watch list."}
+            return {
+                "error": self.say(
+                    "remove_stock_from_watchlist.unknown", f"{symbol!r} is not on the watch list.", symbol
+                )
+            }
         self.watch_list.remove(symbol)
-        return {"status": f"{symbol} is off the watch list."}
+        return {"status": self.say("remove_stock_from_watchlist.done", f"{symbol} is off the watch list.", symbol)}
 
     @tool(writes=True)
     def add_to_watchlist(self, stock: str) -> dict[str, Any]:
@@ -325,7 +344,7 @@ class TradingBot(Simulator):
             watchlist (array): Symbols on the watch list.
         """
         if not self.authenticated:
-            return ["Log in first to see the watch list."]
+            return [self.say("get_watchlist.logged_out", "Log in first to see the watch list.")]
         if self.long_context:
             return [*self.watch_list, *self._texts["WATCH_LIST_EXTENSION"]]
         return {"watchlist": self.watch_list}
@@ -337,7 +356,7 @@ class TradingBot(Simulator):
         Returns:
             history (array): Ids of the orders.
         """
-        return {"history": list(self.orders)} if self.authenticated else [self._locked()]
+        return {"history": list(self.orders)} if self.authenticated else [self._locked("get_order_history")]
 
     @tool(writes=False)
     def get_transaction_history(
@@ -353,7 +372,7 @@ class TradingBot(Simulator):
             transaction_history (array): Objects with `type`, `amount` and `timestamp`, oldest first.
         """
         if not self.authenticated:
-            return [self._locked()]
+            return [self._locked("get_transaction_history")]
         start = datetime.strptime(start_date, "%Y-%m-%d") if start_date else datetime.min
         end = datetime.strptime(end_date, "%Y-%m-%d") if end_date else datetime.max
         found = [each for each in self.transaction_history if start <= _time(each["timestamp"]) <= end]
@@ -406,8 +425,12 @@ class TradingBot(Simulator):
         known = [symbol for symbol in stocks if symbol in self.stocks]
         changed = [symbol for symbol in known if abs(self.stocks[symbol]["percent_change"]) >= threshold]
         if not changed:
-            return {"notification": "None of these stocks changed that much."}
-        return {"notification": f"These stocks changed: {', '.join(changed)}."}
+            return {"notification": self.say("notify_price_change.none", "None of these stocks changed that much.")}
+        return {
+            "notification": self.say(
+                "notify_price_change.some", f"These stocks changed: {', '.join(changed)}.", ", ".join(changed)
+            )
+        }
 
 
 def _time(stamp: str) -> datetime:

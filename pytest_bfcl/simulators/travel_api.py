@@ -56,9 +56,9 @@ class TravelAPI(Simulator):
 
     def _token_problem(self, access_token: str) -> str | None:
         if self.token_expires_in == 0:
-            return "The access token has expired."
+            return self.say("register_credit_card.expired", "The access token has expired.")
         if access_token != self.access_token:
-            return "The access token is not valid."
+            return self.say("register_credit_card.token", "The access token is not valid.")
         return None
 
     def _draw(self, digits: int) -> str:
@@ -150,12 +150,12 @@ class TravelAPI(Simulator):
             card_id (string): Id of the card, by which other functions know it.
         """
         if self.token_expires_in is None:
-            return {"error": "There is no access token; log in first."}
+            return {"error": self.say("register_credit_card.login", "There is no access token; log in first.")}
         problem = self._token_problem(access_token)
         if problem:
             return {"error": problem}
         if card_number in self.credit_card_list:
-            return {"error": "This card is registered already."}
+            return {"error": self.say("register_credit_card.again", "This card is registered already.")}
         card_id = self._draw(12)
         self.credit_card_list[card_id] = {
             "card_number": card_number,
@@ -180,9 +180,11 @@ class TravelAPI(Simulator):
             travel_cost_list (array): The cost in US dollars.
         """
         if (travel_from, travel_to) not in FARES:
-            raise ValueError(f"There is no flight from {travel_from!r} to {travel_to!r}.")
+            raise ValueError(
+                self.say("get_flight_cost.route", f"There is no flight from {travel_from!r} to {travel_to!r}.")
+            )
         if travel_class not in list(CLASS_FACTORS):  # compared one by one: the argument may be unhashable
-            raise ValueError(f"There is no travel class {travel_class!r}.")
+            raise ValueError(self.say("get_flight_cost.class", f"There is no travel class {travel_class!r}."))
         factor = _fare_factor(travel_date, travel_class)
         fares = FARES.values() if self.long_context else [FARES[travel_from, travel_to]]
         return {"travel_cost_list": [fare * factor for fare in fares]}
@@ -202,7 +204,13 @@ class TravelAPI(Simulator):
         if problem:
             return {"error": problem}
         if card_id not in self.credit_card_list:
-            return {"error": f"There is no card {card_id!r}; cards are {', '.join(self.credit_card_list)}."}
+            return {
+                "error": self.say(
+                    "get_credit_card_balance.unknown",
+                    f"There is no card {card_id!r}; cards are {', '.join(self.credit_card_list)}.",
+                    list(self.credit_card_list),
+                )
+            }
         return {"card_balance": self.credit_card_list[card_id]["balance"]}
 
     @tool(writes=True)
@@ -229,13 +237,21 @@ class TravelAPI(Simulator):
         if problem:
             return {"booking_status": False, "error": problem}
         if travel_class not in CLASS_FACTORS or (travel_from, travel_to) not in FARES:
-            return {"booking_status": False, "error": "There is no such flight or travel class."}
+            own = "There is no such flight or travel class."
+            place = "get_flight_cost.route" if travel_class in CLASS_FACTORS else "book_flight.class"
+            return {"booking_status": False, "error": self.say(place, own, set(CLASS_FACTORS))}
         cost = FARES[travel_from, travel_to] * _fare_factor(travel_date, travel_class)
         card = self.credit_card_list[card_id]
         if card["balance"] < cost:
-            return {"booking_status": False, "error": "The card's balance does not cover the flight."}
+            return {
+                "booking_status": False,
+                "error": self.say("book_flight.funds", "The card's balance does not cover the flight."),
+            }
         if self.budget_limit is not None and card["balance"] < self.budget_limit:
-            return {"booking_status": False, "error": "The card's balance is below the budget limit."}
+            return {
+                "booking_status": False,
+                "error": self.say("book_flight.budget", "The card's balance is below the budget limit."),
+            }
         card["balance"] -= cost
         booking_id, transaction_id = self._draw(7), self._draw(8)
         self.booking_record[booking_id] = {
@@ -262,14 +278,14 @@ class TravelAPI(Simulator):
         if problem:
             return problem
         if card_id not in self.credit_card_list:
-            return f"There is no card {card_id!r}."
+            return self.say("book_flight.card", f"There is no card {card_id!r}.")
         if "balance" not in self.credit_card_list[card_id]:
-            return f"The card {card_id!r} has no balance."
-        for airport in (travel_from, travel_to):
+            return self.say("book_flight.balance", f"The card {card_id!r} has no balance.")
+        for place, airport in (("book_flight.departure", travel_from), ("book_flight.arrival", travel_to)):
             if airport not in AIRPORTS:
-                return f"There is no airport {airport!r}."
+                return self.say(place, f"There is no airport {airport!r}.", airport)
         if _day(travel_date) is None:
-            return "The date of travel must be written as YYYY-MM-DD."
+            return self.say("book_flight.date", "The date of travel must be written as YYYY-MM-DD.")
         return None
 
     @tool(writes=False)
@@ -291,7 +307,7 @@ class TravelAPI(Simulator):
         if problem:
             return {"error": problem}
         if booking_id not in self.booking_record:
-            return {"error": f"There is no booking {booking_id!r}."}
+            return {"error": self.say("retrieve_invoice.unknown", f"There is no booking {booking_id!r}.")}
         booking = self.booking_record[booking_id]
         return {"invoice": {"booking_id": booking_id, **{key: booking[key] for key in INVOICE_KEYS}}}
 
@@ -332,7 +348,10 @@ class TravelAPI(Simulator):
         if problem:
             return {"cancel_status": False, "error": problem}
         if booking_id not in self.booking_record:
-            return {"cancel_status": False, "error": f"There is no booking {booking_id!r}."}
+            return {
+                "cancel_status": False,
+                "error": self.say("retrieve_invoice.unknown", f"There is no booking {booking_id!r}."),
+            }
         booking = self.booking_record[booking_id]
         self.credit_card_list[booking["card_id"]]["balance"] += booking["travel_cost"]
         del self.booking_record[booking_id]
@@ -357,7 +376,12 @@ class TravelAPI(Simulator):
             return {"exchanged_value": float(value * USD_RATES[target_currency])}
         if target_currency == "USD" and base_currency in known:
             return {"exchanged_value": round(value / USD_RATES[base_currency], 2)}
-        raise ValueError(f"No exchange rate is known from {base_currency!r} to {target_currency!r}.")
+        raise ValueError(
+            self.say(
+                "compute_exchange_rate.unknown",
+                f"No exchange rate is known from {base_currency!r} to {target_currency!r}.",
+            )
+        )
 
     @tool(writes=False)
     def verify_traveler_information(
@@ -386,15 +410,19 @@ class TravelAPI(Simulator):
         # These texts are compared between conversation and ground truth: every cause has its own (spec §0.1).
         if (first_name, last_name) != (self.user_first_name, self.user_last_name):
             known = f"{self.user_first_name} {self.user_last_name}"
-            return f"The traveler is {first_name} {last_name}, but the user is {known}."
+            own = f"The traveler is {first_name} {last_name}, but the user is {known}."
+            names = (self.user_first_name, self.user_last_name, first_name, last_name)
+            return self.say("verify_traveler_information.name", own, *names)
         born = _day(date_of_birth)
         if born is None:
-            return "The day of birth must be written as YYYY-MM-DD."
+            return self.say("verify_traveler_information.date", "The day of birth must be written as YYYY-MM-DD.")
         today = date.today()
         if today.year - born.year - ((today.month, today.day) < (born.month, born.day)) < ADULT_AGE:
-            return f"Travelers must be {ADULT_AGE} or older."
+            return self.say("verify_traveler_information.age", f"Travelers must be {ADULT_AGE} or older.")
         if not passport_number.startswith(PASSPORT_START):
-            return f"The number of the passport must start with {PASSPORT_START}."
+            return self.say(
+                "verify_traveler_information.passport", f"The number of the passport must start with {PASSPORT_START}."
+            )
         return None
 
     @tool(writes=True)
@@ -445,11 +473,11 @@ class TravelAPI(Simulator):
         """
         problem = self._token_problem(access_token)
         if problem is None and self.budget_limit is not None and self.budget_limit < insurance_cost:
-            problem = "The insurance costs more than the budget limit."
+            problem = self.say("purchase_insurance.budget", "The insurance costs more than the budget limit.")
         if problem is None and booking_id not in self.booking_record:
-            problem = f"There is no booking {booking_id!r}."
+            problem = self.say("retrieve_invoice.unknown", f"There is no booking {booking_id!r}.")
         if problem is None and card_id not in self.credit_card_list:
-            problem = f"There is no card {card_id!r}."
+            problem = self.say("purchase_insurance.card", f"There is no card {card_id!r}.")
         if problem:
             return {"insurance_status": False, "error": problem}
         self.credit_card_list[card_id]["balance"] -= insurance_cost
@@ -467,8 +495,13 @@ class TravelAPI(Simulator):
             customer_support_message (string): Answer of the customer support.
         """
         if booking_id not in self.booking_record:
-            return {"error": f"There is no booking {booking_id!r}."}
-        return {"customer_support_message": "Thank you for your message. We will get back to you as soon as we can."}
+            return {"error": self.say("retrieve_invoice.unknown", f"There is no booking {booking_id!r}.")}
+        return {
+            "customer_support_message": self.say(
+                "contact_customer_support.done",
+                "Thank you for your message. We will get back to you as soon as we can.",
+            )
+        }
 
     @tool(writes=False)
     def get_all_credit_cards(self) -> dict[str, Any]:

@@ -40,11 +40,11 @@ class TwitterAPI(Simulator):
         self.following_list: list[str] = config.get("following_list", ["alice", "bob"])
         self.tweet_counter: int = config.get("tweet_counter", 0)
 
-    def _locked(self) -> dict[str, Any]:
-        return {"error": "This needs a login; authenticate first."}
+    def _locked(self, tool_name: str) -> dict[str, Any]:
+        return {"error": self.say(f"{tool_name}.logged_out", "This needs a login; authenticate first.")}
 
     def _unknown(self, tweet_id: int) -> dict[str, Any]:
-        return {"error": f"There is no tweet with the id {tweet_id}."}
+        return {"error": self.say("retweet.unknown", f"There is no tweet with the id {tweet_id}.", tweet_id)}
 
     @tool(writes=True)
     def authenticate_twitter(self, username: str, password: str) -> dict[str, Any]:
@@ -93,7 +93,7 @@ class TwitterAPI(Simulator):
             mentions (array): Accounts mentioned.
         """
         if not self.authenticated:
-            return self._locked()
+            return self._locked("post_tweet")
         tweet = {
             "id": self.tweet_counter,
             "username": self.username,
@@ -116,14 +116,14 @@ class TwitterAPI(Simulator):
             retweet_status (string): Whether it is retweeted now or had been before.
         """
         if not self.authenticated:
-            return self._locked()
+            return self._locked("retweet")
         if tweet_id not in self.tweets:
             return self._unknown(tweet_id)
         own = self.retweets.setdefault(self.username, [])
         if tweet_id in own:
-            return {"retweet_status": "Retweeted before"}
+            return {"retweet_status": self.say("retweet.again", "Retweeted before")}
         own.append(tweet_id)
-        return {"retweet_status": "Retweeted"}
+        return {"retweet_status": self.say("retweet.done", "Retweeted")}
 
     @tool(writes=True)
     def comment(self, tweet_id: int, comment_content: str) -> dict[str, Any]:
@@ -137,11 +137,11 @@ class TwitterAPI(Simulator):
             comment_status (string): What happened.
         """
         if not self.authenticated:
-            return self._locked()
+            return self._locked("comment")
         if tweet_id not in self.tweets:
             return self._unknown(tweet_id)
         self.comments.setdefault(tweet_id, []).append({"username": self.username, "content": comment_content})
-        return {"comment_status": "The comment is posted"}
+        return {"comment_status": self.say("comment.done", "The comment is posted")}
 
     @tool(writes=True)
     def mention(self, tweet_id: int, mentioned_usernames: list[str]) -> dict[str, Any]:
@@ -161,7 +161,7 @@ class TwitterAPI(Simulator):
         if len(self.tweets[tweet_id]["mentions"]) + len(added) > MAX_MENTIONS:
             raise Oversized(f"a tweet holds at most {MAX_MENTIONS:,} mentions")
         extend(added)
-        return {"mention_status": "The accounts are mentioned"}
+        return {"mention_status": self.say("mention.done", "The accounts are mentioned")}
 
     @tool(writes=True)
     def follow_user(self, username_to_follow: str) -> dict[str, Any]:
@@ -174,7 +174,7 @@ class TwitterAPI(Simulator):
             follow_status (boolean): False when it was followed already.
         """
         if not self.authenticated:
-            return self._locked()
+            return self._locked("follow_user")
         if username_to_follow in self.following_list:
             return {"follow_status": False}
         self.following_list.append(username_to_follow)
@@ -191,7 +191,7 @@ class TwitterAPI(Simulator):
             unfollow_status (boolean): False when it was not followed.
         """
         if not self.authenticated:
-            return self._locked()
+            return self._locked("unfollow_user")
         if username_to_unfollow not in self.following_list:
             return {"unfollow_status": False}
         self.following_list.remove(username_to_unfollow)
@@ -205,7 +205,7 @@ class TwitterAPI(Simulator):
             following_list (array): Names of the accounts.
         """
         if not self.authenticated:
-            return self._locked()
+            return self._locked("list_all_following")
         return {"following_list": self.following_list}
 
     @tool(writes=False)
