@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.checkers import assert_calls as assert_calls
     from pytest_bfcl.checkers import assert_no_calls as assert_no_calls
     from pytest_bfcl.checkers import assert_state as assert_state
+    from pytest_bfcl.evaluation import arun as arun
     from pytest_bfcl.evaluation import run as run
     from pytest_bfcl.evaluation import score_lines as score_lines
     from pytest_bfcl.failures import AdapterError as AdapterError
@@ -32,6 +33,7 @@ _HOMES = {
     "assert_calls": "checkers",
     "assert_no_calls": "checkers",
     "assert_state": "checkers",
+    "arun": "evaluation",
     "run": "evaluation",
     "score_lines": "evaluation",
     "AdapterError": "failures",

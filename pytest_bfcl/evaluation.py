@@ -1,7 +1,6 @@
-"""Whole runs without pytest, and judging of recorded outputs: what the plugin and the command line share.
+"""Whole runs without pytest: a thin face of `pytest_bfcl.running`, which the plugin drives too.
 
-A run is: converse, judge, write the line, summarise. The plugin does the same steps item by item through
-`judged_record`, so both write the same results files.
+A run is: converse, judge, write the line, summarise.
 """
 
 from __future__ import annotations
@@ -11,45 +10,36 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.conversation import (
-    Budget,
-    HeldSnapshots,
-    Job,
-    LookAhead,
-    ModeSwitch,
-    RunStopped,
-    Services,
-    conversation_cost,
-    converse,
-    fill_calls,
-    plan_job,
-)
+from pytest_bfcl.conversation import RunStopped
 from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
-from pytest_bfcl.failures import AdapterError, BenchmarkError, EntrySkipped, UsageError
+from pytest_bfcl.failures import UsageError
 from pytest_bfcl.rescoring import open_data, score_lines
-from pytest_bfcl.settings import Price, Settings
-from pytest_bfcl.transcript import Mode, Transcript
+from pytest_bfcl.running import Contender, EarlierParts, Runner, Store, Trial, judged_record, plan_trials
+from pytest_bfcl.settings import Settings
 
 if TYPE_CHECKING:
-    from pytest_bfcl.conversation import Snapshots
-    from pytest_bfcl.dataset import DataSet, Entry
-    from pytest_bfcl.models import Model, ModelSpec
-    from pytest_bfcl.runs import EntryKey, Fingerprint, ResultLine, RunDirectory, Summary
+    from pytest_bfcl.dataset import DataSet, Entry, EntryRef
+    from pytest_bfcl.runs import Fingerprint, ResultLine, RunDirectory, Summary
 
 __all__ = ["RunResult", "arun", "full_sizes", "judged_record", "open_data", "run", "score_lines"]
 
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """A finished run: its result lines, summary and place, and in ``stopped`` why it ended early, if it did."""
+    """A finished run: its result lines, summary and place.
+
+    ``stopped`` says why it ended early, if it did; ``notes`` what a person should know (a damaged line that was met, a
+    switch to prompting).
+    """
 
     records: list[ResultLine]
     summary: Summary
     fingerprint: Fingerprint
     path: Path | None = None
     stopped: str | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def counts(self) -> dict[str, tuple[int, int]]:
@@ -60,41 +50,6 @@ class RunResult:
                 passed, total = found.get(record["category"], (0, 0))
                 found[record["category"]] = (passed + (record["outcome"] == "passed"), total + 1)
         return found
-
-
-def judged_record(
-    entry: Entry,
-    transcript: Transcript,
-    *,
-    model: Model | None = None,
-    rules: str = "official",
-    price: Price | None = None,
-    worker: str | None = None,
-    simulators: Literal["own", "reference"] = "own",
-) -> ResultLine:
-    """The line of ``results.jsonl`` for one conversation, judged under both rule sets.
-
-    ``model`` names the conversation when the transcript does not; ``rules`` picks the headline outcome; ``price`` gives
-    the cost.
-    """
-    from pytest_bfcl.checkers import judge_both
-    from pytest_bfcl.runs import result_record
-
-    if model is not None and not transcript.model:
-        transcript.model = model.spec
-    fill_calls(entry, transcript)
-    judgement = judge_both(entry, transcript, simulators=simulators)
-    return result_record(
-        entry,
-        transcript,
-        judgement.official,
-        judgement.corrected,
-        corrected_rules=judgement.corrected_rules,
-        extra=judgement.extra,
-        rules=rules,
-        cost_usd=conversation_cost(transcript, price),
-        worker=worker,
-    )
 
 
 def full_sizes(data: DataSet) -> dict[str, int] | None:
@@ -154,205 +109,95 @@ async def arun(
     settings = settings or Settings()
     data, chosen = _chosen(entries, categories)
     with ExitStack() as stack:
-        if isinstance(model, str) and out is not None:
-            model = _continued_spec(model, Path(out), settings)
-        evaluation = _Evaluation(data, chosen, model, settings, search, progress)
-        if out is not None:
-            evaluation.record_in(Path(out), categories, stack)
-        return await evaluation.finish(stack)
+        evaluation = _Evaluation(data, chosen, model, settings, Path(out) if out is not None else None, search)
+        evaluation.start(categories, stack)
+        return await evaluation.finish(progress)
 
 
 class _Evaluation:
     """One run going on."""
 
     def __init__(
-        self,
-        data: DataSet,
-        entries: list[Entry],
-        model: Any,
-        settings: Settings,
+        self, data: DataSet, chosen: Sequence[EntryRef | Entry], model: Any, settings: Settings, out: Path | None,
         search: Any,
-        progress: Callable[[ResultLine], None] | None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.data = data
-        self.entries = entries
+        self.chosen = chosen
         self.settings = settings
-        self.progress = progress
-        self.switch = _mode_switch(model, settings, data, self._note_switch)
-        self.search = search
-        self.services: Services | None = None
-        self._skip_reasons: dict[str, str | None] = {}
-        self.price = _price_of(self.switch.model, settings)
-        self.budget = Budget(settings.budget_usd, self.price or Price())
+        self.out = out
+        self.notes: list[str] = []
+        self.earlier = EarlierParts.read(out, self.notes.append)
+        self.contender = _contender(model, settings, data, self.earlier)
+        self.runner = Runner(
+            data,
+            [self.contender],
+            settings,
+            Store(out, note=self.notes.append),
+            search=search,
+            note=self.notes.append,
+            on_switch=self._note_switch,
+        )
         self.directory: RunDirectory | None = None
-        self.journal: Any = None
-        self.done: set[EntryKey] = set()
-        self.fingerprint = self._fingerprint({"entries": len(entries)})
-        self._held: dict[int, Snapshots] = {}
+        self.fingerprint = self._fingerprint({"entries": len(chosen)})
 
     def _fingerprint(self, selection: dict[str, Any]) -> Fingerprint:
         from pytest_bfcl.runs import Fingerprint
 
-        model = self.switch.model
-        return Fingerprint.of(self.data, [(model.spec, model.mode)], self.settings, selection)
+        return Fingerprint.of(self.data, [self.contender.identity], self.settings, selection)
 
-    def record_in(self, path: Path, categories: Iterable[str] | None, stack: ExitStack) -> None:
-        """Write to a run directory, continuing what is there."""
+    def start(self, categories: Iterable[str] | None, stack: ExitStack) -> None:
+        """Open the run directory, continuing what is there."""
+        if self.out is None:
+            return
         from pytest_bfcl.runs import RunDirectory
 
         self.fingerprint = self._fingerprint({"categories": list(categories or self.data.categories())})
-        self.directory = stack.enter_context(RunDirectory.start(path, self.fingerprint))
-        self.journal = stack.enter_context(self.directory.journal())
-        self.done = self.directory.done()
+        self.directory = stack.enter_context(RunDirectory.start(self.out, self.fingerprint))
 
-    def _open_search(self, stack: ExitStack) -> None:
-        """The provider behind the web tools, when an entry that will be run needs one and none was given."""
-        needed = any(_searches(entry) and not self._skip_reason(entry.category) for entry in self.entries)
-        if self.search is not None or not needed or self._stored:
-            return
-        from pytest_bfcl.providers import open_search
-
-        data = self.data
-        self.search = open_search(self.settings.search, official=data.official, site=data.site, archive=self._archive)
-        stack.callback(self.search.close)
-
-    @property
-    def _archive(self) -> Path | None:
-        return self.directory.path / "web" if self.directory is not None else None
-
-    @property
-    def _stored(self) -> bool:
-        """Whether the model hands out recorded conversations, which call no tools."""
-        return hasattr(self.switch.model, "transcript_for")
-
-    def _skip_reason(self, category: str) -> str | None:
-        """Why the entries of a category cannot be run here, ``None`` if they can."""
-        if category not in self._skip_reasons:
-            from pytest_bfcl.conversation.requirements import skip_reason
-
-            provided = self._stored or (self.search is not None and CATEGORIES[category].group == "web_search")
-            modes = [self.switch.model.mode]
-            self._skip_reasons[category] = skip_reason(
-                category, self.data, self.settings, modes, self._archive, stored=provided
-            )
-        return self._skip_reasons[category]
-
-    async def finish(self, stack: ExitStack) -> RunResult:
+    async def finish(self, progress: Callable[[ResultLine], None] | None) -> RunResult:
         """Everything still to be done, then the summary."""
-        self._open_search(stack)
-        archive = self.directory.path / "rest" if self.directory is not None else None
-        services = Services.of(self.settings, official=self.data.official, archive=archive)
-        self.services = stack.enter_context(services)
-        jobs, reported = self._plan()
-        ahead = LookAhead(self._converse, concurrency=self.settings.concurrency, stop_reason=self._stop_reason)
-        ahead.plan(jobs)
         records: list[ResultLine] = []
         stopped: str | None = "interrupted"
         try:
-            for entry, repeat in reported:
-                try:
-                    records.append(await self._record(ahead, entry, repeat))
-                except RunStopped as error:
-                    stopped = error.reason
-                    break
-            else:
-                stopped = None
+            stopped = await self._run(records, progress)
         finally:
             if self.directory is not None:
                 self.directory.state(f"stopped:{stopped}" if stopped else "finished")
-            await ahead.aclose()
-            await self.switch.model.aclose()
+            await self.runner.aclose()
         return self._result(records, stopped)
 
-    def _plan(self) -> tuple[list[Job], list[tuple[Entry, int]]]:
-        """Jobs in order, write stages before the questions that need them; and what will be reported."""
-        model = self.switch.model
-        jobs: list[Job] = []
-        reported: list[tuple[Entry, int]] = []
-        planned: set[tuple[str, int]] = set()
-        for repeat in range(1, self.settings.repeat + 1):
-            for entry in self.entries:
-                if (model.spec, model.mode, entry.id, repeat) in self.done or (entry.id, repeat) in planned:
-                    continue
-                for each in [*self._write_stages(entry, repeat, planned), entry]:
-                    planned.add((each.id, repeat))
-                    reported.append((each, repeat))
-                    if self._skip_reason(each.category):
-                        continue
-                    before = [(entry_id, repeat) for entry_id in each.depends_on]
-                    job = plan_job((each.id, repeat), each.category, payload=(each, repeat), depends_on=before,
-                                   turns=len(each.question))  # fmt: skip
-                    jobs.append(job)
-        return jobs, reported
+    async def _run(self, records: list[ResultLine], progress: Callable[[ResultLine], None] | None) -> str | None:
+        """Hold and write every trial; why the run stopped before the last, if it did."""
+        trials = list(self._trials())
+        await self.runner.plan(trial for trial in trials if not self.runner.skip_reason(trial.category))
+        for trial in trials:
+            try:
+                record = await self.runner.record(trial)
+            except RunStopped as stop:
+                return stop.reason
+            records.append(record)
+            if self.directory is not None:
+                self.directory.append(record)
+            if progress is not None:
+                progress(record)
+            if record["outcome"] == "error" and (reason := self.runner.stop_reason()):
+                return reason
+        return None
 
-    def _write_stages(self, entry: Entry, repeat: int, planned: set[tuple[str, int]]) -> list[Entry]:
-        """The write stages a question waits for that are neither planned nor done in an earlier part of the run."""
-        model = self.switch.model
-        missing = [
-            entry_id
-            for entry_id in entry.depends_on
-            if (entry_id, repeat) not in planned and (model.spec, model.mode, entry_id, repeat) not in self.done
-        ]
-        given = {each.id: each for each in self.entries if each.id in missing}
-        return [given.get(entry_id) or self.data.entry(entry_id) for entry_id in missing]
-
-    async def _converse(self, job: Job) -> Transcript:
-        entry, repeat = job.payload
-        return await self.switch.converse(
-            entry,
-            lambda model: converse(
-                entry,
-                model,
-                settings=self.settings,
-                texts=self.data.texts,
-                journal=self.journal,
-                repeat=repeat,
-                snapshots=self._snapshots(model, repeat),
-                search=self.search,
-                services=self.services,
-                on_reply=self.budget.charge,
-            ),
+    def _trials(self) -> Iterable[Trial]:
+        every = (
+            Trial.of(entry, self.contender, self.data, repeat)
+            for repeat in range(1, self.settings.repeat + 1)
+            for entry in self.chosen
         )
+        return plan_trials(every, self.earlier, self._stage)
 
-    def _snapshots(self, model: Model, repeat: int) -> Snapshots:
-        if self.directory is not None:
-            return self.directory.snapshots(model.spec, repeat)
-        return self._held.setdefault(repeat, HeldSnapshots())
+    def _stage(self, question: Trial, stage_id: str) -> Trial:
+        """The trial of a write stage that is not among the chosen entries."""
+        ref = self.data.find(stage_id)
+        return Trial.of(ref or self.data.entry(stage_id), self.contender, self.data, question.repeat)
 
-    async def _record(self, ahead: LookAhead, entry: Entry, repeat: int) -> ResultLine:
-        record = await self._judged(ahead, entry, repeat)
-        if self.directory is not None:
-            self.directory.append(record)
-        if self.progress is not None:
-            self.progress(record)
-        return record
-
-    async def _judged(self, ahead: LookAhead, entry: Entry, repeat: int) -> ResultLine:
-        from pytest_bfcl.runs import error_record, skipped_record
-
-        rules, model = self.settings.rules, self.switch.model
-        if why := self._skip_reason(entry.category):
-            return skipped_record(entry.id, entry.category, model.spec, model.mode, why, repeat=repeat, rules=rules)
-        try:
-            transcript = await ahead.transcript((entry.id, repeat))
-        except EntrySkipped as skipped:
-            model, why = self.switch.model, skipped.message
-            return skipped_record(entry.id, entry.category, model.spec, model.mode, why, repeat=repeat, rules=rules)
-        except BenchmarkError as error:
-            model = self.switch.model  # it may have been switched meanwhile
-            return error_record(
-                entry.id, entry.category, model.spec, model.mode, error.verdict, repeat=repeat, rules=rules
-            )
-        if self.directory is not None:
-            self.directory.save_transcript(transcript)
-        return judged_record(entry, transcript, rules=rules, price=self.price, simulators=self.settings.simulators)
-
-    def _stop_reason(self) -> str | None:
-        from pytest_bfcl.models import stop_reason
-
-        return self.budget.stop_reason() or stop_reason(self.switch.model)
-
-    def _note_switch(self, error: AdapterError) -> None:
+    def _note_switch(self, contender: Contender) -> None:
         self.fingerprint = replace(self.fingerprint, models=self._fingerprint({}).models)
         if self.directory is not None:
             self.directory.update(self.fingerprint)
@@ -367,7 +212,7 @@ class _Evaluation:
         else:
             self.fingerprint = self.fingerprint.ended(f"stopped:{stopped}" if stopped else "finished")
         sizes: dict[str, int] = {}
-        for entry in self.entries:
+        for entry in self.chosen:
             sizes[entry.category] = sizes.get(entry.category, 0) + 1
         summary = summarise(
             records,
@@ -379,66 +224,29 @@ class _Evaluation:
         )
         if self.directory is not None:
             self.directory.write_summary(summary)
-        path = self.directory.path if self.directory is not None else None
-        return RunResult(records, summary, self.fingerprint, path, stopped)
+        return RunResult(records, summary, self.fingerprint, self.out, stopped, tuple(dict.fromkeys(self.notes)))
 
 
-def _price_of(model: Model, settings: Settings) -> Price | None:
-    """USD per million tokens: the settings', else the list price of a model that a spec names."""
-    from pytest_bfcl.models.prices import price_of
+def _contender(model: Any, settings: Settings, data: DataSet, earlier: EarlierParts) -> Contender:
+    from pytest_bfcl.models import parse_spec
 
-    try:
-        return price_of(model.spec, settings)
-    except UsageError:  # an adapter of the caller's, named freely
-        return settings.price
+    if not isinstance(model, str):
+        return Contender.of_adapter(model, settings)
+    spec = parse_spec(model)
+    return Contender.of_spec(spec, settings, data=data, settled=earlier.modes.get(spec.base))
 
 
-def _chosen(entries: Any, categories: Iterable[str] | None) -> tuple[DataSet, list[Entry]]:
+def _chosen(entries: Any, categories: Iterable[str] | None) -> tuple[DataSet, Sequence[EntryRef | Entry]]:
     """The data set and the entries of it to run."""
-    from pytest_bfcl.dataset import CATEGORIES, DataSet, resolve_categories
+    from pytest_bfcl.dataset import DataSet, resolve_categories
 
     if isinstance(entries, str | Path):
         entries = open_data(entries)
     names = None if categories is None else resolve_categories(categories)
     if isinstance(entries, DataSet):
         wanted = names if names is not None else [c for c in entries.categories() if CATEGORIES[c].scored]
-        return entries, [entries.load(ref) for name in wanted for ref in entries.index(name)]
+        return entries, [ref for name in wanted for ref in entries.index(name)]
     given: Sequence[Entry] = list(entries)
     kept = [entry for entry in given if names is None or entry.category in names]
     # Entries do not know their data set: its texts matter, so official entries need the official set.
     return open_data("official" if any(entry.official for entry in kept) else "bundled"), kept
-
-
-def _mode_switch(
-    model: Any, settings: Settings, data: DataSet, on_switch: Callable[[AdapterError], None]
-) -> ModeSwitch:
-    from pytest_bfcl.models import as_model, create_model, parse_spec
-
-    if not isinstance(model, str):
-        adapter = model if hasattr(model, "generate") and hasattr(model, "spec") else as_model(model)
-        return ModeSwitch(adapter)
-    spec: ModelSpec = parse_spec(model)
-    made = create_model(spec, settings, dataset=data)
-
-    def prompting(mode: Mode = "prompt") -> Model:
-        return create_model(spec, settings, dataset=data, mode=mode)
-
-    free = spec.mode is None and settings.mode == "auto"
-    return ModeSwitch(made, prompting if free else None, on_switch=on_switch)
-
-
-def _continued_spec(model: str, out: Path, settings: Settings) -> str:
-    """The spec to go on with: a run that was switched to prompting stays there."""
-    from pytest_bfcl.models import parse_spec
-    from pytest_bfcl.runs import RunDirectory, is_run
-
-    spec = parse_spec(model)
-    if spec.mode is not None or settings.mode != "auto" or not is_run(out):
-        return model
-    before = {each.model for each in RunDirectory.open(out).fingerprint.models}
-    prompting = spec.with_mode("prompt").text
-    return prompting if prompting in before else model
-
-
-def _searches(entry: Entry) -> bool:
-    return "WebSearchAPI" in entry.involved_classes

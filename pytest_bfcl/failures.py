@@ -10,7 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pytest_bfcl.transcript import Transcript
 
 
 class FailureTag(StrEnum):
@@ -110,7 +113,8 @@ class Failure(AssertionError):
 class BenchmarkError(Exception):
     """Trouble that is not the model's: base of the two kinds below.
 
-    ``kind`` completes the reason: ``adapter:<kind>`` or ``harness:<kind>``.
+    ``kind`` completes the reason: ``adapter:<kind>`` or ``harness:<kind>``. ``transcript`` is the conversation as far
+    as it got, where one had begun.
     """
 
     tag = FailureTag.HARNESS_ERROR
@@ -121,6 +125,7 @@ class BenchmarkError(Exception):
         self.kind = kind
         self.message = message
         self.advice = advice
+        self.transcript: Transcript | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_rebuild, (type(self), self.__dict__.copy(), self.args))

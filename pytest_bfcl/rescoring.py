@@ -88,6 +88,8 @@ class _LineJudge:
     def _judged(self, line: Mapping[str, Any]) -> dict[str, Any]:
         entry = self._entry_from_line(line) or self._entry(str(line.get("id")))
         transcript = self._transcript_from_line({**line, "category": entry.category})
+        if transcript.incomplete:
+            raise EntrySkipped("incomplete", f"{line.get('reason') or 'an error'} ended the conversation")
         if is_executed(entry):
             execute(entry, transcript, self._services_for(entry))
         official, corrected = self._verdicts(entry, transcript)

@@ -163,7 +163,8 @@ class Transcript:
     when the last request was sent, plus the last reply. ``forced_quit`` marks a conversation ended by the step limit.
     ``functions`` are the tool documents offered at the start, as sent (with hints). ``decoded`` is true for transcripts
     rebuilt from stored call texts (``trajectory`` replay lines): their ``calls`` are taken as they are.
-    ``inference_error`` holds the text of an imported "error during inference" line.
+    ``inference_error`` holds the text of an imported "error during inference" line. ``incomplete`` marks a conversation
+    that an error of ours ended: it is kept for people and for its cost, and never judged.
     """
 
     entry_id: str
@@ -178,6 +179,7 @@ class Transcript:
     forced_quit: bool = False
     decoded: bool = False
     inference_error: str | None = None
+    incomplete: bool = False
     started_at: str | None = None
     duration_s: float | None = None
     extra: dict[str, Any] = field(default_factory=dict)

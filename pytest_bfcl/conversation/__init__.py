@@ -6,7 +6,7 @@ from pytest_bfcl.conversation.engine import converse
 from pytest_bfcl.conversation.execution import execute, is_executed
 from pytest_bfcl.conversation.journal import HeldSnapshots, Journal, Snapshots
 from pytest_bfcl.conversation.lookahead import Job, LookAhead, RunStopped
-from pytest_bfcl.conversation.planning import plan_job, run_conversations
+from pytest_bfcl.conversation.planning import plan_job
 from pytest_bfcl.conversation.services import Services
 from pytest_bfcl.conversation.switching import ModeSwitch
 
@@ -27,5 +27,4 @@ __all__ = [
     "is_executed",
     "plan_job",
     "reply_cost",
-    "run_conversations",
 ]

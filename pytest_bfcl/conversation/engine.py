@@ -61,21 +61,34 @@ async def converse(
                 on_reply=on_reply,
             )  # fmt: skip
     recorded = getattr(model, "transcript_for", None)
+    transcript: Transcript | None = None
     try:
-        transcript: Transcript | None = recorded(entry, repeat) if recorded is not None else None
+        transcript = recorded(entry, repeat) if recorded is not None else None
         if transcript is None:
             if services is not None and is_executed(entry):
                 await asyncio.to_thread(require, entry, services)
             conversation = _Conversation(entry, model, settings, texts, journal, repeat, on_reply)
-            transcript = await conversation.run(snapshots, search)
+            transcript = conversation.transcript
+            await conversation.run(snapshots, search)
         if services is not None and is_executed(entry):
             await asyncio.to_thread(execute, entry, transcript, services)
         return transcript
-    except BenchmarkError:
+    except BenchmarkError as error:
+        error.transcript = _broken_off(transcript)
         raise
     except Exception as error:
         text = f"{entry.id}: the conversation broke off: {type(error).__name__}: {error}"
-        raise HarnessError("conversation", text) from error
+        broken = HarnessError("conversation", text)
+        broken.transcript = _broken_off(transcript)
+        raise broken from error
+
+
+def _broken_off(transcript: Transcript | None) -> Transcript | None:
+    """A conversation that an error ended, ``None`` when no reply had arrived."""
+    if transcript is None or not transcript.steps:
+        return None
+    transcript.incomplete = True
+    return transcript
 
 
 class _Conversation:
@@ -121,14 +134,16 @@ class _Conversation:
     async def run(self, snapshots: Snapshots | None, search: Any) -> Transcript:
         """All turns of the entry."""
         started = time.perf_counter()
-        if self.entry.row.multi_step:
-            await self._run_with_execution(snapshots, search)
-        else:
-            turn = self._begin(self._first_messages(None))
-            turn.steps.append(Step(await self._ask(0, 0)))
-            fill_calls(self.entry, self.transcript)
         self.transcript.messages = self.messages
-        self.transcript.duration_s = time.perf_counter() - started
+        try:
+            if self.entry.row.multi_step:
+                await self._run_with_execution(snapshots, search)
+            else:
+                turn = self._begin(self._first_messages(None))
+                turn.steps.append(Step(await self._ask(0, 0)))
+                fill_calls(self.entry, self.transcript)
+        finally:
+            self.transcript.duration_s = time.perf_counter() - started
         return self.transcript
 
     async def _run_with_execution(self, snapshots: Snapshots | None, search: Any) -> None:

@@ -6,12 +6,18 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_bfcl.conversation.world import WEB
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.transcript import Mode
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet
     from pytest_bfcl.settings import Settings
+
+
+def searches(classes: Collection[str]) -> bool:
+    """Whether an entry that involves these classes offers the web tools: what it needs depends on nothing else."""
+    return WEB in classes
 
 
 def skip_reason(

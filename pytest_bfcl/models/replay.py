@@ -163,7 +163,8 @@ def _by_key(lines: list[Line], path: Path) -> dict[tuple[str, int], Line]:
 
 
 def _raise_recorded_error(line: Mapping[str, Any]) -> None:
-    if line.get("output") is not None or line.get("trajectory") is not None or line.get("outcome") != "error":
+    answered = line.get("output") or line.get("trajectory") is not None
+    if line.get("outcome") != "error" or (answered and not line.get("incomplete")):
         return
     prefix, _, kind = str(line.get("reason") or "").partition(":")
     said = (line.get("detail") or {}).get("error", "") if isinstance(line.get("detail"), Mapping) else ""

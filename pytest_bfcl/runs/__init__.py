@@ -22,7 +22,7 @@ from pytest_bfcl.runs.results import (
     skipped_record,
     to_rerun,
 )
-from pytest_bfcl.runs.snapshots import Snapshots
+from pytest_bfcl.runs.snapshots import Snapshots, snapshots_of
 from pytest_bfcl.runs.summary_types import Summary
 from pytest_bfcl.runs.transcripts import EntryKey, TranscriptStore
 
@@ -58,6 +58,7 @@ __all__ = [
     "request_digest",
     "result_record",
     "skipped_record",
+    "snapshots_of",
     "to_rerun",
     "transcript_from_line",
     "utc_now",

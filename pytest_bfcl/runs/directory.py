@@ -18,7 +18,7 @@ from pytest_bfcl.runs.journal import Journal
 from pytest_bfcl.runs.lines import DamagedLine, LineAppender, OnDamaged, plain, write_atomically
 from pytest_bfcl.runs.result_line import ResultLine
 from pytest_bfcl.runs.results import is_settled, read_results, record_key
-from pytest_bfcl.runs.snapshots import Snapshots, folder_name
+from pytest_bfcl.runs.snapshots import Snapshots, folder_name, snapshots_of
 from pytest_bfcl.runs.summary_types import Summary
 from pytest_bfcl.runs.transcripts import EntryKey, TranscriptStore
 
@@ -228,8 +228,7 @@ class RunDirectory:
 
     def snapshots(self, model: str, repeat: int = 1) -> Snapshots:
         """The memory snapshots of one model; repeats beyond the first have a folder of their own."""
-        name = folder_name(model) + (f"-r{repeat}" if repeat > 1 else "")
-        return Snapshots(self.path / "snapshots" / name)
+        return snapshots_of(self.path, model, repeat)
 
     def _write_fingerprint(self) -> None:
         text = json.dumps(plain(self.fingerprint.to_dict()), indent=1, ensure_ascii=False)

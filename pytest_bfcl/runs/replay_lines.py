@@ -84,6 +84,7 @@ def transcript_from_line(line: Mapping[str, Any]) -> Transcript:
         repeat=int(line.get("repeat") or 1),
         underscore_names=bool(line.get("underscore_names", False)),
         forced_quit=bool(line.get("forced_quit", False)),
+        incomplete=bool(line.get("incomplete", False)),
         started_at=line.get("started_at"),
         duration_s=line.get("duration_s"),
         extra=dict(line.get("extra") or {}),

@@ -35,6 +35,7 @@ class Conversation(TypedDict, total=False):
     forced_quit: NotRequired[bool]
     inference_error: NotRequired[str]
     decoded: NotRequired[bool]
+    incomplete: NotRequired[bool]
 
 
 class Verdicts(TypedDict, total=False):

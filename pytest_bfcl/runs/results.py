@@ -120,6 +120,8 @@ def conversation_fields(transcript: Transcript, *, nested: bool) -> Conversation
         fields["output"] = transcript.inference_error
     if transcript.decoded:
         fields["decoded"] = True
+    if transcript.incomplete:
+        fields["incomplete"] = True
     return fields
 
 

@@ -63,6 +63,12 @@ class Snapshots:
         return self.root / folder_name(backend) / "prereq_checkpoints" / f"{_file_name(entry_id)}.json"
 
 
+def snapshots_of(run: Path, model: str, repeat: int = 1) -> Snapshots:
+    """The snapshots of one model in a run directory; repeats beyond the first have a folder of their own."""
+    name = folder_name(model) + (f"-r{repeat}" if repeat > 1 else "")
+    return Snapshots(run / "snapshots" / name)
+
+
 def _read(path: Path) -> Any | None:
     try:
         return json.loads(path.read_text(encoding="utf-8"))

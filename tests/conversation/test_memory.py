@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from pytest_bfcl.conversation import HeldSnapshots, Job, LookAhead, converse, run_conversations
+from pytest_bfcl.conversation import HeldSnapshots, Job, LookAhead, converse, plan_job
 from pytest_bfcl.dataset import Entry
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.runs import Snapshots as StoredSnapshots
@@ -113,9 +113,15 @@ def test_chains_run_in_order_in_the_background():
     model.generate = generate
     entries = [question(stages=3), *(write_stage(n) for n in range(3))]
 
+    snapshots = HeldSnapshots()
+
     async def main():
-        run = run_conversations(entries, model, settings=SETTINGS, texts=TEXTS)
-        return [entry.id async for entry, _ in run]
+        ahead = LookAhead(
+            lambda job: converse(job.payload, model, settings=SETTINGS, texts=TEXTS, snapshots=snapshots),
+            concurrency=SETTINGS.concurrency,
+        )
+        ahead.plan(plan_job(e.id, e.category, payload=e, depends_on=e.depends_on) for e in entries)
+        return [(await ahead.transcript(entry.id)).entry_id for entry in entries]
 
     assert asyncio.run(main()) == [entry.id for entry in entries]
     assert order == [entry.id for entry in (*entries[1:], entries[0])]

@@ -1,0 +1,197 @@
+"""One model of a run: who it is in results, how it is asked, what it costs, and why it must not be asked any more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pytest_bfcl.conversation import Budget, ModeSwitch
+from pytest_bfcl.failures import AdapterError, UsageError
+from pytest_bfcl.models import as_model, create_model, parse_spec, stop_reason
+from pytest_bfcl.settings import Price
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset import DataSet
+    from pytest_bfcl.models import Model, ModelSpec
+    from pytest_bfcl.settings import Settings
+    from pytest_bfcl.transcript import Mode
+
+MakeModel = Callable[["Mode | None"], "Model"]
+"""Makes a contender's adapter; the argument is the mode to ask in, ``None`` where spec and settings decide."""
+
+
+class Identity(NamedTuple):
+    """Model and mode as results name them."""
+
+    model: str
+    mode: Mode
+
+
+class Contender:
+    """One model of a run, made by `of_spec` or `of_adapter`.
+
+    ``label`` tells the contenders of a run apart and never changes; `identity` may, when mode ``auto`` is settled.
+    The adapter is made when it is first needed: a process that only plans or reports makes none.
+    """
+
+    def __init__(
+        self,
+        label: str,
+        make: MakeModel,
+        *,
+        mode: Mode,
+        spec: ModelSpec | None = None,
+        switches: bool = False,
+        price: Price | None = None,
+        budget: Budget | None = None,
+        owned: bool = True,
+    ) -> None:
+        self.label = label
+        self.spec = spec
+        self.price = price
+        self.budget = budget or Budget(None, price or Price())
+        self.on_switch: Callable[[Contender, AdapterError], None] | None = None
+        self._make = make
+        self._mode = mode
+        self._switches = switches
+        self._owned = owned
+        self._switch: ModeSwitch | None = None
+        self._made: list[Model] = []
+        self._lent: dict[int, Contender] = {}
+
+    @classmethod
+    def of_spec(
+        cls,
+        spec: ModelSpec,
+        settings: Settings,
+        *,
+        data: DataSet | None = None,
+        make: MakeModel | None = None,
+        settled: Mode | None = None,
+        price: Price | None = None,
+        budget_share: int = 1,
+    ) -> Contender:
+        """The contender a spec names.
+
+        ``settled`` is the mode an earlier part of the run came to; ``make`` makes the adapter of a provider that the
+        caller registered; ``price`` goes before the settings' and the list's; ``budget_share`` is the number of
+        processes that share the budget.
+        """
+        from pytest_bfcl.models.prices import price_of
+
+        chosen: Mode | None = spec.mode or (settings.mode if settings.mode != "auto" else None)
+
+        def made(mode: Mode | None) -> Model:
+            return create_model(spec, settings, dataset=data, mode=mode)
+
+        price = price or price_of(spec, settings)
+        limit = settings.budget_usd
+        return cls(
+            spec.text,
+            make or made,
+            mode=chosen or settled or "fc",
+            spec=spec,
+            switches=chosen is None and settled is None,
+            price=price,
+            budget=Budget(limit / budget_share if limit is not None else None, price or Price()),
+        )
+
+    @classmethod
+    def of_adapter(cls, adapter: Any, settings: Settings) -> Contender:
+        """The contender that a caller's own adapter (or anything `as_model` takes) is."""
+        model: Model = adapter if hasattr(adapter, "generate") and hasattr(adapter, "spec") else as_model(adapter)
+        price = _price_of(model, settings)
+        budget = Budget(settings.budget_usd, price or Price())
+        return cls(model.spec, lambda mode: model, mode=model.mode, price=price, budget=budget)
+
+    # -- who it is -----------------------------------------------------------------------------------------------
+
+    @property
+    def identity(self) -> Identity:
+        """Model and mode as results name them now: with its mode, a stored model by the name its lines carry."""
+        lent = next(iter(self._lent.values()), None)
+        if lent is not None:
+            return lent.identity
+        if self._switch is not None or self.spec is None or self.spec.provider == "replay":
+            return Identity(self.model.spec, self.model.mode)
+        return Identity(self.spec.with_mode(self._mode).text, self._mode)
+
+    @property
+    def mode(self) -> Mode:
+        """The mode it is asked in, as far as that is known before the first request."""
+        return self.identity.mode
+
+    @property
+    def stored(self) -> bool:
+        """Whether it hands out recorded conversations, which call no tools."""
+        if self._switch is None and self.spec is not None:
+            return self.spec.provider == "replay"
+        return is_stored(self.model)
+
+    # -- asking --------------------------------------------------------------------------------------------------
+
+    @property
+    def switch(self) -> ModeSwitch:
+        """The adapter behind the switch that mode ``auto`` needs. Raises `UsageError` when it cannot be made."""
+        if self._switch is None:
+            prompting = (lambda: self._made_in("prompt")) if self._switches else None
+            settled = None if self._switches else self._mode
+            self._switch = ModeSwitch(self._made_in(settled), prompting, on_switch=self._tell_switch)
+        return self._switch
+
+    @property
+    def model(self) -> Model:
+        """The adapter that is asked now."""
+        return self.switch.model
+
+    def lent(self, model: Any, *, kept: bool = True) -> Contender:
+        """The same contender asked with an object of the user's, who closes it; price and budget stay these.
+
+        ``kept``: asked with this object in the whole run, not for one trial only.
+        """
+        if id(model) in self._lent:
+            return self._lent[id(model)]
+        adapter = as_model(model, self.spec.base if self.spec else self.label, mode=self._mode)
+        lent = Contender(
+            self.label, lambda mode: adapter, mode=adapter.mode, price=self.price, budget=self.budget, owned=False
+        )
+        if kept:
+            self._lent[id(model)] = lent
+        return lent
+
+    def stop_reason(self) -> str | None:
+        """Why it must not be asked any more: endpoint down, key refused, budget spent."""
+        asked = [each for each in (self, *self._lent.values()) if each._switch is not None]
+        reasons = (stop_reason(each.model) for each in asked)
+        return next((reason for reason in reasons if reason), None) or self.budget.stop_reason()
+
+    async def aclose(self) -> None:
+        """Close the adapters that were made; lent ones are their owners' to close."""
+        made, self._made, self._switch = self._made, [], None
+        self._lent.clear()
+        for model in made if self._owned else ():
+            await model.aclose()
+
+    def _made_in(self, mode: Mode | None) -> Model:
+        model = self._make(mode)
+        self._made.append(model)
+        return model
+
+    def _tell_switch(self, error: AdapterError) -> None:
+        if self.on_switch is not None:
+            self.on_switch(self, error)
+
+
+def is_stored(model: object) -> bool:
+    """Whether a model hands out recorded conversations."""
+    return hasattr(model, "transcript_for")
+
+
+def _price_of(model: Model, settings: Settings) -> Price | None:
+    """USD per million tokens: the settings', else the list price of a model that a spec names."""
+    from pytest_bfcl.models.prices import price_of
+
+    try:
+        return price_of(parse_spec(model.spec), settings)
+    except UsageError:  # an adapter of the caller's, named freely
+        return settings.price

@@ -1,0 +1,128 @@
+"""What the earlier parts of one run came to: read once from its directory, handed to workers as plain values."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from pytest_bfcl.failures import UsageError
+
+if TYPE_CHECKING:
+    from pytest_bfcl.running.trial import Trial
+    from pytest_bfcl.runs import Fingerprint
+    from pytest_bfcl.transcript import Mode
+
+
+class DoneKey(NamedTuple):
+    """An entry of an earlier part: ``model`` without its mode, unless the run has the model in both modes."""
+
+    entry_id: str
+    model: str
+    repeat: int
+
+
+@dataclass(frozen=True)
+class EarlierParts:
+    """The earlier parts of a run; a new run has none.
+
+    ``settled`` have a verdict, ``errored`` a line that is an error. ``modes``: model without mode → the mode the run
+    settled on (``auto`` is decided once). ``twice``: models that are in the run in both modes.
+    """
+
+    fingerprint: Fingerprint | None = None
+    settled: frozenset[DoneKey] = frozenset()
+    errored: frozenset[DoneKey] = frozenset()
+    modes: Mapping[str, Mode] = field(default_factory=dict)
+    twice: frozenset[str] = frozenset()
+
+    @classmethod
+    def read(cls, path: Path | None, note: Callable[[str], None] | None = None) -> EarlierParts:
+        """Those of the run at ``path``; none when there is no run. ``note`` is told of damaged lines."""
+        from pytest_bfcl.runs import RunDirectory, is_run, is_settled, record_key
+
+        if path is None or not is_run(path):
+            return cls()
+        run = RunDirectory.open(path)
+        models = run.fingerprint.models
+        bases = Counter(base_of(model.model) for model in models)
+        parts = cls(
+            run.fingerprint,
+            modes={base_of(model.model): cast("Mode", model.mode) for model in models},
+            twice=frozenset(base for base, count in bases.items() if count > 1),
+        )
+        settled: set[DoneKey] = set()
+        errored: set[DoneKey] = set()
+        tell = note or (lambda text: None)
+        for record in run.records(lambda line: tell(f"damaged line: {line}; its entry runs again")):
+            model, _, entry_id, repeat = record_key(record)
+            if is_settled(record):
+                settled.add(parts.key(entry_id, model, repeat))
+            elif record.get("outcome") == "error":
+                errored.add(parts.key(entry_id, model, repeat))
+        return cls(run.fingerprint, frozenset(settled), frozenset(errored), parts.modes, parts.twice)
+
+    def key(self, entry_id: str, model: str, repeat: int) -> DoneKey:
+        """The key of a result; ``model`` as results name it."""
+        base = base_of(model)
+        return DoneKey(entry_id, model if base in self.twice else base, repeat)
+
+    def is_settled(self, trial: Trial) -> bool:
+        """Whether a trial has its verdict."""
+        return self._key(trial, trial.entry_id) in self.settled
+
+    def needs_stage(self, question: Trial, stage_id: str) -> bool:
+        """Whether a write stage must run for a question.
+
+        It has no verdict of its own yet, and the question will run or the stage ended in an error before.
+        """
+        stage = self._key(question, stage_id)
+        return stage not in self.settled and (not self.is_settled(question) or stage in self.errored)
+
+    def is_settled_line(self, line: Mapping[str, Any]) -> bool:
+        """Whether a line of the journal belongs to an entry with a verdict."""
+        return self.key(str(line.get("id")), str(line.get("model")), line.get("repeat") or 1) in self.settled
+
+    def refuse_other(self, now: Fingerprint, path: Path) -> None:
+        """Raise `UsageError` with the differences when the run measured something else."""
+        if self.fingerprint is None:
+            return
+        if differences := self.fingerprint.differences(now):
+            listed = "\n  ".join(differences)
+            raise UsageError(f"cannot continue {path}: it measured something else\n  {listed}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """What a worker is told, in plain values."""
+        return {
+            "settled": [list(key) for key in self.settled],
+            "errored": [list(key) for key in self.errored],
+            "modes": dict(self.modes),
+            "twice": sorted(self.twice),
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> EarlierParts:
+        """The inverse of `to_dict`; the fingerprint stays behind."""
+        settled, errored = _keys(values["settled"]), _keys(values["errored"])
+        return cls(None, settled, errored, dict(values["modes"]), frozenset(values["twice"]))
+
+    def _key(self, trial: Trial, entry_id: str) -> DoneKey:
+        return self.key(entry_id, trial.contender.identity.model, trial.repeat)
+
+
+def _keys(listed: Iterable[Iterable[Any]]) -> frozenset[DoneKey]:
+    return frozenset(DoneKey(str(entry_id), str(model), int(repeat)) for entry_id, model, repeat in listed)
+
+
+@lru_cache(maxsize=64)
+def base_of(model: str) -> str:
+    """A model as results name it, without its mode."""
+    from pytest_bfcl.models import parse_spec
+
+    try:
+        return parse_spec(model).base
+    except UsageError:  # an adapter of the caller's, named freely
+        return model

@@ -1,0 +1,81 @@
+"""Lines of ``results.jsonl``: judged conversations, errors, skipped entries; the same for plugin and library."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+from pytest_bfcl.conversation import conversation_cost, fill_calls
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset import Entry
+    from pytest_bfcl.failures import BenchmarkError, Verdict
+    from pytest_bfcl.models import Model
+    from pytest_bfcl.running.trial import Trial
+    from pytest_bfcl.runs import ResultLine
+    from pytest_bfcl.settings import Price
+    from pytest_bfcl.transcript import Transcript
+
+
+def judged_record(
+    entry: Entry,
+    transcript: Transcript,
+    *,
+    model: Model | None = None,
+    rules: str = "official",
+    price: Price | None = None,
+    worker: str | None = None,
+    simulators: Literal["own", "reference"] = "own",
+    place: str | None = None,
+) -> ResultLine:
+    """The line of one conversation, judged under both rule sets.
+
+    ``model`` names the conversation when the transcript does not; ``rules`` picks the headline outcome; ``price`` gives
+    the cost; ``place`` is where a person mends the entry if its data is broken.
+    """
+    from pytest_bfcl.checkers import judge_both
+    from pytest_bfcl.runs import result_record
+
+    if model is not None and not transcript.model:
+        transcript.model = model.spec
+    fill_calls(entry, transcript)
+    judgement = judge_both(entry, transcript, simulators=simulators)
+    return result_record(
+        entry,
+        transcript,
+        _placed(judgement.official, place),
+        _placed(judgement.corrected, place),
+        corrected_rules=judgement.corrected_rules,
+        extra=judgement.extra,
+        rules=rules,
+        cost_usd=conversation_cost(transcript, price),
+        worker=worker,
+    )
+
+
+def errored_record(trial: Trial, error: BenchmarkError, *, rules: str, worker: str | None = None) -> ResultLine:
+    """The line of a trial that ended in an error, with the conversation as far as it got."""
+    from pytest_bfcl.runs import error_record
+
+    model, mode = trial.contender.identity
+    transcript = error.transcript
+    cost = conversation_cost(transcript, trial.contender.price) if transcript is not None else None
+    return error_record(
+        trial.entry_id, trial.category, model, mode, error.verdict,
+        repeat=trial.repeat, rules=rules, transcript=transcript, cost_usd=cost, worker=worker,
+    )  # fmt: skip
+
+
+def skipped_record(trial: Trial, why: str, *, rules: str) -> ResultLine:
+    """The line of a trial that was not run, or cannot be judged here, through nobody's fault."""
+    from pytest_bfcl.runs import results
+
+    model, mode = trial.contender.identity
+    return results.skipped_record(trial.entry_id, trial.category, model, mode, why, repeat=trial.repeat, rules=rules)
+
+
+def _placed(verdict: Verdict, place: str | None) -> Verdict:
+    """A verdict about broken data says where to mend it."""
+    if place is None or verdict.reason != "harness:data" or "advice" in verdict.detail:
+        return verdict
+    return replace(verdict, detail={**verdict.detail, "advice": f"mend {place}"})

@@ -1,0 +1,251 @@
+"""One run in one process: conversations held ahead, journaled, judged; and why no more of them should start.
+
+The plugin, `pytest_bfcl.run` and everything else that runs entries drive this class. It holds no global state and
+starts no event loop: all coroutines belong to the loop its caller runs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pytest_bfcl.conversation import Job, LookAhead, converse
+from pytest_bfcl.failures import AdapterError, BenchmarkError, EntrySkipped, HarnessError
+from pytest_bfcl.running.contender import Contender, is_stored
+from pytest_bfcl.running.outside import Outside
+from pytest_bfcl.running.records import errored_record, judged_record, skipped_record
+from pytest_bfcl.running.store import Store
+from pytest_bfcl.running.trial import Trial, TrialKey
+
+if TYPE_CHECKING:
+    from pytest_bfcl.conversation import Journal
+    from pytest_bfcl.dataset import DataSet, Entry
+    from pytest_bfcl.models import Model
+    from pytest_bfcl.runs import ReplyKey, ResultLine
+    from pytest_bfcl.settings import Settings
+    from pytest_bfcl.transcript import Reply, Transcript
+
+DRAIN_S = 60.0
+"""How long replies that are paid for may take to arrive when the budget has stopped the run."""
+
+
+class Runner:
+    """Holds the trials of some contenders over some data.
+
+    Args:
+        data: What the run is about; a trial may come from another set.
+        contenders: The models of the run.
+        settings: How it is run.
+        store: What this process keeps; ``None`` keeps the run in memory.
+        search: A search provider of the caller's, instead of the one settings and data ask for.
+        halted: Says why the caller wants no further conversation started, ``None`` while it does.
+        note: Told what a person should read at the end of the run.
+        on_switch: Told when mode ``auto`` came to prompting for a contender.
+    """
+
+    def __init__(
+        self,
+        data: DataSet,
+        contenders: Sequence[Contender],
+        settings: Settings,
+        store: Store | None = None,
+        *,
+        search: Any = None,
+        halted: Callable[[], str | None] | None = None,
+        note: Callable[[str], None] | None = None,
+        on_switch: Callable[[Contender], None] | None = None,
+    ) -> None:
+        self.data = data
+        self.contenders = list(contenders)
+        self.settings = settings
+        self.store = store or Store()
+        self.outside = Outside(settings, self.store, search)
+        self._halted = halted or (lambda: None)
+        self._note = note or (lambda text: None)
+        self._on_switch = on_switch
+        self._ahead: LookAhead | None = None
+        self._entries: dict[TrialKey, Entry] = {}
+        self._unkept: str | None = None
+        self._draining = False
+        for contender in self.contenders:
+            contender.on_switch = self._switched
+
+    # -- before --------------------------------------------------------------------------------------------------
+
+    def skip_reason(self, category: str, data: DataSet | None = None, contender: Contender | None = None) -> str | None:
+        """Why a category cannot be run here with a contender, or with any of them; ``None`` when it can."""
+        asked = [contender] if contender is not None else self.contenders
+        reasons = [self.outside.skip_reason(category, data or self.data, each) for each in asked]
+        return reasons[0] if all(reasons) else None
+
+    async def plan(self, trials: Iterable[Trial]) -> None:
+        """Have these trials held ahead, in this order, from now on; those already planned are ignored."""
+        self._look_ahead().plan(map(self._job, trials))
+
+    def _look_ahead(self) -> LookAhead:
+        if self._ahead is None:
+            self._ahead = LookAhead(
+                lambda job: self._hold(job.payload),
+                concurrency=self.settings.concurrency,
+                stop_reason=self.stop_reason,
+            )
+        return self._ahead
+
+    def _job(self, trial: Trial) -> Job:
+        depends = tuple(map(trial.key_of, trial.depends_on))
+        return Job(trial.key, trial, depends, trial.expected_requests)
+
+    # -- conversations -------------------------------------------------------------------------------------------
+
+    async def transcript(self, trial: Trial) -> Transcript:
+        """The trial's conversation: held ahead, or now.
+
+        Raises `AdapterError`, `HarnessError` and `EntrySkipped` as `converse` does, `RunStopped` when it was not begun
+        because the run is stopping.
+        """
+        return await self._look_ahead().transcript(trial.key, self._job(trial))
+
+    def ask(self, trial: Trial) -> asyncio.Future[Transcript]:
+        """What will hold the conversation: for callers that run the loop themselves until it is done, then `take` it.
+
+        It must not be cancelled; `plan` must have been awaited in the loop before.
+        """
+        return self._look_ahead().ask(trial.key, self._job(trial))
+
+    def take(self, trial: Trial) -> Transcript | None:
+        """The conversation of a trial that was asked for and is over, else ``None``; raises what it raised."""
+        return self._ahead.take(trial.key) if self._ahead is not None else None
+
+    async def hold(self, trial: Trial) -> Transcript:
+        """The conversation held now, beside those held ahead (for a model that lives for one trial only)."""
+        return await self._hold(trial)
+
+    def discard(self, trial: Trial) -> None:
+        """The trial is over, or nobody will ask for it: let go of its entry and its conversation."""
+        self._entries.pop(trial.key, None)
+        if self._ahead is not None:
+            self._ahead.discard(trial.key)
+
+    def entry(self, trial: Trial) -> Entry:
+        """The trial's entry, parsed once and kept until `discard`; raises `HarnessError` when it cannot be used."""
+        entry = self._entries.get(trial.key)
+        if entry is None:
+            entry = self._entries[trial.key] = trial.load()
+        return entry
+
+    async def _hold(self, trial: Trial) -> Transcript:
+        entry = self.entry(trial)
+
+        async def with_model(model: Model) -> Transcript:
+            journal = self.store.journal
+            return await converse(
+                entry,
+                model,
+                settings=self.settings,
+                texts=trial.data.texts,
+                journal=_DrainedJournal(self, journal) if journal is not None else None,
+                repeat=trial.repeat,
+                snapshots=self.store.snapshots(model.spec, trial.repeat),
+                search=None if is_stored(model) else self.outside.search(entry, trial.data),
+                services=self.outside.services(trial.data),
+                on_reply=trial.contender.budget.charge,
+            )
+
+        try:
+            transcript = await trial.contender.switch.converse(entry, with_model)
+            self.store.save(transcript)
+        except HarnessError as error:
+            if error.kind == "storage":  # replies cannot be kept: paying for more would be a waste
+                self._unkept = error.message
+            raise
+        return transcript
+
+    # -- lines ---------------------------------------------------------------------------------------------------
+
+    async def record(self, trial: Trial) -> ResultLine:
+        """The trial's line, whatever came of it. Raises `RunStopped` when the run is stopping."""
+        if why := self.skip_reason(trial.category, trial.data, trial.contender):
+            return self.skipped(trial, why)
+        try:
+            return self.judged(trial, await self.transcript(trial))
+        except EntrySkipped as skipped:
+            return self.skipped(trial, skipped.message)
+        except BenchmarkError as error:
+            return self.errored(trial, error)
+        finally:
+            self.discard(trial)
+
+    def judged(self, trial: Trial, transcript: Transcript) -> ResultLine:
+        """The line of a conversation that is over."""
+        return judged_record(
+            self.entry(trial),
+            transcript,
+            rules=self.settings.rules,
+            price=trial.contender.price,
+            worker=self.store.process,
+            simulators=self.settings.simulators,
+            place=trial.place,
+        )
+
+    def errored(self, trial: Trial, error: BenchmarkError) -> ResultLine:
+        """The line of a trial that ended in an error."""
+        return errored_record(trial, error, rules=self.settings.rules, worker=self.store.process)
+
+    def skipped(self, trial: Trial, why: str) -> ResultLine:
+        """The line of a trial that cannot be run here."""
+        return skipped_record(trial, why, rules=self.settings.rules)
+
+    # -- the end -------------------------------------------------------------------------------------------------
+
+    def stop_reason(self) -> str | None:
+        """Why no further conversation should start: endpoint down, key refused, budget spent, disk full."""
+        reasons = (contender.stop_reason() for contender in self.contenders)
+        return next((reason for reason in reasons if reason), self._unkept or self._halted())
+
+    @property
+    def is_draining(self) -> bool:
+        """Whether replies on their way are waited for and kept, but none is asked for any more."""
+        return self._draining
+
+    async def end_conversations(self) -> None:
+        """Begin no conversation any more, end those going on; after a spent budget paid replies are waited for."""
+        if self._ahead is None:
+            return
+        spent = any(contender.budget.stop_reason() for contender in self.contenders)
+        self._draining = spent and self.store.path is not None
+        await self._ahead.aclose(min(self.settings.timeout_s, DRAIN_S) if self._draining else 0.0)
+        self._ahead = None
+
+    async def aclose(self) -> None:
+        """End what is going on; close adapters, files and providers."""
+        await self.end_conversations()
+        for contender in self.contenders:
+            await contender.aclose()
+        self.store.close()
+        self.outside.close()
+
+    def _switched(self, contender: Contender, error: AdapterError) -> None:
+        name = contender.spec.base if contender.spec is not None else contender.label
+        self._note(f"{name} refuses tools ({error}): the whole run is asked in prompting mode")
+        if self._on_switch is not None:
+            self._on_switch(contender)
+
+
+class _DrainedJournal:
+    """The journal as a conversation sees it: while the run drains, what has no reply yet is not asked any more."""
+
+    def __init__(self, runner: Runner, journal: Journal) -> None:
+        self.runner = runner
+        self.journal = journal
+
+    def find(self, key: ReplyKey) -> Reply | None:
+        """The recorded reply, if there is one."""
+        reply = self.journal.find(key)
+        if reply is None and self.runner.is_draining:
+            raise HarnessError("stopped", "the run is stopping")
+        return reply
+
+    def record(self, key: ReplyKey, reply: Reply) -> None:
+        """Keep a reply."""
+        self.journal.record(key, reply)

@@ -1,0 +1,83 @@
+"""What one process keeps of a run: replies, messages, memories, recorded pages; in memory without a folder.
+
+Result lines are not its business: the process that reports writes those (`pytest_bfcl.runs.RunDirectory`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_bfcl.conversation import HeldSnapshots
+
+if TYPE_CHECKING:
+    from pytest_bfcl.conversation import Snapshots
+    from pytest_bfcl.runs import Journal, TranscriptStore
+    from pytest_bfcl.transcript import Transcript
+
+
+class Store:
+    """One process's files in a run directory; nothing is opened before it is needed.
+
+    Args:
+        path: The run directory; ``None`` keeps the run in memory.
+        process: Name of this process in it.
+        note: Told what a reader should know, a damaged line of an earlier part for instance.
+    """
+
+    def __init__(
+        self, path: Path | None = None, process: str = "main", note: Callable[[str], None] | None = None
+    ) -> None:
+        self.path = path
+        self.process = process
+        self._note = note or (lambda text: None)
+        self._journal: Journal | None = None
+        self._transcripts: TranscriptStore | None = None
+        self._snapshots: dict[tuple[str, int], Snapshots] = {}
+
+    @property
+    def journal(self) -> Journal | None:
+        """The replies of the run, those of its earlier parts included."""
+        if self._journal is None and self.path is not None:
+            from pytest_bfcl.runs import Journal
+
+            self._journal = Journal(self.path / "journal", self.process)
+            for line in self._journal.damaged:
+                self._note(f"damaged line: {line}; the reply on it is asked for again")
+        return self._journal
+
+    def save(self, transcript: Transcript) -> None:
+        """Keep one conversation's messages. Raises `HarnessError` (kind ``storage``) when the disk is full."""
+        if self.path is None:
+            return
+        if self._transcripts is None:
+            from pytest_bfcl.runs import TranscriptStore
+
+            self._transcripts = TranscriptStore(self.path / "transcripts", self.process)
+        self._transcripts.save(transcript)
+
+    def snapshots(self, model: str, repeat: int) -> Snapshots:
+        """The memories of one model and repeat."""
+        key = (model, repeat)
+        if key not in self._snapshots:
+            self._snapshots[key] = self._opened_snapshots(model, repeat)
+        return self._snapshots[key]
+
+    def _opened_snapshots(self, model: str, repeat: int) -> Snapshots:
+        if self.path is None:
+            return HeldSnapshots()
+        from pytest_bfcl.runs import snapshots_of
+
+        return snapshots_of(self.path, model, repeat)
+
+    def archive(self, kind: str) -> Path | None:
+        """The folder of recorded pages and searches (``web``) or requests (``rest``)."""
+        return self.path / kind if self.path is not None else None
+
+    def close(self) -> None:
+        """Flush and close; what is asked for afterwards is opened again."""
+        for file in (self._journal, self._transcripts):
+            if file is not None:
+                file.close()
+        self._journal = self._transcripts = None

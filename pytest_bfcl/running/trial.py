@@ -1,0 +1,99 @@
+"""One entry put to one contender, once: the unit that is planned, held, judged and written as one line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_bfcl.conversation.planning import expected_requests
+from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.failures import BenchmarkError, HarnessError
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset import DataSet, Entry, EntryRef
+    from pytest_bfcl.running.contender import Contender
+
+
+class TrialKey(NamedTuple):
+    """What tells the trials of one run apart. ``data`` is the identity of the data set in this process."""
+
+    entry_id: str
+    model: str
+    repeat: int
+    data: int
+
+    def __str__(self) -> str:
+        return self.entry_id
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trial:
+    """One entry, one contender, one repeat (from 1).
+
+    The entry is where ``ref`` says in ``data``, or ``given`` as it is; its body is parsed when `load` is called.
+    """
+
+    entry_id: str
+    category: str
+    contender: Contender
+    data: DataSet
+    repeat: int = 1
+    ref: EntryRef | None = None
+    given: Entry | None = None
+
+    @classmethod
+    def of(cls, item: EntryRef | Entry, contender: Contender, data: DataSet, repeat: int = 1) -> Trial:
+        """The trial of an entry, or of a reference to one."""
+        if isinstance(item, tuple):
+            return cls(item.id, item.category, contender, data, repeat, ref=item)
+        return cls(item.id, item.category, contender, data, repeat, given=item)
+
+    @property
+    def key(self) -> TrialKey:
+        """What the trial is known by in a run."""
+        return self.key_of(self.entry_id)
+
+    def key_of(self, entry_id: str) -> TrialKey:
+        """The key of another entry of the same data, for the same contender and repeat."""
+        return TrialKey(entry_id, self.contender.label, self.repeat, id(self.data))
+
+    def load(self) -> Entry:
+        """The entry. Raises `HarnessError` (kind ``data``) when it cannot be used."""
+        if self.given is not None:
+            return self.given
+        assert self.ref is not None
+        try:
+            return self.data.load(self.ref)
+        except BenchmarkError:
+            raise
+        except Exception as error:
+            text = f"{self.entry_id} cannot be loaded: {type(error).__name__}: {error}"
+            raise HarnessError("data", text) from error
+
+    @property
+    def depends_on(self) -> list[str]:
+        """Ids of the write stages that must have run before; none for a broken line, which `load` will refuse."""
+        if not CATEGORIES[self.category].backend:
+            return []
+        if self.given is not None:
+            return list(self.given.depends_on)
+        assert self.ref is not None
+        try:
+            return self.data.depends_on(self.ref)
+        except BenchmarkError:
+            return []
+
+    @property
+    def expected_requests(self) -> float:
+        """About how many requests it takes; only the order of starting depends on it."""
+        turns: int | None = None
+        if self.given is not None:
+            turns = len(self.given.question)
+        elif self.ref is not None and CATEGORIES[self.category].checker == "state":
+            turns = self.data.turns(self.ref)
+        return expected_requests(self.category, turns)
+
+    @property
+    def place(self) -> str | None:
+        """Where a person finds the entry: file and line; ``None`` for an entry handed over as an object."""
+        return f"{self.ref.path}, line {self.ref.line}" if self.ref is not None else None

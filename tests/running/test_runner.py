@@ -1,0 +1,172 @@
+"""The Runner by itself: several contenders, somebody else's event loop, draining, earlier parts, broken-off lines."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import pickle
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_bfcl.conversation import RunStopped
+from pytest_bfcl.dataset import DataSet
+from pytest_bfcl.evaluation import open_data, run, score_lines
+from pytest_bfcl.failures import AdapterError, UsageError
+from pytest_bfcl.models import Request, parse_spec
+from pytest_bfcl.running import Contender, EarlierParts, Runner, Store, Trial, plan_trials
+from pytest_bfcl.runs import Fingerprint, RunDirectory
+from pytest_bfcl.settings import Price, Settings
+from pytest_bfcl.transcript import Reply
+from tests.plugin.conftest import call, question, write_lines
+
+SETTINGS = Settings(concurrency=2, retries=0)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> DataSet:
+    write_lines(tmp_path / "bench" / "simple_python.jsonl", [question(f"simple_python_{n}") for n in range(6)])
+    return open_data(tmp_path / "bench")
+
+
+class Answering:
+    """Answers with the right call after a while."""
+
+    underscore_names = True
+    closed = False
+
+    def __init__(self, spec: str = "own:first@fc", seconds: float = 0.0) -> None:
+        self.spec, self.mode, self.seconds = spec, "fc", seconds
+        self.asked: list[str] = []
+
+    async def generate(self, request: Request) -> Reply:
+        self.asked.append(request.entry.id)
+        await asyncio.sleep(self.seconds)
+        return Reply.from_output(call(), input_tokens=1000, output_tokens=0)
+
+    async def aclose(self) -> None:
+        self.closed = True
+
+
+def trials(data: DataSet, *contenders: Contender) -> list[Trial]:
+    return [Trial.of(ref, each, data) for ref in data.index("simple_python") for each in contenders]
+
+
+def test_several_contenders_in_one_runner_in_a_loop_of_somebody_else(data: DataSet) -> None:
+    models = [Answering("own:first@fc"), Answering("own:second@fc")]
+    contenders = [Contender.of_adapter(model, SETTINGS) for model in models]
+
+    async def main() -> list[tuple[str, str]]:
+        runner = Runner(data, contenders, pickle.loads(pickle.dumps(SETTINGS)))
+        asked = trials(data, *contenders)
+        await runner.plan(asked)
+        records = [await runner.record(trial) for trial in asked]
+        await runner.aclose()
+        assert {record["outcome"] for record in records} == {"passed"}
+        return [(record["id"], record["model"]) for record in records]
+
+    found = asyncio.run(main())
+    assert found == [(f"simple_python_{n}", model.spec) for n in range(6) for model in models]
+    assert [len(model.asked) for model in models] == [6, 6]
+    assert all(model.closed for model in models)
+
+
+def test_a_lent_model_is_its_owners_to_close_and_gives_its_name(data: DataSet) -> None:
+    contender = Contender.of_spec(parse_spec("fixture:mine"), SETTINGS)
+    assert contender.identity == ("fixture:mine@fc", "fc")
+    model = Answering("own:lent@fc")
+    lent = contender.lent(model)
+    assert contender.lent(model) is lent
+    assert contender.identity == ("own:lent@fc", "fc")
+
+    async def main() -> str:
+        runner = Runner(data, [contender], SETTINGS)
+        record = await runner.record(trials(data, lent)[0])
+        await runner.aclose()
+        return str(record["model"])
+
+    assert asyncio.run(main()) == "own:lent@fc"
+    assert not model.closed
+
+
+def test_what_is_paid_for_is_kept_when_the_budget_is_spent(data: DataSet, tmp_path: Path) -> None:
+    settings = replace(SETTINGS, budget_usd=0.5, price=Price(1000.0, 1000.0))
+    model = Answering(seconds=0.05)
+
+    async def main() -> str:
+        runner = Runner(data, [Contender.of_adapter(model, settings)], settings, Store(tmp_path / "run"))
+        (contender,) = runner.contenders
+        asked = trials(data, contender)
+        await runner.plan(asked)
+        await runner.record(asked[0])
+        with pytest.raises(RunStopped) as stopped:
+            for trial in asked[1:]:
+                await runner.record(trial)
+        await runner.aclose()
+        return stopped.value.reason
+
+    assert "budget of 0.5 USD reached" in asyncio.run(main())
+    journal = (tmp_path / "run" / "journal" / "main.jsonl").read_text().splitlines()
+    assert [json.loads(line)["id"] for line in journal] == model.asked  # every request that was sent
+
+
+def test_a_broken_off_conversation_keeps_its_replies_and_is_never_judged(tmp_path: Path) -> None:
+    entry: dict[str, Any] = json.loads((Path(__file__).parents[2] / "data" / "multi_turn_base.jsonl").open().readline())
+    write_lines(tmp_path / "bench" / "multi_turn_base.jsonl", [entry])
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps({entry["id"]: ["All done.", {"error": "server", "message": "gone"}]}))
+    before = run(tmp_path / "bench", f"scripted:{script}", out=tmp_path / "run", settings=SETTINGS)
+    (line,) = before.records
+    assert (line["outcome"], line["output"][0], line["incomplete"]) == ("error", ["All done."], True)
+    again = run(tmp_path / "bench", f"replay:{tmp_path / 'run'}", settings=SETTINGS)
+    assert [(each["outcome"], each["reason"]) for each in again.records] == [("error", "adapter:server")]
+    (scored,) = score_lines([line], open_data(tmp_path / "bench"))
+    assert scored["valid"] is None
+    assert "adapter:server" in scored["skipped"]
+
+
+def test_an_error_tells_how_far_it_got_after_pickling() -> None:
+    error = AdapterError("server", "gone")
+    assert error.transcript is None
+    assert pickle.loads(pickle.dumps(error)).transcript is None
+
+
+def write_run(path: Path, data: DataSet, *lines: tuple[str, str, str], models: tuple[str, ...]) -> None:
+    fingerprint = Fingerprint.of(data, [(model, model.rpartition("@")[2]) for model in models], SETTINGS)
+    with RunDirectory.start(path, fingerprint) as directory:
+        for entry_id, model, outcome in lines:
+            mode = model.rpartition("@")[2]
+            key = {"id": entry_id, "category": "simple_python", "model": model, "mode": mode, "repeat": 1}
+            directory.append({**key, "outcome": outcome, "corrected_outcome": outcome})
+
+
+def test_a_model_in_both_modes_is_two_models_when_a_run_goes_on(data: DataSet, tmp_path: Path) -> None:
+    both = ("own:m@fc", "own:m@prompt")
+    done = ("simple_python_0", "own:m@fc", "passed")
+    write_run(tmp_path / "run", data, done, ("simple_python_1", "own:m@prompt", "error"), models=both)
+    parts = EarlierParts.read(tmp_path / "run")
+    assert EarlierParts.from_dict(json.loads(json.dumps(parts.to_dict()))).settled == parts.settled
+    left = {}
+    for mode in ("fc", "prompt"):
+        contender = Contender.of_spec(parse_spec(f"own:m@{mode}"), SETTINGS)
+        planned = plan_trials(trials(data, contender), parts, lambda trial, stage: trial)
+        left[mode] = [trial.entry_id for trial in planned]
+    assert len(left["fc"]) == 5
+    assert len(left["prompt"]) == 6
+
+
+def test_a_run_that_came_to_prompting_goes_on_in_prompting(data: DataSet, tmp_path: Path) -> None:
+    write_run(tmp_path / "run", data, ("simple_python_0", "own:m@prompt", "passed"), models=("own:m@fc",))
+    parts = EarlierParts.read(tmp_path / "run")
+    contender = Contender.of_spec(parse_spec("own:m"), SETTINGS, settled=parts.modes.get("own:m"))
+    assert parts.is_settled(Trial.of(data.index("simple_python")[0], contender, data))
+
+
+def test_another_measurement_is_refused(data: DataSet, tmp_path: Path) -> None:
+    write_run(tmp_path / "run", data, models=("own:m@fc",))
+    parts = EarlierParts.read(tmp_path / "run")
+    now = Fingerprint.of(data, [("own:other@fc", "fc")], SETTINGS)
+    with pytest.raises(UsageError, match="it measured something else\n  models: own:m@fc → own:other@fc"):
+        parts.refuse_other(now, tmp_path / "run")
