@@ -11,7 +11,7 @@ OUT    ?= reports/bench
 
 help:
 	@echo "make bench   run the bundled data with the embedded model, leave a report in $(OUT)"
-	@echo "make test    run the test suite"
+	@echo "make test    run the test suite, one process a core"
 	@echo "make slow    run the long tests too"
 	@echo "make lint    ruff, mypy, import-linter"
 	@echo "make fetch   fetch the official BFCL data into the user's cache"
@@ -34,11 +34,12 @@ bench: $(STAMP)
 	    -q --tb=no -r E --show-capture=no --no-header -p no:cacheprovider
 	@echo "report: $(OUT)/index.html"
 
+# worksteal deals out whole stretches of the suite, so that most module fixtures are made once.
 test: $(STAMP)
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n auto --dist worksteal
 
 slow: $(STAMP)
-	$(BIN)/python -m pytest -q -m "slow or not slow"
+	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "slow or not slow"
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,11 @@ from pytest_bfcl.failures import UsageError
 pytest_plugins = ["pytester"]
 
 REPOSITORY = Path(__file__).resolve().parents[1]
+
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
+    # Many tests start Python, and compiling everything anew is more than half of what such a process does.
+    sys.dont_write_bytecode = False
+    sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = str(REPOSITORY / ".pytest_cache" / "compiled")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -157,11 +157,8 @@ class Bench:
 
 
 def environment() -> dict[str, str]:
-    """This process's environment with everything of CI taken out, and compiled files kept between runs."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("CI", "GITHUB", "PYTEST_"))}
-    kept.pop("PYTHONDONTWRITEBYTECODE", None)
-    kept.setdefault("PYTHONPYCACHEPREFIX", str(REPOSITORY / ".pytest_cache" / "compiled"))
-    return kept
+    """This process's environment with everything of CI taken out."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(("CI", "GITHUB", "PYTEST_"))}
 
 
 @pytest.fixture(scope="session")
