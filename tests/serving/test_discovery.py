@@ -1,0 +1,91 @@
+"""Servers that run already are found by asking, and named when there are several."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.serving import FoundServer, find_servers, only_model, suggested_parser
+
+
+class Answering(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        body: bytes = self.server.body  # type: ignore[attr-defined]
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def server() -> Iterator[ThreadingHTTPServer]:
+    """A loopback server whose ``body`` is what it answers."""
+    made = ThreadingHTTPServer(("127.0.0.1", 0), Answering)
+    thread = threading.Thread(target=made.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    yield made
+    made.shutdown()
+    made.server_close()
+
+
+def _models(*names: object) -> bytes:
+    return json.dumps({"object": "list", "data": [{"id": name} for name in names]}).encode()
+
+
+def test_a_server_is_found_with_its_models(server: ThreadingHTTPServer) -> None:
+    server.body = _models("Qwen/Qwen3-8B", "lora")  # type: ignore[attr-defined]
+    port = server.server_address[1]
+    assert find_servers({port: "vLLM"}) == [
+        FoundServer(f"http://127.0.0.1:{port}/v1", "vLLM", ("Qwen/Qwen3-8B", "lora"))
+    ]
+
+
+@pytest.mark.parametrize(
+    "body", [b"<html>hello</html>", b"[]", b"{}", b'{"data": 3}', b"[" * 100_000, b'{"data": [3]}']
+)
+def test_anything_else_on_a_port_is_no_server(server: ThreadingHTTPServer, body: bytes) -> None:
+    server.body = body  # type: ignore[attr-defined]
+    assert find_servers({server.server_address[1]: "vLLM"}) == []
+
+
+def test_one_model_is_used_and_several_are_listed() -> None:
+    one = FoundServer("http://127.0.0.1:8000/v1", "vLLM", ("a-small",))
+    two = FoundServer("http://127.0.0.1:8080/v1", "llama.cpp", ("a-small-chat", "b"))
+    assert only_model([one]) == (one, "a-small")
+    assert only_model([one, two], "b") == (two, "b")
+    assert only_model([one, two], "a-small") == (one, "a-small")
+    with pytest.raises(UsageError, match=r"found several models.*auto:NAME"):
+        only_model([one, two])
+    with pytest.raises(UsageError, match="found no server on this machine"):
+        only_model([])
+    with pytest.raises(UsageError, match="no model like 'zzz'"):
+        only_model([one], "zzz")
+
+
+@pytest.mark.parametrize(
+    ("engine", "model", "parser"),
+    [
+        ("vllm", "Qwen/Qwen3-8B", "hermes"),
+        ("sglang", "Qwen/Qwen3-8B", "qwen25"),
+        ("vllm", "Qwen/Qwen3-Coder-30B-A3B-Instruct", "qwen3_coder"),
+        ("vllm", "/models/Llama-3.1-8B-Instruct/", "llama3_json"),
+        ("vllm", "meta-llama/Llama-4-Scout-17B-16E-Instruct", "llama4_pythonic"),
+        ("vllm", "mistralai/Ministral-8B-Instruct-2410", "mistral"),
+        ("vllm", "openai/gpt-oss-120b", "openai"),
+        ("vllm", "Salesforce/Llama-xLAM-2-8b-fc-r", "xlam"),
+        ("vllm", "ibm-granite/granite-3.2-8b-instruct", "granite"),
+        ("sglang", "zai-org/GLM-4.6", "glm45"),
+        ("llamacpp", "Qwen/Qwen3-8B", None),
+        ("vllm", "my-own-model", None),
+    ],
+)
+def test_parsers_are_suggested_by_name(engine: str, model: str, parser: str | None) -> None:
+    assert suggested_parser(engine, model) == parser
