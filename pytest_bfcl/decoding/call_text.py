@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from pytest_bfcl.decoding.errors import DecodeError
-from pytest_bfcl.decoding.limits import MAX_CALLS, check_length
+from pytest_bfcl.decoding.limits import check_length
 from pytest_bfcl.decoding.native import parse_json
 from pytest_bfcl.decoding.preparation import prepare
 from pytest_bfcl.decoding.python_syntax import decode_python
-from pytest_bfcl.transcript import Arguments, Mode, Reply
+from pytest_bfcl.decoding.writing import check_count, written_calls
+from pytest_bfcl.transcript import Mode, Reply
 
 
 def call_texts(reply: Reply, mode: Mode) -> list[str]:
@@ -25,8 +25,7 @@ def call_texts(reply: Reply, mode: Mode) -> list[str]:
         raise DecodeError("the reply has no text")
     check_length(reply.text)
     calls = decode_python(prepare(reply.text))
-    _check_count(len(calls))
-    return [_written(*call) for call in calls]
+    return written_calls(calls)
 
 
 def is_empty(texts: Sequence[str]) -> bool:
@@ -39,7 +38,7 @@ def _native(reply: Reply) -> list[str]:
         if reply.text == "":
             return []
         raise DecodeError("no tool call: the reply is text" if reply.text else "no tool call and no text")
-    _check_count(len(reply.tool_calls))
+    check_count(len(reply.tool_calls))
     texts = []
     for call in reply.tool_calls:
         arguments = parse_json(call.arguments)
@@ -47,28 +46,3 @@ def _native(reply: Reply) -> list[str]:
             raise DecodeError(f"arguments of {call.name[:200]} are not an object")
         texts.append(f"{call.name}({','.join(f'{key}={value!r}' for key, value in arguments.items())})")
     return texts
-
-
-def _check_count(calls: int) -> None:
-    if calls > MAX_CALLS:
-        raise DecodeError(f"{calls} calls in one reply; at most {MAX_CALLS} are executed")
-
-
-def _written(name: object, arguments: Arguments) -> str:
-    """``name(key=value, …)``."""
-    return f"{name}({', '.join(f'{key}={_value(value)}' for key, value in arguments.items())})"
-
-
-def _value(value: Any) -> str:
-    """A value as source text, with the reference's defects for mappings outside lists.
-
-    Keys become texts without regard to quotes in them, a mapping of mappings is misread as a nested call, of which
-    whatever follows the first item is lost, the empty mapping fails.
-    """
-    if not isinstance(value, dict):
-        return repr(value)
-    if not value:
-        raise DecodeError("an empty mapping as argument")
-    if all(isinstance(item, dict) for item in value.values()):
-        return _written(*next(iter(value.items())))
-    return "{" + ", ".join([f"'{key}': {_value(item)}" for key, item in value.items()]) + "}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from pytest_bfcl.decoding.arithmetic import Folder
@@ -245,3 +245,12 @@ def source(node: ast.expr) -> str:
         return ast.unparse(node)
     except (ValueError, RecursionError) as error:
         raise DecodeError(f"expression cannot be written back: {error}") from None
+
+
+def read_calls(nodes: Sequence[ast.Call]) -> list[Call]:
+    """The calls of parsed nodes under official rules; raises `DecodeError`."""
+    reader = _Reader(False, None)
+    try:
+        return [reader.call(node) for node in nodes]
+    except RecursionError:
+        raise DecodeError("expression nested too deeply") from None

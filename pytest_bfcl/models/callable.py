@@ -13,7 +13,7 @@ from typing import Any
 from pytest_bfcl.failures import AdapterError, BenchmarkError, UsageError
 from pytest_bfcl.models.base import Model, Request
 from pytest_bfcl.models.completions import read_completion
-from pytest_bfcl.models.tools import compile_tools, wire_names
+from pytest_bfcl.rendering.tools import compile_tools, wire_names
 from pytest_bfcl.transcript import Mode, Reply, ToolCall
 
 _ARGUMENTS: dict[str, Callable[[Request], Any]] = {

@@ -67,7 +67,7 @@ def _particularity(schema: Any) -> int:
 
 
 def _kind(schema: Any) -> str:
-    from pytest_bfcl.models.tools import JSON_TYPES
+    from pytest_bfcl.rendering.tools import JSON_TYPES
 
     word = schema.get("type") if isinstance(schema, Mapping) else None
     return "boolean" if word == "Boolean" else JSON_TYPES.get(str(word), "string")

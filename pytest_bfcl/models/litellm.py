@@ -22,7 +22,7 @@ from pytest_bfcl.models.completions import read_completion
 from pytest_bfcl.models.faults import http_fault
 from pytest_bfcl.models.redaction import discreet, public_url, redact, url_secrets
 from pytest_bfcl.models.retrying import Caller, RetryPolicy
-from pytest_bfcl.models.tools import CompiledTools
+from pytest_bfcl.rendering.tools import CompiledTools
 from pytest_bfcl.transcript import Mode, Reply
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from pytest_bfcl.models.completions import REPLY_LIMIT, read_completion
 from pytest_bfcl.models.faults import http_fault
 from pytest_bfcl.models.redaction import discreet, public_url, redact, url_secrets
 from pytest_bfcl.models.retrying import Caller, RetryPolicy
-from pytest_bfcl.models.tools import CompiledTools
+from pytest_bfcl.rendering.tools import CompiledTools
 from pytest_bfcl.transcript import Message, Mode, Reply
 
 if TYPE_CHECKING:

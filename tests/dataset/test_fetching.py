@@ -32,6 +32,7 @@ def files(folder: Path) -> set[str]:
 UNPACKED = {
     "manifest.json",
     "texts.json",
+    "format_texts.json",
     "data/BFCL_v4_simple_python.json",
     "data/possible_answer/BFCL_v4_simple_python.json",
 }

@@ -7,7 +7,7 @@ import copy
 import pytest
 
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.models.tools import FLOAT_SENTENCE, CompiledTools, compile_tools, wire_names
+from pytest_bfcl.rendering.tools import FLOAT_SENTENCE, CompiledTools, compile_tools, wire_names
 
 DOC = {
     "name": "shop.item.find",

@@ -1,0 +1,92 @@
+"""Decoders by name: from a reply's text to calls, with the exact failure behaviour of the family's handler.
+
+Three stages, as the reference has them: *read* a reply into a result (a text, or a list where the handler parses at
+once), decode the result for single-turn checking, and write its calls for execution. All are pure functions, evaluate
+nothing, and are bounded in size, depth and time (formats spec §4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_bfcl.decoding.formats import bars, gemma_call, json_lists, sources, text_lines
+from pytest_bfcl.decoding.formats import native_variants as native
+from pytest_bfcl.decoding.formats import tool_call_tags as tags
+from pytest_bfcl.decoding.preparation import prepare
+
+
+def _unread(text: str) -> Any:
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class Decoder:
+    """How one notation of calls is read.
+
+    ``texts``: a result's calls as texts for execution. ``calls``: its value for single-turn checking, usually ``{name:
+    arguments}`` objects, but whatever the handler makes of it; ``None`` for formats that the parser of the entry's
+    return format reads, from what ``source`` makes of the text. ``read``: reply's text → result. All raise
+    `DecodeError`.
+    """
+
+    name: str
+    what: str
+    texts: Callable[[Any], list[str]]
+    calls: Callable[[Any], Any] | None = None
+    source: sources.Source = prepare
+    read: Callable[[str], Any] = _unread
+
+
+_PARSED = (
+    Decoder("python", "[f(a=1), g()], the benchmark's own", sources.python_texts),
+    Decoder("python-fence", "the same behind a fence: Phi", sources.phi_texts, source=sources.without_fence),
+    Decoder("tool-code", "the same in tool_code fences: Gemini", sources.gemini_texts, source=sources.no_tool_code),
+    Decoder("toolcall", "[f(a=1)] in <TOOLCALL>: Nemotron", sources.toolcall_texts, source=sources.toolcall),
+    Decoder("gorilla", "f(a=1) without brackets: Gorilla", sources.never, source=sources.bracketed),
+    Decoder("nexus", "Call: f(a=1); g(): Nexus", sources.never, source=sources.nexus, read=sources.read_nexus),
+)
+_OWN = (
+    Decoder("hermes", "JSON in <tool_call> tags: Qwen, Hermes", tags.hermes_texts, tags.hermes_calls),
+    Decoder(
+        "hermes-strict", "the same, broken JSON fails: Arch", tags.listed_texts, tags.listed_calls, read=tags.read_arch
+    ),
+    Decoder("falcon", "JSON behind the first <tool_call>: Falcon 3", tags.falcon_texts, tags.falcon_calls),
+    Decoder(
+        "granite3", "a JSON list behind <|tool_call|>: Granite 3", tags.listed_texts, tags.listed_calls,
+        read=bars.read_granite3,
+    ),
+    Decoder(
+        "phi4-mini", "JSON lists in <|tool_call|> blocks: Phi-4-mini", tags.listed_texts, tags.listed_calls,
+        read=bars.read_phi,
+    ),
+    Decoder(
+        "granite20b", "JSON behind <function_call>: Granite 20B", text_lines.granite20b_texts,
+        text_lines.granite20b_calls,
+    ),
+    Decoder("llama3-json", '{"name", "parameters"}: Llama 3.1', json_lists.llama_texts, json_lists.llama_calls),
+    Decoder("hammer", "a JSON list: Hammer", json_lists.hammer_texts, json_lists.hammer_calls),
+    Decoder("json-list", "a JSON list or object: BitAgent", json_lists.bitagent_texts, json_lists.bitagent_calls),
+    Decoder("xlam", "a JSON list, or objects between ';': xLAM", json_lists.xlam_texts, json_lists.xlam_calls),
+    Decoder(
+        "mistral-json", "a JSON list: Ministral", tags.listed_texts, tags.listed_calls, read=json_lists.read_mistral
+    ),
+    Decoder(
+        "thinkagent", "a JSON list behind </think>: ThinkAgent", json_lists.thinkagent_texts,
+        json_lists.thinkagent_calls,
+    ),
+    Decoder("glm4", "the name on a line, JSON on the next: GLM-4", text_lines.glm_texts, text_lines.glm_calls),
+    Decoder("functiongemma", "call:f{a:1} in tags: FunctionGemma", gemma_call.gemma_texts, gemma_call.gemma_calls),
+    Decoder("minicpm3", "Python in <|tool_call_start|>: MiniCPM3", text_lines.minicpm_texts, text_lines.minicpm_calls),
+    Decoder(
+        "tool-calls-list", "a JSON list in <tool_calls>: DM-Cito", json_lists.mining_texts, json_lists.mining_calls,
+        read=json_lists.read_mining,
+    ),
+    Decoder("native", "stored native calls", native.native_texts, native.native_calls),
+    Decoder("native-or-texts", "stored native calls, else texts: Gemini, Nova", native.mixed_texts, native.mixed_calls),
+    Decoder("cohere", "stored {tool_name, parameters}: Cohere", native.cohere_texts, native.cohere_calls),
+    Decoder("xiaoming", "stored native calls that never decode", json_lists.mining_texts, native.xiaoming_calls),
+)  # fmt: skip
+DECODERS: Mapping[str, Decoder] = {decoder.name: decoder for decoder in (*_PARSED, *_OWN)}
+"""Every decoder by name."""

@@ -1,0 +1,196 @@
+"""The one table of formats: how the handler of each model family asks, reads and answers back (formats spec §2).
+
+A row is data. `pytest_bfcl.decoding.formats.decoders` has the decoders it names, `pytest_bfcl.rendering` the templates,
+``registered.toml`` the models that are registered under it.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from pytest_bfcl.decoding.formats.decoders import DECODERS, Decoder
+from pytest_bfcl.decoding.formats.thinking import Thinking
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.transcript import Mode
+
+History = Literal["plain", "reasoning", "calls", "raw", "mistral", "user", "ipython", "native"]
+"""How a reply and its results go back (formats spec §5): as the text; with its reasoning; as parsed calls; as the text
+nobody parsed; as Mistral's list with ids; results as one user message; results in the role ``ipython``; as OpenAI's
+messages, for the model's own template."""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """How one family of models is asked and read.
+
+    ``decoder``: ``None`` for native calls. ``template``: ``None`` where the server renders. ``mode``: how its models
+    are registered; ``fc`` of a self-hosted family only sets the label and excludes format sensitivity, it is asked by
+    the prompting loop all the same. ``underscore_names``: dots become ``_`` when names are compared. ``system``: the
+    benchmark's system prompt is put before the entry's. ``defects``: what the handler loses or gets wrong.
+    """
+
+    name: str
+    mode: Mode
+    decoder: str | None = None
+    template: str | None = None
+    thinking: Thinking = "none"
+    history: History = "plain"
+    system: bool = False
+    underscore_names: bool = False
+    stop_token_ids: tuple[int, ...] = ()
+    skip_special_tokens: bool | None = None
+    null_content: bool = False
+    """History ``calls``: the content beside calls is null, not the empty text."""
+    defects: tuple[str, ...] = ()
+
+    @property
+    def native(self) -> bool:
+        """Whether the conversation is that of native calls: tools apart, results by id, held-out tools added later."""
+        return self.history == "native"
+
+    @property
+    def reads(self) -> Decoder | None:
+        """The decoder itself."""
+        return DECODERS[self.decoder] if self.decoder else None
+
+
+def _prompting(name: str, template: str, **more: object) -> Format:
+    return Format(name, "prompt", "python", template, system=True, **more)  # type: ignore[arg-type]
+
+
+_LOST_BROKEN = "broken output counts as no call"
+_SELF_HOSTED = (
+    _prompting("llama-prompt", "llama3", history="ipython"),
+    _prompting("llama4-prompt", "llama4", history="ipython"),
+    _prompting("qwen-prompt", "qwen3", thinking="think", history="reasoning"),
+    _prompting("gemma-prompt", "gemma"),
+    _prompting("minicpm-prompt", "chatml"),
+    _prompting("bielik-prompt", "bielik"),
+    Format("phi-prompt", "prompt", "python-fence", "phi4", system=True),
+    Format("phi4-mini-prompt", "prompt", "python-fence", "phi4mini", system=True),
+    _prompting("deepseek-r1", "r1", thinking="r1", history="user"),
+    Format("qwen-fc", "fc", "hermes", "qwen3-tools", "think", "calls", defects=(_LOST_BROKEN,)),
+    Format("nanbeige-fc", "fc", "hermes", "nanbeige", "think", "calls", defects=(_LOST_BROKEN,)),
+    Format("pelican-fc", "fc", "hermes", "pelican", "think", "calls", defects=(_LOST_BROKEN,)),
+    Format("granite4-fc", "fc", "hermes", "granite4", history="calls", defects=(_LOST_BROKEN,)),
+    Format("arch-fc", "fc", "hermes-strict", "arch", history="calls", null_content=True),
+    Format("granite3-fc", "fc", "granite3", "granite3", history="raw"),
+    Format("phi-fc", "fc", "phi4-mini", "phi4mini-tools", history="raw"),
+    Format(
+        "granite20b-fc", "fc", "granite20b", "granite20b", underscore_names=True,
+        defects=("prose is run as a call: only the step limit or an empty reply ends a turn",),
+    ),
+    Format(
+        "llama31-fc", "fc", "llama3-json", "llama31",
+        defects=("JSON's true, false and null fail", "a semicolon inside a text breaks the reply"),
+    ),
+    Format(
+        "hammer-fc", "fc", "hammer", "hammer",
+        defects=("notes about defaults are added to the tools again with every query", _LOST_BROKEN),
+    ),
+    Format("falcon3-fc", "fc", "falcon", None),
+    Format(
+        "glm4-fc", "fc", "glm4", "glm4", underscore_names=True, stop_token_ids=(151329, 151336, 151338),
+        defects=("only the first call of a reply is read",),
+    ),
+    Format("bitagent-fc", "fc", "json-list", "bitagent"),
+    Format("xlam-llama-fc", "fc", "xlam", "xlam-llama"),
+    Format("xlam-qwen-fc", "fc", "xlam", "xlam-qwen"),
+    Format("functiongemma-fc", "fc", "functiongemma", "functiongemma", defects=("nested parameters are not shown",)),
+    Format(
+        "minicpm-fc", "fc", "minicpm3", "minicpm3", underscore_names=True, stop_token_ids=(2, 73440),
+        skip_special_tokens=False,
+        defects=("the tool text is added again with every query", "letters of a name after a bare fence are eaten"),
+    ),
+    Format("mistral-fc", "prompt", "mistral-json", "mistral", history="mistral"),
+    Format(
+        "thinkagent-fc", "fc", "thinkagent", "thinkagent", system=True,
+        defects=("quotes inside texts break the reply", "calls are never executed", "later turns are not shown"),
+    ),
+)  # fmt: skip
+_HOSTED = (
+    Format("chat-prompt", "prompt", "python"),
+    Format("chat-fc", "fc", underscore_names=True),
+    Format("chat-fc-dotted", "fc", defects=("names are compared with dots though sent with underscores",)),
+    Format("gemini-prompt", "prompt", "tool-code"),
+    Format("gemini-fc", "fc", "native-or-texts", underscore_names=True),
+    Format("cohere-fc", "fc", "cohere", underscore_names=True, defects=("texts count as no call",)),
+    Format("nemotron-fc", "fc", "toolcall", defects=("results never go back to the model",)),
+    Format("mining-prompt", "prompt", "tool-calls-list"),
+    Format("mining-fc", "fc", "xiaoming", defects=("no call ever decodes",)),
+    Format("gorilla", "fc", "gorilla", defects=("calls are never executed",)),
+    Format("nexus", "fc", "nexus", defects=("calls are never executed",)),
+)
+FORMATS: Mapping[str, Format] = {row.name: row for row in (*_SELF_HOSTED, *_HOSTED)}
+"""Every family by name."""
+
+
+def find_format(name: str) -> Format:
+    """A family by its name. Raises `UsageError` that lists them."""
+    if name not in FORMATS:
+        raise UsageError(f"unknown model family {name!r}; known: {', '.join(FORMATS)}")
+    return FORMATS[name]
+
+
+def find_decoder(name: str) -> Decoder:
+    """A decoder by its own name or a family's. Raises `UsageError` that lists them."""
+    row = FORMATS.get(name)
+    found = DECODERS.get(name) or (row.reads if row is not None else None)
+    if found is None:
+        raise UsageError(f"unknown decoder {name!r}; known: {', '.join(DECODERS)}")
+    return found
+
+
+def registered_format(model: str) -> Format | None:
+    """The family a model is registered under at the benchmark, by its name or its result folder's name."""
+    family = _registered().get(_key(model))
+    return FORMATS[family] if family else None
+
+
+@cache
+def _registered() -> dict[str, str]:
+    text = Path(__file__).with_name("registered.toml").read_text(encoding="utf-8")
+    return {_key(name): family for family, names in tomllib.loads(text).items() for name in names}
+
+
+def _key(model: str) -> str:
+    return model.replace("/", "_")
+
+
+_PATTERNS: tuple[tuple[str, str], ...] = (
+    (r"qwen3-?coder|qwen-?3-coder", "qwen-coder"),
+    (r"glm-?4\.[5-9]|glm-?5", "glm45"),
+    (r"gpt-?oss", "harmony"),
+    (r"deepseek.*(v3\.1|v3-1)", "deepseek31"),
+    (r"deepseek", "deepseek"),
+    (r"hammer", "hammer"),
+    (r"xlam", "xlam"),
+    (r"granite-?4", "hermes"),
+    (r"granite-?3", "granite3"),
+    (r"granite-20b-functioncalling", "granite20b"),
+    (r"phi-?4-mini", "phi4-mini"),
+    (r"functiongemma", "functiongemma"),
+    (r"minicpm3", "minicpm3"),
+    (r"nemotron", "toolcall-json"),
+    (r"llama-?4|llama-?3\.2.*pythonic|toolace", "pythonic"),
+    (r"llama-?3", "llama3-json"),
+    (r"mistral|ministral|mixtral", "mistral"),
+    (r"falcon-?3", "falcon"),
+    (r"qwen|hermes|qwq|nanbeige|jan-", "hermes"),
+)
+"""What a model's name says about the format it was trained on; the first that fits."""
+
+
+def guessed_decoder(model: str) -> str | None:
+    """The decoder for a model's name: the registered family's, else the one its name suggests."""
+    row = registered_format(model) or registered_format(f"{model}-FC")
+    if row is not None and row.decoder:
+        return row.decoder
+    lowered = model.lower()
+    return next((name for pattern, name in _PATTERNS if re.search(pattern, lowered)), None)

@@ -1,0 +1,43 @@
+"""Python calls written back as call texts, for conversations that execute calls (multi_turn spec §2.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from pytest_bfcl.decoding.errors import DecodeError
+from pytest_bfcl.decoding.limits import MAX_CALLS
+from pytest_bfcl.transcript import Arguments, Call
+
+
+def written_calls(calls: Iterable[Call]) -> list[str]:
+    """``name(key=value, …)`` of each call."""
+    listed = list(calls)
+    check_count(len(listed))
+    return [_written(*call) for call in listed]
+
+
+def check_count(calls: int) -> None:
+    """Raise `DecodeError` for more calls than one step may execute."""
+    if calls > MAX_CALLS:
+        raise DecodeError(f"{calls} calls in one reply; at most {MAX_CALLS} are executed")
+
+
+def _written(name: object, arguments: Arguments) -> str:
+    """``name(key=value, …)``."""
+    return f"{name}({', '.join(f'{key}={_value(value)}' for key, value in arguments.items())})"
+
+
+def _value(value: Any) -> str:
+    """A value as source text, with the reference's defects for mappings outside lists.
+
+    Keys become texts without regard to quotes in them, a mapping of mappings is misread as a nested call, of which
+    whatever follows the first item is lost, the empty mapping fails.
+    """
+    if not isinstance(value, dict):
+        return repr(value)
+    if not value:
+        raise DecodeError("an empty mapping as argument")
+    if all(isinstance(item, dict) for item in value.values()):
+        return _written(*next(iter(value.items())))
+    return "{" + ", ".join([f"'{key}': {_value(item)}" for key, item in value.items()]) + "}"

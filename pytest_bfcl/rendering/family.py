@@ -1,0 +1,130 @@
+"""A family at work: what ``/v1/completions`` is asked with, and what becomes of the reply.
+
+The one door for adapters and conversations: `Family.render` before a request, `Family.read` after it,
+`Family.results` when calls were executed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_bfcl.dataset.format_texts import FormatTexts
+from pytest_bfcl.decoding.formats.history import Read, read_reply, result_messages
+from pytest_bfcl.decoding.formats.table import (
+    FORMATS,
+    Format,
+    find_decoder,
+    find_format,
+    guessed_decoder,
+    registered_format,
+)
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.rendering.openings import opened
+from pytest_bfcl.rendering.parts import Prompted, Template
+from pytest_bfcl.rendering.templates import TEMPLATES
+from pytest_bfcl.transcript import Message
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset.entry import FunctionDoc
+    from pytest_bfcl.decoding.formats.thinking import Think
+
+DEFAULT_MAX_TOKENS = 4096
+"""What is asked for where nobody says: servers stop raw completions after a few tokens otherwise (formats spec §1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A row of the table with its template, or with the model's own.
+
+    ``texts``: the fetched texts of templates that need some; ``think`` as the option; ``source`` is part of a run's
+    fingerprint: the family's name, or what the template read from disk is.
+    """
+
+    format: Format
+    template: Template
+    texts: FormatTexts = field(default_factory=FormatTexts, repr=False)
+    think: Think = "auto"
+    source: str = ""
+
+    @property
+    def name(self) -> str:
+        """The family's name."""
+        return self.format.name
+
+    def opened(self, messages: Sequence[Message], first: bool) -> list[Message]:
+        """A turn's new messages as this family is told them (``first``: turn 0, with the system prompt)."""
+        return opened(self.format, messages, first)
+
+    def render(self, messages: Sequence[Message], functions: Sequence[FunctionDoc], query: int = 1) -> str:
+        """The prompt. ``messages`` as `opened`, `read` and `results` give them; ``functions`` are documents with hints.
+
+        ``query`` counts the conversation's requests from 1: two families' prompts grow with it. Raises `UsageError`
+        when a text is needed that was not fetched, and for a template that fails.
+        """
+        return self.template(Prompted(messages, functions, self.texts, query))
+
+    def read(self, text: str, ids: Sequence[str] = ()) -> Read:
+        """A raw reply: ``answer`` is decoded and stored, ``reasoning`` shown apart, ``messages`` go back."""
+        return read_reply(text, self.format, self.think, ids)
+
+    def results(self, calls: Sequence[str], results: Sequence[str], ids: Sequence[str] = ()) -> list[Message]:
+        """The messages that bring results of executed calls (call texts) back to the model."""
+        return result_messages(self.format, calls, results, ids)
+
+    def request_fields(self) -> dict[str, Any]:
+        """What the family adds to a request's body."""
+        fields: dict[str, Any] = {}
+        if self.format.stop_token_ids:
+            fields["stop_token_ids"] = list(self.format.stop_token_ids)
+        if self.format.skip_special_tokens is not None:
+            fields["skip_special_tokens"] = self.format.skip_special_tokens
+        return fields
+
+
+def open_family(template: str, *, model: str = "", decoder: str | None = None, think: Think = "auto") -> Family:
+    """The family for a ``--bfcl-template``: a family's name, a template's file, or a folder with the model's own.
+
+    ``auto`` takes the family the model is registered under. A file or folder needs a ``decoder``, or a model whose name
+    suggests one. Raises `UsageError` naming what there is.
+    """
+    if template == "auto":
+        row = registered_format(model) or registered_format(f"{model}-FC")
+        if row is None:
+            raise UsageError(
+                f"no family is known for {model!r}: name one with --bfcl-template (a name, file or folder)"
+            )
+        return _of_row(row, think)
+    if template in FORMATS:
+        return _of_row(find_format(template), think)
+    path = Path(template).expanduser()
+    if not path.exists():
+        raise UsageError(
+            f"--bfcl-template {template}: neither a family nor a file or folder; families: {', '.join(FORMATS)}"
+        )
+    return _of_hub(path, model, decoder, think)
+
+
+def _of_row(row: Format, think: Think) -> Family:
+    if row.template is None:
+        raise UsageError(
+            f"the family {row.name} is rendered by its model's own template: give the folder that has it, "
+            "--bfcl-template DIR"
+        )
+    return Family(row, TEMPLATES[row.template], FormatTexts.fetched(), think, row.name)
+
+
+def _of_hub(path: Path, model: str, decoder: str | None, think: Think) -> Family:
+    """The family of a template read from disk; its calls are read by ``decoder`` or what the model's name suggests."""
+    from pytest_bfcl.rendering.hub import read_template
+
+    template = read_template(path)
+    name = decoder if decoder not in (None, "auto") else guessed_decoder(model or path.name)
+    if name is None:
+        raise UsageError(f"nothing says how {model or path} writes calls: name a decoder with --bfcl-decoder")
+    row = Format(
+        "own-template", "fc", find_decoder(name).name, thinking="think", history="native", underscore_names=True
+    )
+    return Family(row, template, think=think, source=template.sha256)

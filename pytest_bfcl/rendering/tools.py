@@ -1,0 +1,246 @@
+"""Function documents as providers want them: JSON-schema types, legal names (data spec §9)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.transcript import wire_name
+
+Style = Literal["openai", "folded", "responses", "anthropic", "amazon"]
+
+JSON_TYPES: dict[str, str] = {
+    **dict.fromkeys(("integer", "byte", "short", "long", "Bigint"), "integer"),
+    **dict.fromkeys(("number", "float", "double"), "number"),
+    **dict.fromkeys(("string", "char", "String", "any", "Any"), "string"),
+    **dict.fromkeys(("boolean", "bool"), "boolean"),
+    **dict.fromkeys(("array", "list", "tuple", "ArrayList", "Array", "Queue", "Stack"), "array"),
+    **dict.fromkeys(("dict", "object", "HashMap", "Hashtable"), "object"),
+}
+"""Benchmark type word → JSON-schema type; anything else is sent as ``string``."""
+
+FLOAT_SENTENCE = " This is a float type value."
+"""Said of ``float`` properties, because JSON schema has only ``number`` (data spec §9)."""
+
+_DEPTH_LIMIT = 32
+_NAME_LIMIT = 64
+
+
+def compile_tools(functions: Sequence[Mapping[str, Any]], style: Style = "openai") -> list[dict[str, Any]]:
+    """The documents as a ``tools`` list; the documents themselves are never changed.
+
+    Styles: ``openai`` (chat completions), ``folded`` (the same for strict servers), ``responses``, ``anthropic``,
+    ``amazon``. Names are legal on the wire (see `wire_names`). A ``response`` schema stays in place in ``openai`` and
+    ``responses`` and is folded into the description in the others. Raises `UsageError` for an unknown style.
+    """
+    names = {documented: wire for wire, documented in wire_names(functions).items()}
+    return [_wrap(_function(doc, names[str(doc["name"])]), doc, style) for doc in functions]
+
+
+class CompiledTools:
+    """Compiled function documents and lists of them, so that each is compiled and encoded once.
+
+    Documents are recognised by their name, description and the identity of their schemas (which are never changed
+    after loading): conversations about the same classes share theirs. ``size`` is the number of lists held.
+    """
+
+    def __init__(self, style: Style = "openai", size: int = 128) -> None:
+        self.style = style
+        self.size = size
+        self._lists: OrderedDict[tuple[_Key, ...], _Compiled] = OrderedDict()
+        self._single: OrderedDict[tuple[_Key, str], _Compiled] = OrderedDict()
+
+    def of(self, functions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """`compile_tools` of these documents; shared, not to be changed."""
+        tools: list[dict[str, Any]] = self._find(functions).tools
+        return tools
+
+    def text(self, functions: Sequence[Mapping[str, Any]]) -> str:
+        """The same as JSON text, which is most of a native request's body."""
+        return self._find(functions).text
+
+    def _find(self, functions: Sequence[Mapping[str, Any]]) -> _Compiled:
+        key = tuple(map(_key, functions))
+        held = self._lists.pop(key, None)
+        if held is None:
+            names = {documented: wire for wire, documented in wire_names(functions).items()}
+            parts = [self._one(doc, names[str(doc["name"])]) for doc in functions]
+            held = _Compiled(tuple(functions), [part.tools for part in parts], _joined(part.text for part in parts))
+        return _keep(self._lists, key, held, self.size)
+
+    def _one(self, doc: Mapping[str, Any], name: str) -> _Compiled:
+        key = (_key(doc), name)
+        held = self._single.pop(key, None)
+        if held is None:
+            tool = _wrap(_function(doc, name), doc, self.style)
+            held = _Compiled((doc,), tool, _json_text(tool))
+        return _keep(self._single, key, held, 8 * self.size)
+
+
+def _json_text(tool: Any) -> str:
+    """JSON of a compiled tool; pydantic's writer takes a quarter of the time of Python's."""
+    from pydantic_core import PydanticSerializationError, to_json
+
+    try:
+        return to_json(tool, inf_nan_mode="constants").decode()
+    except (PydanticSerializationError, ValueError, RecursionError):
+        return json.dumps(tool)
+
+
+_Key = tuple[Any, Any, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Compiled:
+    """``documents`` are held so that the identities in their key are not used again."""
+
+    documents: tuple[Mapping[str, Any], ...]
+    tools: Any
+    text: str
+
+
+def _key(doc: Mapping[str, Any]) -> _Key:
+    return doc.get("name"), doc.get("description"), id(doc.get("parameters")), id(doc.get("response"))
+
+
+def _joined(texts: Iterable[str]) -> str:
+    return f"[{', '.join(texts)}]"
+
+
+def _keep(held: OrderedDict[Any, _Compiled], key: Any, value: _Compiled, size: int) -> _Compiled:
+    """Put at the end; the first one, unused for longest, gives way."""
+    if len(held) >= size:
+        held.popitem(last=False)
+    held[key] = value
+    return value
+
+
+def wire_names(functions: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Name on the wire → documented name, for all functions, in order.
+
+    Dots and other illegal characters become ``_``; a name that is too long or collides with an earlier one gets a short
+    digest of the documented name at its end, so that it is the same in every request.
+    """
+    mapping: dict[str, str] = {}
+    for doc in functions:
+        documented = str(doc["name"])
+        if documented in mapping.values():
+            continue
+        wire = wire_name(documented)
+        if wire in mapping or len(documented) > _NAME_LIMIT or not wire:
+            digest = hashlib.sha256(documented.encode()).hexdigest()[:6]
+            wire = f"{wire[: _NAME_LIMIT - 7]}_{digest}"
+        mapping[wire] = documented
+    return mapping
+
+
+def _wrap(function: dict[str, Any], doc: Mapping[str, Any], style: Style) -> dict[str, Any]:
+    if style == "openai":
+        return {"type": "function", "function": function}
+    if style == "responses":
+        return {"type": "function", **function}
+    if function.pop("response", None) is not None:
+        said = json.dumps(doc["response"], ensure_ascii=False)
+        function["description"] = f"{function['description']} The result has this schema: {said}"
+    if style == "folded":
+        return {"type": "function", "function": function}
+    schema = function.pop("parameters")
+    if style == "anthropic":
+        return {**function, "input_schema": schema}
+    if style == "amazon":
+        return {"toolSpec": {**function, "inputSchema": {"json": schema}}}
+    raise UsageError(f"unknown tool style {style!r}; known: openai, folded, responses, anthropic, amazon")
+
+
+def _function(doc: Mapping[str, Any], name: str) -> dict[str, Any]:
+    parameters = doc.get("parameters") or {}
+    schema = _ordered(parameters, lambda key, value: _properties(value or {}, 0) if key == "properties" else None)
+    schema["type"] = "object"
+    schema.setdefault("properties", {})
+    if "required" in schema and not isinstance(schema["required"], list):
+        del schema["required"]
+    function = {"name": name, "description": str(doc.get("description") or ""), "parameters": schema}
+    return function | ({"response": _copy(doc["response"])} if "response" in doc else {})
+
+
+def _properties(properties: Mapping[str, Any], depth: int) -> dict[str, Any]:
+    return {name: _property(schema, depth) for name, schema in properties.items()}
+
+
+def _property(schema: Any, depth: int) -> dict[str, Any]:
+    if not isinstance(schema, Mapping) or depth > _DEPTH_LIMIT:
+        return {"type": "string"}
+    word = schema.get("type")
+    kind = _json_type(word)
+    members = kind in ("array", "object")
+
+    def converted(key: str, value: Any) -> Any:
+        if key == "properties":
+            return _properties(value or {}, depth + 1) if members else _LEFT_OUT
+        if key == "items":
+            return _items(value, depth + 1) if members else _LEFT_OUT
+        return None
+
+    result = _ordered(schema, converted)
+    result["type"] = kind
+    if word == "float":
+        result["format"] = "float"
+        result["description"] = f"{result.get('description') or ''}{FLOAT_SENTENCE}".strip()
+    if kind == "array" and "properties" not in result and "items" not in result:
+        result["items"] = {"type": "string"}  # providers refuse an array without
+    return result
+
+
+def _items(schema: Any, depth: int) -> dict[str, Any]:
+    """Element schemas: types mapped at every depth, but no ``format`` and no sentence for floats."""
+    if not isinstance(schema, Mapping) or depth > _DEPTH_LIMIT:
+        return {"type": "string"}
+    nested = "items" in schema
+
+    def converted(key: str, value: Any) -> Any:
+        if key == "items":
+            return _items(value, depth + 1)
+        if key == "properties":
+            return _LEFT_OUT if nested else _properties(value or {}, depth + 1)
+        return None
+
+    result = _ordered(schema, converted)
+    result["type"] = _json_type(schema.get("type"))
+    return result
+
+
+_LEFT_OUT: Any = object()
+
+
+def _ordered(schema: Mapping[str, Any], converted: Callable[[str, Any], Any]) -> dict[str, Any]:
+    """A copy with the document's order of keys, which templates show to the model.
+
+    ``converted`` gives a key's new value, ``None`` where it is sent as documented, `_LEFT_OUT` where it is not sent.
+    """
+    result: dict[str, Any] = {}
+    for key, value in schema.items():
+        if type(value) is str:
+            result[key] = value
+        elif (new := converted(key, value)) is None:
+            result[key] = _copy(value)
+        elif new is not _LEFT_OUT:
+            result[key] = new
+    return result
+
+
+def _json_type(word: Any) -> str:
+    return JSON_TYPES.get(word, "string") if isinstance(word, str) else "string"
+
+
+def _copy(value: Any) -> Any:
+    """A deep copy of parsed JSON; texts, most of it, are spared a call of their own."""
+    if isinstance(value, dict):
+        return {key: item if type(item) is str else _copy(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [item if type(item) is str else _copy(item) for item in value]
+    return value
