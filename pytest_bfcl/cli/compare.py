@@ -22,6 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""
     parser.add_argument("sides", nargs="+", metavar="RUN", help="the baseline, then what is compared with it")
     parser.add_argument("--shared", action="store_true", help="compare runs of other data or rules on shared ids, too")
+    parser.add_argument("--allow-missing", action="store_true", help="compare results with gaps, too")
     parser.add_argument("--rules", choices=("official", "corrected"), default="official", help="whose verdicts")
     parser.add_argument("--fail", action="store_true", help="exit code 1 on a significant regression")
     parser.add_argument("--margin", type=float, default=0.0, metavar="PTS", help="points of loss --fail accepts")
@@ -59,8 +60,13 @@ def _comparisons(args: argparse.Namespace) -> list[Comparison]:
 
     first, *others = [_side(text, args) for text in args.sides]
     if others:
-        return [found for other in others for found in compare_sides(first, other, args.rules, shared=args.shared)]
-    found = compare_models(first, args.rules)
+        gaps = args.allow_missing
+        return [
+            found
+            for other in others
+            for found in compare_sides(first, other, args.rules, shared=args.shared, allow_missing=gaps)
+        ]
+    found = compare_models(first, args.rules, allow_missing=args.allow_missing)
     if not found:
         raise UsageError(f"{first.label} has one model: name another run to compare it with")
     return found

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
 import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from pytest_bfcl.runs.paths import write_here
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -151,14 +152,7 @@ def embedded_json(value: Any) -> Any:
 
 def write_page(path: Path | str, page: str | bytes) -> None:
     """Write one page."""
-    view = memoryview(_encoded(page) if isinstance(page, str) else page)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0)
-    file = os.open(path, flags, 0o666)  # half the work of a file object
-    try:
-        while view:
-            view = view[os.write(file, view) :]
-    finally:
-        os.close(file)
+    write_here(path, _encoded(page) if isinstance(page, str) else page)
 
 
 # Numbers as people read them.

@@ -7,19 +7,31 @@ files through `Journal` and `TranscriptStore`; readers use `RunDirectory.open`.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from pytest_bfcl.failures import HarnessError, UsageError
+from pytest_bfcl.runs.damage import LeftOut
 from pytest_bfcl.runs.fingerprint import Fingerprint
 from pytest_bfcl.runs.journal import Journal
-from pytest_bfcl.runs.lines import DamagedLine, LineAppender, OnDamaged, plain, write_atomically
+from pytest_bfcl.runs.lines import (
+    LONGEST_LINE,
+    DamagedLine,
+    LineAppender,
+    OnDamaged,
+    open_regular,
+    plain,
+    write_atomically,
+)
+from pytest_bfcl.runs.paths import refuse_links_out
 from pytest_bfcl.runs.result_line import ResultLine
 from pytest_bfcl.runs.results import is_settled, read_results, record_key
 from pytest_bfcl.runs.snapshots import Snapshots, folder_name, snapshots_of
-from pytest_bfcl.runs.summary_types import Summary
+from pytest_bfcl.runs.summary_types import Summary, problem_of_run, problem_of_summary
 from pytest_bfcl.runs.transcripts import EntryKey, TranscriptStore
 
 if TYPE_CHECKING:
@@ -31,6 +43,7 @@ RUN_FILE = "run.json"
 RESULTS_FILE = "results.jsonl"
 SUMMARY_FILE = "summary.json"
 LOCK_FILE = ".lock"
+MOST_SHARDS = 10_000
 
 
 def default_path(models: Iterable[str], root: Path = Path("reports")) -> Path:
@@ -56,6 +69,7 @@ class RunDirectory:
         self.path = path
         self.fingerprint = fingerprint
         self.continued = False
+        self.left_out = LeftOut()
         self._lock = lock
         self._results: LineAppender | None = None
         self._transcripts: TranscriptStore | None = None
@@ -138,7 +152,9 @@ class RunDirectory:
         self.transcripts.save(transcript)
 
     def write_summary(self, summary: Summary) -> None:
-        """Replace ``summary.json``."""
+        """Replace ``summary.json``, and note in ``run.json`` how many lines it was made from."""
+        self.fingerprint = replace(self.fingerprint, counted=_counted(summary), left_out=len(self.left_out))
+        self._write_fingerprint()
         text = json.dumps(plain(summary), indent=1, ensure_ascii=False)
         write_atomically(self.path / SUMMARY_FILE, text.encode("utf-8", "backslashreplace") + b"\n")
 
@@ -174,9 +190,31 @@ class RunDirectory:
     # Reading.
 
     def records(self, on_damaged: OnDamaged | None = None) -> Iterator[ResultLine]:
-        """The results so far, the last line of each key."""
-        path = self.path / RESULTS_FILE
-        return read_results(path, on_damaged) if path.exists() else iter(())
+        """The results so far, the last line of each key. Damaged lines are left out, and kept in ``left_out``."""
+
+        def leave_out(line: DamagedLine) -> None:
+            self.left_out(line)
+            if on_damaged is not None:
+                on_damaged(line)
+
+        return read_results(self.results_path, leave_out) if self.results_path.exists() else iter(())
+
+    def gaps(self) -> list[str]:
+        """What the results lack: lines that cannot be read, and lines that were there when the run was summarised.
+
+        Reads the results. Empty when everything is there; damage that was made good before the last summary (its
+        entries ran again) is none.
+        """
+        found: dict[str, Counter[str]] = {}
+        for record in self.records():
+            found.setdefault(record["model"], Counter())[record["category"]] += 1
+        told = list(self.left_out.told()) if len(self.left_out) > self.fingerprint.left_out else []
+        for model, counts in self.fingerprint.counted.items():
+            here = found.get(model, Counter[str]())
+            for category, count in counts.items():
+                if here[category] < count:
+                    told.append(f"{self.results_path} has {here[category]} of {count} lines of {category} ({model})")
+        return told
 
     def damaged(self) -> list[DamagedLine]:
         """Unreadable result lines, with file and line."""
@@ -195,10 +233,13 @@ class RunDirectory:
         if not path.is_file():
             return None
         try:
-            loaded = json.loads(path.read_text(encoding="utf-8"))
+            loaded = _read_json(path)
+            problem = problem_of_summary(loaded)
         except ValueError as error:
-            raise UsageError(f"{path} is damaged ({error}); delete it and summarise the run again") from error
-        return cast(Summary, loaded) if isinstance(loaded, dict) else None
+            problem = str(error)
+        if problem is not None:
+            raise UsageError(f"{path} is damaged ({problem}); delete it: `pytest-bfcl report` summarises the run again")
+        return cast(Summary, loaded)
 
     @property
     def results_path(self) -> Path:
@@ -235,24 +276,51 @@ class RunDirectory:
         write_atomically(self.path / RUN_FILE, text + "\n")
 
 
+def _counted(summary: Summary) -> dict[str, dict[str, int]]:
+    """Model → category → lines, over both modes of a model."""
+    counted: dict[str, dict[str, int]] = {}
+    for numbers in summary["models"].values():
+        counts = counted.setdefault(numbers["model"], {})
+        for category, found in numbers["categories"].items():
+            counts[category] = counts.get(category, 0) + found["total"]
+    return counted
+
+
 def _read_fingerprint(path: Path) -> Fingerprint:
     file = path / RUN_FILE
     try:
-        values = json.loads(file.read_text(encoding="utf-8"))
-        return Fingerprint.from_dict(values)
+        values = _read_json(file)
     except FileNotFoundError:
         raise UsageError(f"{path} is not a run directory: it has no {RUN_FILE}") from None
-    except (AttributeError, TypeError, KeyError):
-        raise UsageError(f"{file} does not describe a run; choose another folder, or restore the file") from None
     except (OSError, ValueError) as error:
         raise UsageError(f"{file} is damaged or unreadable: {error}") from error
+    if problem := problem_of_run(values):
+        raise UsageError(
+            f"{file} does not describe a run: {problem}; choose another folder, or restore the file"
+        ) from None
+    refuse_links_out(path)
+    return Fingerprint.from_dict(values)
+
+
+def _read_json(path: Path) -> Any:
+    """A small JSON file. Raises `OSError` and `ValueError`."""
+    with open_regular(path) as file:
+        raw = file.read(LONGEST_LINE)
+    try:
+        return json.loads(raw.decode("utf-8"))
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
 
 
 def _joined(earlier: Fingerprint, now: Fingerprint) -> Fingerprint:
     """The fingerprint of a continued run: it began when the first part began, and selected what both parts did."""
-    from dataclasses import replace
-
-    return replace(now, started_at=earlier.started_at, selection=join_selections(earlier.selection, now.selection))
+    return replace(
+        now,
+        started_at=earlier.started_at,
+        selection=join_selections(earlier.selection, now.selection),
+        counted=earlier.counted,
+        left_out=earlier.left_out,
+    )
 
 
 def join_selections(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any]:
@@ -275,5 +343,5 @@ def missing_shards(selection: Mapping[str, Any]) -> list[str]:
     found = selection.get("shard") or []
     parts = [str(part) for part in (found if isinstance(found, list) else [found])]
     counts = {part.partition("/")[2] for part in parts}
-    wanted = [f"{index}/{count}" for count in sorted(counts) for index in range(1, int(count) + 1)]
+    wanted = [f"{index}/{count}" for count in sorted(counts) for index in range(1, min(int(count), MOST_SHARDS) + 1)]
     return [part for part in wanted if part not in parts]

@@ -97,7 +97,8 @@ class Fingerprint:
 
     ``selection`` and ``conditions`` are JSON-able: what was asked for (categories, ids, sample, shard) and what else
     changes outcomes (repeat, seed, step limit, search, REST, simulators). ``state`` is ``running``, ``finished`` or
-    ``stopped:<why>``.
+    ``stopped:<why>``. ``counted`` are the result lines the last summary was made from, model → category → lines: with
+    fewer in the file, some are gone. ``left_out``: damaged lines there were then.
     """
 
     dataset: str = ""
@@ -112,6 +113,8 @@ class Fingerprint:
     started_at: str = field(default_factory=utc_now)
     ended_at: str | None = None
     state: str = "running"
+    counted: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    left_out: int = 0
 
     @classmethod
     def of(
@@ -155,6 +158,8 @@ class Fingerprint:
             "started_at": self.started_at,
             "ended_at": self.ended_at,
             "state": self.state,
+            "counted": {model: dict(counts) for model, counts in self.counted.items()},
+            "left_out": self.left_out,
             "short": self.short(),
         }
 
@@ -175,6 +180,8 @@ class Fingerprint:
             started_at=str(values.get("started_at", "")),
             ended_at=values.get("ended_at"),
             state=str(values.get("state", "")),
+            counted=values.get("counted") or {},
+            left_out=values.get("left_out") or 0,
         )
 
     @property

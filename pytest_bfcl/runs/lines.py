@@ -13,16 +13,20 @@ import json
 import math
 import os
 import threading
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from pytest_bfcl.failures import HarnessError
+from pytest_bfcl.failures import HarnessError, UsageError
 
 MAX_DEPTH = 200
 """Deepest nesting written; decoded model output beyond it is stored as a note."""
-
+DEEPEST_LINE = 400
+"""Deepest nesting read: walking a value takes a few of Python's 1,000 frames a level."""
+LONGEST_LINE = 1 << 28
+"""No line of a run is longer (bytes): what is more would only fill the memory."""
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
@@ -197,7 +201,7 @@ def read_json_lines(path: Path, on_damaged: OnDamaged | None = None) -> Iterator
     number = offset = 0
     with _open(path) as file:
         try:
-            for raw in file:
+            for raw in whole_lines(file):
                 number += 1
                 if raw.strip():
                     try:
@@ -206,9 +210,24 @@ def read_json_lines(path: Path, on_damaged: OnDamaged | None = None) -> Iterator
                         if on_damaged is not None:
                             on_damaged(DamagedLine(path, number, str(error)))
                 offset += len(raw)
-        except (EOFError, gzip.BadGzipFile) as error:
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             if on_damaged is not None:
                 on_damaged(DamagedLine(path, number + 1, f"compressed data is broken: {error}"))
+
+
+def whole_lines(file: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
+    """The lines of a file, one in memory at a time; raises `UsageError` at a line no run writes the like of."""
+    while raw := file.readline(LONGEST_LINE):
+        if len(raw) == LONGEST_LINE and not raw.endswith(b"\n"):
+            raise UsageError(f"{getattr(file, 'name', 'the file')} has a line of more than {LONGEST_LINE >> 20} MB")
+        yield raw
+
+
+def open_regular(path: Path) -> IO[bytes]:
+    """A file opened for reading, if it is one: a pipe or a device would be waited for. Raises `OSError`."""
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
+    return open(path, "rb")
 
 
 def parse_object(raw: bytes) -> dict[str, Any]:
@@ -230,7 +249,7 @@ def parse_object(raw: bytes) -> dict[str, Any]:
 
 def _slowly_parsed(raw: bytes) -> Any:
     try:
-        return json.loads(raw.decode("utf-8-sig"))
+        value = json.loads(raw.decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise ValueError("not UTF-8") from None
     except json.JSONDecodeError as error:
@@ -238,9 +257,28 @@ def _slowly_parsed(raw: bytes) -> Any:
         raise ValueError(f"not JSON: {error.msg} at column {error.colno}{cut}") from None
     except RecursionError:
         raise ValueError("nested too deeply") from None
+    except ValueError:  # Python's limit on digits
+        raise ValueError("a number of too many digits") from None
+    if not shallow(value, DEEPEST_LINE):
+        raise ValueError("nested too deeply")
+    return value
+
+
+def shallow(value: Any, limit: int) -> bool:
+    """Whether lists and objects are nested at most ``limit`` levels deep."""
+    level = [value]
+    for _ in range(limit + 1):
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer if isinstance(outer, list) else ())
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return True
+    return False
 
 
 def _open(path: Path) -> IO[bytes] | gzip.GzipFile:
-    if path.name.endswith(".gz"):
-        return gzip.open(path, "rb")
-    return open(path, "rb")
+    file = open_regular(path)
+    return gzip.GzipFile(filename=str(path), fileobj=file) if path.name.endswith(".gz") else file

@@ -11,6 +11,7 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs.directory import RunDirectory, is_run, join_selections, missing_shards
 from pytest_bfcl.runs.fingerprint import Fingerprint
 from pytest_bfcl.runs.lines import OnDamaged
+from pytest_bfcl.runs.paths import below
 from pytest_bfcl.runs.results import is_settled, record_key
 from pytest_bfcl.runs.transcripts import INDEX_SUFFIX, EntryKey
 
@@ -19,8 +20,9 @@ def merge_runs(runs: Sequence[Path], out: Path, on_damaged: OnDamaged | None = N
     """Merge run directories into a new one at ``out``; the result is closed and open for reading.
 
     Their fingerprints must agree (same data, models, parameters, rules); selections are united. Where runs overlap, a
-    verdict beats an error, and among verdicts the run named last wins. Journals, transcripts and snapshots are copied.
-    Summaries are not: summarise the result. Raises `UsageError` when the runs measured different things.
+    verdict beats an error, and among verdicts the run named last wins. Journals, recordings, transcripts and
+    snapshots are copied. Summaries are not: summarise the result. Raises `UsageError` when the runs measured different
+    things.
     """
     if not runs:
         raise UsageError("nothing to merge: name at least one run directory")
@@ -58,6 +60,8 @@ def _joined(runs: Sequence[RunDirectory]) -> Fingerprint:
         started_at=min(run.fingerprint.started_at for run in runs),
         ended_at=max(ends) if ends else None,
         state=stopped[0] if stopped else "finished",
+        counted={},
+        left_out=0,
     )
 
 
@@ -73,13 +77,22 @@ def _chosen(runs: Sequence[RunDirectory], on_damaged: OnDamaged | None) -> dict[
 
 
 def _copy_files(source: Path, out: Path, number: int) -> None:
-    """Journals and transcripts under numbered names (their index names its data file), snapshots side by side."""
-    for folder, pattern in (("journal", "*.jsonl"), ("transcripts", "*.jsonl.gz"), ("transcripts", f"*{INDEX_SUFFIX}")):
+    """Lines under numbered names (an index names its data file), snapshots side by side."""
+    parts = (
+        ("journal", "*.jsonl"), ("web", "*.jsonl"), ("transcripts", "*.jsonl.gz"), ("transcripts", f"*{INDEX_SUFFIX}"),
+    )  # fmt: skip
+    for folder, pattern in parts:
         for file in sorted((source / folder).glob(pattern)):
-            (out / folder).mkdir(exist_ok=True)
-            shutil.copyfile(file, out / folder / f"{number:02d}-{file.name}")
-    if (source / "snapshots").is_dir():
-        shutil.copytree(source / "snapshots", out / "snapshots", dirs_exist_ok=True)
+            _copy(source, file, out / folder / f"{number:02d}-{file.name}")
+    for file in sorted((source / "snapshots").rglob("*.json")):
+        _copy(source, file, out / file.relative_to(source))
+
+
+def _copy(source: Path, file: Path, target: Path) -> None:
+    """One file of a run; what is no file, or lies elsewhere, is not taken."""
+    if below(source, file).is_file():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, target)
 
 
 def find_runs(paths: Sequence[Path]) -> Iterator[Path]:

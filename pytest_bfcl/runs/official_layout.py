@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from pytest_bfcl.dataset.categories import CATEGORIES, category_of
 from pytest_bfcl.dataset.expansion import sort_key
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.runs.lines import OnDamaged, plain, read_json_lines
+from pytest_bfcl.runs.lines import DamagedLine, OnDamaged, plain, read_json_lines
+from pytest_bfcl.runs.paths import is_below, write_below
 from pytest_bfcl.runs.result_line import ReplayLine
 from pytest_bfcl.runs.snapshots import folder_name
 
@@ -35,7 +36,7 @@ def result_files(path: Path) -> list[tuple[str, str, Path]]:
     found = []
     for file in sorted(path.rglob("BFCL_v*_result.json")):
         match = _RESULT_NAME.fullmatch(file.name)
-        if match:
+        if match and file.is_file() and is_below(path, file):
             found.append((_model_folder(path, file), match["category"], file))
     return found
 
@@ -68,11 +69,18 @@ def import_official(
         raise UsageError(f"{path} holds neither results.jsonl nor BFCL_v4_*_result.json files")
     modes: dict[str, str] = {}
     for folder, category, file in files:
+        if category not in CATEGORIES:
+            if on_damaged is not None:
+                on_damaged(DamagedLine(file, 1, f"{category} is not a category: the file is left out"))
+            continue
         if folder not in modes:
             modes[folder] = mode or _mode_of(folder, [f for name, _, f in files if name == folder])
         names = modes[folder] == "fc" if underscore_names is None else underscore_names
         for line in read_json_lines(file, on_damaged):
-            yield line_from_official(line.value, category, folder, modes[folder], names)
+            if isinstance(line.value.get("id"), str) and line.value["id"]:
+                yield line_from_official(line.value, category, folder, modes[folder], names)
+            elif on_damaged is not None:
+                on_damaged(DamagedLine(file, line.number, "id is missing, or no text"))
 
 
 def _mode_of(folder: str, files: Iterable[Path]) -> str:
@@ -154,8 +162,8 @@ class ResultFiles:
     def write(self) -> list[Path]:
         """Write every file; returns their paths."""
         for path, lines in self._lines.items():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(b"".join(raw for _, raw in sorted(lines, key=lambda item: item[0])))
+            content = b"".join(raw for _, raw in sorted(lines, key=lambda item: item[0]))
+            write_below(self.root.parent, path, content)
         return list(self._lines)
 
 

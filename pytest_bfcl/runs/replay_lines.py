@@ -13,6 +13,7 @@ from typing import Any, cast
 from pytest_bfcl.dataset.categories import CATEGORIES, Category, category_of
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.runs.fields import is_number, problem_of, shortened_json
 from pytest_bfcl.runs.lines import DamagedLine, OnDamaged, read_json_lines
 from pytest_bfcl.runs.official_layout import INFERENCE_ERROR, import_official
 from pytest_bfcl.runs.result_line import ReplayLine
@@ -33,7 +34,11 @@ def read_replay_lines(path: Path, on_damaged: OnDamaged | None = None) -> Iterat
             yield from _read_folder(path, report)
         else:
             for line in read_json_lines(path, report):
-                yield cast(ReplayLine, line.value)
+                problem = problem_of(line.value, ("id",))
+                if problem is None:
+                    yield cast(ReplayLine, line.value)
+                else:
+                    report(DamagedLine(path, line.number, problem))
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
 
@@ -81,7 +86,7 @@ def transcript_from_line(line: Mapping[str, Any]) -> Transcript:
         category=row.name,
         model=str(line.get("model") or ""),
         mode="fc" if line.get("mode") == "fc" else "prompt",
-        repeat=int(line.get("repeat") or 1),
+        repeat=_repeat(line),
         underscore_names=bool(line.get("underscore_names", False)),
         forced_quit=bool(line.get("forced_quit", False)),
         incomplete=bool(line.get("incomplete", False)),
@@ -97,6 +102,13 @@ def transcript_from_line(line: Mapping[str, Any]) -> Transcript:
     else:
         raise UsageError(f"{transcript.entry_id}: a replay line needs output or trajectory")
     return transcript
+
+
+def _repeat(line: Mapping[str, Any]) -> int:
+    found = line.get("repeat") or 1
+    if not isinstance(found, int) or found < 1:
+        raise UsageError(f"{line_id(line)}: repeat is {shortened_json(found)}, not a whole number from 1")
+    return found
 
 
 def _add_output(transcript: Transcript, line: Mapping[str, Any], row: Category) -> None:
@@ -122,19 +134,23 @@ def _add_output(transcript: Transcript, line: Mapping[str, Any], row: Category) 
 
 
 def _step(line: Mapping[str, Any], output: Any, turn: int, step: int) -> Step:
-    def at(name: str) -> Any:
-        return _at(line.get(name), turn, step)
+    def text(name: str) -> str | None:
+        found = _at(line.get(name), turn, step)
+        return found if isinstance(found, str) else None
+
+    def figure(name: str) -> Any:
+        return _figure_at(line.get(name), turn, step)
 
     try:
         reply = Reply.from_output(
             output,
-            reasoning=at("reasoning"),
-            finish_reason=at("finish_reasons"),
-            input_tokens=at("input_tokens"),
-            output_tokens=at("output_tokens"),
-            latency_s=at("latency_s"),
-            attempts=at("attempts") or 1,
-            problem=at("problems"),
+            reasoning=text("reasoning"),
+            finish_reason=text("finish_reasons"),
+            input_tokens=figure("input_tokens"),
+            output_tokens=figure("output_tokens"),
+            latency_s=figure("latency_s"),
+            attempts=figure("attempts") or 1,
+            problem=text("problems"),
         )
     except TypeError as error:
         raise UsageError(f"{line.get('id')}: unreadable output in turn {turn}, step {step}: {error}") from error
@@ -149,6 +165,12 @@ def _at(value: Any, turn: int, step: int) -> Any:
         found = value[turn][step] if _has(value, turn, step) else None
         return None if isinstance(found, list | dict) else found
     return value if (turn, step) == (0, 0) and not isinstance(value, dict) else None
+
+
+def _figure_at(value: Any, turn: int, step: int) -> Any:
+    """As `_at` for a number; what no run would write (text, NaN, less than nothing) is taken as not measured."""
+    found = _at(value, turn, step)
+    return found if is_number(found) else None
 
 
 def _has(value: Any, turn: int, step: int) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,7 +10,8 @@ from typing import Any, cast
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.failures import Verdict
-from pytest_bfcl.runs.lines import DamagedLine, OnDamaged, parse_object
+from pytest_bfcl.runs.fields import problem_of, shape_problem
+from pytest_bfcl.runs.lines import DamagedLine, OnDamaged, open_regular, parse_object, whole_lines
 from pytest_bfcl.runs.result_line import Conversation, Key, ReplayLine, ResultLine, Verdicts
 from pytest_bfcl.runs.transcripts import EntryKey
 from pytest_bfcl.transcript import Arguments, Call, Reply, Step, Transcript
@@ -193,12 +193,7 @@ def _mode(mode: str) -> Any:
 
 def record_key(record: ResultLine | ReplayLine) -> EntryKey:
     """What a result line is about."""
-    return EntryKey(
-        str(record.get("model") or ""),
-        str(record.get("mode") or "prompt"),
-        str(record["id"]),
-        record.get("repeat") or 1,
-    )
+    return EntryKey(record.get("model") or "", record.get("mode") or "prompt", record["id"], record.get("repeat") or 1)
 
 
 _HEAD = re.compile(
@@ -214,7 +209,7 @@ def read_results(path: Path, on_damaged: OnDamaged | None = None) -> Iterator[Re
     whose only line is damaged is missing. Raises `OSError` when the file cannot be read.
     """
     places, numbers = _index(path, on_damaged)
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         for candidates in places.values():
             for offset, length in reversed(candidates):
                 file.seek(offset)
@@ -229,64 +224,11 @@ def read_results(path: Path, on_damaged: OnDamaged | None = None) -> Iterator[Re
 
 
 def checked(record: dict[str, Any]) -> ResultLine:
-    """The record; raises `ValueError` when a field that readers count with has another type than the contract's."""
-    get = record.get
-    for name, usual, fits in _FIELDS:
-        value = get(name)
-        if value is not None and type(value) not in usual and not fits(value):
-            raise ValueError(f"{name} is {shortened_json(value)}, which no run writes")
-    if not isinstance(record.get("id"), str):
-        raise ValueError("no id")
+    """The record; raises `ValueError` when it lacks a field every run writes, or a field holds what no run writes."""
+    problem = problem_of(record) or shape_problem(record)
+    if problem is not None:
+        raise ValueError(problem)
     return cast(ResultLine, record)
-
-
-def shortened_json(value: Any) -> str:
-    """A value for an error message."""
-    text = json.dumps(value)
-    return text if len(text) <= 60 else text[:59] + "…"
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_figure(value: Any, depth: int = 0) -> bool:
-    """A number, or turns → steps → number or null."""
-    if isinstance(value, list):
-        return depth < 2 and all(item is None or _is_figure(item, depth + 1) for item in value)
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _is_object(value: Any) -> bool:
-    return isinstance(value, dict)
-
-
-_OUTCOMES = ("passed", "failed", "error", "skipped")
-_TEXT: frozenset[type] = frozenset((str,))
-_FIGURE: frozenset[type] = frozenset((int, float))
-_OBJECT: frozenset[type] = frozenset((dict,))
-_ANY: frozenset[type] = frozenset()
-
-_FIELDS: tuple[tuple[str, frozenset[type], Callable[[Any], bool]], ...] = (  # name, types that always fit, what fits
-    ("category", _ANY, lambda value: isinstance(value, str) and value in CATEGORIES),
-    ("model", _TEXT, _is_text),
-    ("mode", _TEXT, _is_text),
-    ("repeat", _ANY, lambda value: type(value) is int and value >= 1),
-    ("outcome", _ANY, lambda value: value in _OUTCOMES),
-    ("corrected_outcome", _ANY, lambda value: value in _OUTCOMES),
-    ("tag", _TEXT, _is_text),
-    ("reason", _TEXT, _is_text),
-    ("corrected_reason", _TEXT, _is_text),
-    ("started_at", _TEXT, _is_text),
-    ("detail", _OBJECT, _is_object),
-    ("extra", _OBJECT, _is_object),
-    ("cost_usd", _FIGURE, lambda value: _is_figure(value, 2)),
-    ("duration_s", _FIGURE, lambda value: _is_figure(value, 2)),
-    ("input_tokens", _FIGURE, _is_figure),
-    ("output_tokens", _FIGURE, _is_figure),
-    ("latency_s", _FIGURE, _is_figure),
-    ("attempts", _FIGURE, _is_figure),
-)
 
 
 def _index(path: Path, on_damaged: OnDamaged | None) -> tuple[dict[EntryKey, list[tuple[int, int]]], dict[int, int]]:
@@ -294,16 +236,15 @@ def _index(path: Path, on_damaged: OnDamaged | None) -> tuple[dict[EntryKey, lis
     places: dict[EntryKey, list[tuple[int, int]]] = {}
     numbers: dict[int, int] = {}
     offset = 0
-    with open(path, "rb") as file:
-        for number, raw in enumerate(file, 1):
+    with open_regular(path) as file:
+        for number, raw in enumerate(whole_lines(file), 1):
             key = _quick_key(raw)
             if key is None and raw.strip():
                 try:
                     key = record_key(checked(parse_object(raw)))
-                except (ValueError, KeyError) as error:
-                    why = "no id" if isinstance(error, KeyError) else str(error)
+                except ValueError as error:
                     if on_damaged is not None:
-                        on_damaged(DamagedLine(path, number, why))
+                        on_damaged(DamagedLine(path, number, str(error)))
             if key is not None:
                 places.setdefault(key, []).append((offset, len(raw)))
                 numbers[offset] = number

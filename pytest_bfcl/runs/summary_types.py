@@ -5,14 +5,24 @@ Accuracies are fractions, intervals pairs of fractions, money is USD, times are 
 
 from __future__ import annotations
 
-from typing import Any, NotRequired
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, NotRequired
 
+from annotated_types import Ge, Le, Len
 from typing_extensions import TypedDict
 
-Interval = tuple[float, float] | list[float] | None
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+_SHARD = re.compile(r"\d{1,4}/\d{1,4}")
+Count = Annotated[int, Ge(0), Le(10**15)]
+Share = Annotated[float, Ge(0), Le(1)]
+
+Interval = tuple[Share, Share] | Annotated[list[Share], Len(2, 2)] | None
 
 
-class DataFacts(TypedDict):
+class DataFacts(TypedDict, total=False):
     """The data set of a run."""
 
     name: str
@@ -20,7 +30,7 @@ class DataFacts(TypedDict):
     sha256: str
 
 
-class ModelFacts(TypedDict):
+class ModelFacts(TypedDict, total=False):
     """One model of a run as it was asked."""
 
     model: str
@@ -43,38 +53,40 @@ class RunFacts(TypedDict, total=False):
     started_at: str
     ended_at: str | None
     state: str
+    counted: dict[str, dict[str, Count]]
+    left_out: Count
     short: str
 
 
 class Counts(TypedDict):
     """Entries by outcome."""
 
-    total: int
-    passed: int
-    failed: int
-    errors: int
-    skipped: int
+    total: Count
+    passed: Count
+    failed: Count
+    errors: Count
+    skipped: Count
 
 
 class CategorySummary(Counts):
     """One category; ``planned`` are the entries of one repeat."""
 
-    accuracy: float | None
+    accuracy: Share | None
     interval95: Interval
-    official_accuracy: float | None
-    corrected_accuracy: float | None
+    official_accuracy: Share | None
+    corrected_accuracy: Share | None
     accuracy_without_known_issues: float | None
-    known_issues: int
-    planned: NotRequired[int]
+    known_issues: Count
+    planned: NotRequired[Count]
 
 
 class GroupSummary(Counts):
     """One group; ``missing`` are the categories its formula needs and the run does not have."""
 
-    accuracy: float | None
+    accuracy: Share | None
     interval95: Interval
-    official_accuracy: float | None
-    corrected_accuracy: float | None
+    official_accuracy: Share | None
+    corrected_accuracy: Share | None
     accuracy_without_known_issues: float | None
     complete: bool
     missing: list[str]
@@ -85,8 +97,8 @@ class PartialOverall(TypedDict):
 
     value: float
     interval95: Interval
-    categories: int
-    of: int
+    categories: Count
+    of: Count
     weights: dict[str, float]
 
 
@@ -107,25 +119,25 @@ class OverallSummary(TypedDict):
 class Cell(TypedDict):
     """One cell of a breakdown."""
 
-    passed: int
-    total: int
-    accuracy: float | None
+    passed: Count
+    total: Count
+    accuracy: Share | None
 
 
 class Hallucination(TypedDict):
     """Turns that should have no call, and how many of them have one."""
 
     share: float | None
-    turns: int
-    with_call: int
+    turns: Count
+    with_call: Count
     categories: dict[str, float]
 
 
 class Repeats(TypedDict):
     """Over the entries that were run more than once."""
 
-    entries: int
-    k: int
+    entries: Count
+    k: Count
     pass_at_1: float
     pass_pow_k: float
     pass_at_k: float
@@ -167,17 +179,17 @@ class ModelSummary(TypedDict):
     overall_corrected: float | None
     overall_without_known_issues: float | None
     overall_v3: OverallSummary
-    failure_counts: dict[str, int]
-    reasons: dict[str, int]
-    corrected_rules: dict[str, int]
+    failure_counts: dict[str, Count]
+    reasons: dict[str, Count]
+    corrected_rules: dict[str, Count]
     hallucination: Hallucination
     multi_turn: dict[str, dict[str, int | float | None]]
     breakdown: dict[str, dict[str, Cell]]
     repeats: Repeats | None
     format_sensitivity: FormatSensitivity | None
-    write_stages: dict[str, int]
+    write_stages: dict[str, Count]
     cost_usd: float | None
-    unpriced: int
+    unpriced: Count
     cost_by: NotRequired[str]
     info: dict[str, Any] | None
     latency: Latency
@@ -211,3 +223,42 @@ class Summary(TypedDict):
     gate: GateSummary
     model_info: NotRequired[dict[str, Any]]
     machine_cost_usd: NotRequired[float]
+
+
+def problem_of_run(value: object) -> str | None:
+    """What keeps a value from being the content of ``run.json``; ``None`` when nothing does."""
+    problem = _problem(RunFacts, value)
+    if problem is not None or not isinstance(value, dict):
+        return problem
+    for model in value.get("models") or ():
+        temperature = (model.get("parameters") or {}).get("temperature")
+        if not isinstance(temperature, int | float | None) or isinstance(temperature, bool):
+            return "models.parameters.temperature should be a number"
+    shards = (value.get("selection") or {}).get("shard") or []
+    if any(not _SHARD.fullmatch(str(part)) for part in (shards if isinstance(shards, list) else [shards])):
+        return "selection.shard should be I/N"
+    return None
+
+
+def problem_of_summary(value: object) -> str | None:
+    """What keeps a value from being the content of ``summary.json``; ``None`` when nothing does."""
+    return _problem(Summary, value)
+
+
+def _problem(kind: type, value: object) -> str | None:
+    from pydantic import ValidationError
+
+    try:
+        _adapter(kind).validate_python(value, strict=True)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        return f"{where}: {first['msg']}" if where else first["msg"]
+    return None
+
+
+@cache
+def _adapter(kind: type) -> TypeAdapter[Any]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS, groups_of
 from pytest_bfcl.dataset.expansion import sort_key
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.runs.damage import ALLOW, IncompleteError
 from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import Term
 from pytest_bfcl.scoring.sides import Judged, Key, Side, side_of_run
@@ -151,20 +152,28 @@ class Comparison:
 
 
 def compare_runs(
-    before: RunDirectory, after: RunDirectory, rules: str = "official", *, shared: bool = False
+    before: RunDirectory,
+    after: RunDirectory,
+    rules: str = "official",
+    *,
+    shared: bool = False,
+    allow_missing: bool = False,
 ) -> list[Comparison]:
     """`compare_sides` of two run directories."""
-    return compare_sides(side_of_run(before), side_of_run(after), rules, shared=shared)
+    return compare_sides(side_of_run(before), side_of_run(after), rules, shared=shared, allow_missing=allow_missing)
 
 
-def compare_sides(before: Side, after: Side, rules: str = "official", *, shared: bool = False) -> list[Comparison]:
+def compare_sides(
+    before: Side, after: Side, rules: str = "official", *, shared: bool = False, allow_missing: bool = False
+) -> list[Comparison]:
     """Every pair of models of two sides, over the entries judged in both.
 
     Raises `UsageError` when they measured different things (``shared``: they are compared on the entries they share
     all the same, and the notes say so) or have no model in common. Entries judged on one side only (another selection,
-    errors) are left out and mentioned in the notes.
+    errors) are left out and mentioned in the notes. Raises `IncompleteError` when the results of a side have gaps,
+    unless ``allow_missing``: then the notes name them.
     """
-    notes = comparability(before, after, shared=shared)
+    notes = [*comparability(before, after, shared=shared), *gap_notes((before, after), allow_missing)]
     first, second = before.models(rules), after.models(rules)
     pairs = pair_models(first, second)
     if not pairs:
@@ -178,13 +187,22 @@ def compare_sides(before: Side, after: Side, rules: str = "official", *, shared:
     return found
 
 
-def compare_models(side: Side, rules: str = "official") -> list[Comparison]:
+def gap_notes(sides: Iterable[Side], allow_missing: bool, *, allow: str = ALLOW) -> list[str]:
+    """What the sides' results lack, as notes; raises `IncompleteError` when that is not allowed."""
+    gaps = [gap for side in sides for gap in side.gaps()]
+    if gaps and not allow_missing:
+        raise IncompleteError(gaps, allow=allow)
+    return gaps
+
+
+def compare_models(side: Side, rules: str = "official", *, allow_missing: bool = False) -> list[Comparison]:
     """The models of one side: the first against every other, for instance native calls against prompting."""
+    notes = gap_notes((side,), allow_missing)
     models = side.models(rules)
     first, *others = models
     found = [_compared(models[first], models[other], (first, other), side, side) for other in others]
     for comparison in found:
-        comparison.notes += _notes(comparison, side, side)
+        comparison.notes += [*notes, *_notes(comparison, side, side)]
     return found
 
 
@@ -233,8 +251,6 @@ def _notes(comparison: Comparison, before: Side, after: Side) -> list[str]:
     for side in (before,) if before is after else (before, after):
         if side.fingerprint is not None and not side.fingerprint.comparable:
             notes.append(f"{side.label} used its own system prompt: not comparable with published scores")
-        if side.fingerprint is not None and side.fingerprint.state != "finished":
-            notes.append(f"{side.label} is not finished ({side.fingerprint.state})")
     return notes
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pytest_bfcl.runs.paths import write_below
 from pytest_bfcl.scoring import aggregate as formulas
 from pytest_bfcl.scoring.aggregate import CategoryScore, Term
 from pytest_bfcl.scoring.cost import (
@@ -250,8 +251,7 @@ def write_csvs(models: Sequence[ModelRow], out: Path, *, official: bool = False)
     paths = []
     for name, text in csv_texts(models, official=official).items():
         path = out / name
-        path.write_bytes(text.encode("utf-8", "backslashreplace"))
-        paths.append(path)
+        paths.append(write_below(out, path, text.encode("utf-8", "backslashreplace")))
     return paths
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_bfcl.runs import is_run, read_replay_lines
 from pytest_bfcl.runs.official_layout import ResultFiles
+from pytest_bfcl.runs.paths import below, write_below
 from pytest_bfcl.runs.snapshots import folder_name
 from pytest_bfcl.scoring.official_scores import ScoreFiles
 
@@ -29,9 +30,6 @@ def export_official(
     registered under at the reference; ``lines`` replace those read from ``run``. Returns the files written. Repeats
     beyond the first and skipped entries have no place in the layout and are left out.
     """
-    from pytest_bfcl.runs.directory import is_run
-    from pytest_bfcl.runs.replay_lines import read_replay_lines
-
     names = names or {}
     results = ResultFiles(out / "result", dataset)
     scores = ScoreFiles(out / "score", dataset)
@@ -45,11 +43,11 @@ def export_official(
             scores.add(renamed)
     written = results.write() + scores.write()
     if is_run(run):
-        written += _copy_snapshots(run, {model: results.folders[name] for model, name in models.items()})
+        written += _copy_snapshots(run, out, {model: results.folders[name] for model, name in models.items()})
     return written
 
 
-def _copy_snapshots(run: Path, folders: Mapping[str, Path]) -> list[Path]:
+def _copy_snapshots(run: Path, out: Path, folders: Mapping[str, Path]) -> list[Path]:
     """Memory snapshots go where the reference keeps them."""
     written = []
     for model, folder in folders.items():
@@ -57,6 +55,6 @@ def _copy_snapshots(run: Path, folders: Mapping[str, Path]) -> list[Path]:
         for file in sorted(source.rglob("*.json")) if source.is_dir() else ():
             backend, *rest = file.relative_to(source).parts
             target = folder.joinpath("agentic", "memory", backend, "memory_snapshot", *rest)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            written.append(Path(shutil.copyfile(file, target)))
+            content = below(run, file).read_bytes()
+            written.append(write_below(out, target, content))
     return written

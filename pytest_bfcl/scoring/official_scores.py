@@ -20,6 +20,7 @@ from pytest_bfcl.runs.official_layout import (
     inference_log,
     official_output,
 )
+from pytest_bfcl.runs.paths import write_below
 from pytest_bfcl.runs.snapshots import folder_name
 from pytest_bfcl.scoring.format_scores import FormatScores, configuration_of
 
@@ -109,12 +110,11 @@ class ScoreFiles:
         written = []
         for (model, category), pending in self._files.items():
             path = self.root / folder_name(model) / category_folder(category) / f"BFCL_v4_{category}_score.json"
-            path.parent.mkdir(parents=True, exist_ok=True)
             ordered = sorted(pending.verdicts, key=lambda item: item[0])
             header = score_header(category, [(configuration, valid) for _, configuration, valid in ordered])
             failed = [raw for _, raw in sorted(pending.failed, key=lambda item: item[0])]
-            path.write_bytes(b"".join(part + b"\n" for part in (json.dumps(header).encode(), *failed)))
-            written.append(path)
+            content = b"".join(part + b"\n" for part in (json.dumps(header).encode(), *failed))
+            written.append(write_below(self.root.parent, path, content))
         return written
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.dataset.categories import CATEGORIES, category_of
 from pytest_bfcl.failures import FailureTag, UsageError
+from pytest_bfcl.runs.damage import LeftOut
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet
@@ -71,11 +72,16 @@ def by_model(records: Iterable[Mapping[str, Any]], rules: str = "official") -> d
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of a comparison. ``fingerprint`` is ``None`` where nothing says what was measured."""
+    """One side of a comparison.
+
+    ``fingerprint`` is ``None`` where nothing says what was measured. ``gaps`` reads it and says what its results lack:
+    lines that cannot be read, lines that are gone, an end.
+    """
 
     label: str
     read: Callable[[str], dict[str, dict[Key, Judged]]]
     fingerprint: Fingerprint | None = None
+    gaps: Callable[[], list[str]] = list
 
     def models(self, rules: str = "official") -> dict[str, dict[Key, Judged]]:
         """`by_model` of this side's verdicts."""
@@ -84,7 +90,12 @@ class Side:
 
 def side_of_run(run: RunDirectory) -> Side:
     """An open run directory."""
-    return Side(str(run.path), lambda rules: by_model(run.records(), rules), run.fingerprint)
+
+    def gaps() -> list[str]:
+        state = run.fingerprint.state
+        return [*run.gaps(), *([f"{run.path} is not finished ({state})"] if state != "finished" else [])]
+
+    return Side(str(run.path), lambda rules: by_model(run.records(), rules), run.fingerprint, gaps)
 
 
 def open_side(text: str | Path, dataset: DataSet | None = None) -> Side:
@@ -115,7 +126,7 @@ def _open(path: Path, dataset: DataSet | None) -> Side:
     if path.is_dir() and is_run(path):
         return side_of_run(RunDirectory.open(path))
     if path.is_file() or (path / RESULTS_FILE).is_file():
-        return Side(str(path), lambda rules: _of_file(path, rules))
+        return Side(str(path), lambda rules: _of_file(path, rules), gaps=lambda: _gaps_of_file(path))
     if next(path.rglob("BFCL_v*_score.json"), None) is not None:
         return Side(str(path), lambda rules: _of_scores(path, dataset, rules))
     if next(path.rglob("BFCL_v*_result.json"), None) is not None:
@@ -126,12 +137,27 @@ def _open(path: Path, dataset: DataSet | None) -> Side:
 def _of_file(path: Path, rules: str) -> dict[str, dict[Key, Judged]]:
     from pytest_bfcl.runs import read_replay_lines
 
-    return by_model((line for line in read_replay_lines(path) if _judged(line, path)), rules)
+    # Damaged lines are told by `_gaps_of_file`.
+    return by_model((line for line in read_replay_lines(path, LeftOut()) if _judged(line, path)), rules)
+
+
+def _gaps_of_file(path: Path) -> list[str]:
+    from pytest_bfcl.runs import read_replay_lines
+
+    left_out = LeftOut()
+    errors = [line.get("id") for line in read_replay_lines(path, left_out) if _is_error(line)]
+    told = [f"{len(errors)} lines of {path} could not be judged, the first is {errors[0]}"] if errors else []
+    return [*left_out.told(), *told]
+
+
+def _is_error(line: Mapping[str, Any]) -> bool:
+    """Whether a line of ``pytest-bfcl score`` says why there is no verdict."""
+    return "error" in line and "valid" not in line and "outcome" not in line
 
 
 def _judged(line: Mapping[str, Any], path: Path) -> bool:
-    if "error" in line and "valid" not in line and "outcome" not in line:
-        return False  # a line that could not be judged
+    if _is_error(line):
+        return False
     if "outcome" not in line and "valid" not in line:
         raise UsageError(f"{path}: {line.get('id')} has no verdict: `pytest-bfcl score {path} -o FILE` judges it")
     return True
@@ -184,4 +210,4 @@ def _only(side: Side, model: str) -> Side:
             raise UsageError(f"{side.label} has no model {model!r}; it has: {', '.join(found) or 'none'}")
         return kept
 
-    return Side(f"{side.label}#{model}", read, side.fingerprint)
+    return Side(f"{side.label}#{model}", read, side.fingerprint, side.gaps)

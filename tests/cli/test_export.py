@@ -15,6 +15,7 @@ from pytest_bfcl.cli import main
 from pytest_bfcl.dataset import DataSet
 from pytest_bfcl.evaluation import run
 from pytest_bfcl.runs import RunDirectory, json_line, read_replay_lines
+from pytest_bfcl.scoring import summarise
 from tests.runs.samples import fingerprint
 from tests.scoring.golden import CASES, Golden
 from tests.scoring.samples import line, lines
@@ -138,9 +139,9 @@ def test_a_registered_name_and_what_the_run_knows_of_its_model(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = saved(tmp_path / "run", list(lines({"parallel": (3, 4)})))
-    RunDirectory.open(path).write_summary(
-        {"model_info": {"openai:tiny@fc": {"name": "Tiny (FC)", "licence": "MIT, v1"}}}
-    )
+    summary = summarise(lines({"parallel": (3, 4)}))
+    summary["model_info"] = {"openai:tiny@fc": {"name": "Tiny (FC)", "licence": "MIT, v1"}}
+    RunDirectory.open(path).write_summary(summary)
     assert main(["export", str(path), "-o", str(tmp_path / "out"), "--as", "lab/tiny-FC", "--data", "bundled"]) == 0
     assert (tmp_path / "out" / "result" / "lab_tiny-FC" / "non_live" / "BFCL_v4_parallel_result.json").is_file()
     assert (tmp_path / "out" / "score" / "lab_tiny-FC" / "non_live" / "BFCL_v4_parallel_score.json").is_file()

@@ -10,6 +10,7 @@ import pytest
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.runs import EntryKey, ModelFingerprint, ReplyKey, RunDirectory, default_path, error_record
 from pytest_bfcl.runs.directory import is_run, join_selections
+from pytest_bfcl.scoring import summarise
 from pytest_bfcl.transcript import Reply
 from tests.runs.samples import SPEC, conversation, fingerprint, single
 
@@ -22,13 +23,14 @@ def test_a_run_is_written_and_read_back(tmp_path: Path) -> None:
         # Flushed: another reader sees it at once.
         assert [r["id"] for r in RunDirectory.open(path).records()] == ["simple_python_1"]
         run.append(single("simple_python_2", valid=False))
-        run.write_summary({"models": {"é": float("nan")}})
+        summary = summarise([], fingerprint={"rules": "é"})
+        run.write_summary(summary)
         run.state("finished")
     read = RunDirectory.open(path)
     assert read.fingerprint.state == "finished"
     assert read.fingerprint.ended_at is not None
     assert read.done() == {EntryKey(SPEC, "fc", "simple_python_1"), EntryKey(SPEC, "fc", "simple_python_2")}
-    assert read.summary() == {"models": {"é": "nan"}}
+    assert read.summary() == summary
     assert read.damaged() == []
     assert is_run(path)
     with pytest.raises(HarnessError, match="reading only"):

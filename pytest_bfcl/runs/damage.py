@@ -1,0 +1,47 @@
+"""What reading left out, said in the same words by every verb, and the refusal to call a score with gaps a score."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from pytest_bfcl.failures import HarnessError
+from pytest_bfcl.runs.lines import DamagedLine
+
+ALLOW = "--allow-missing"
+
+
+class LeftOut:
+    """Collects the lines left out while reading, each once; reading again is not counted again."""
+
+    def __init__(self) -> None:
+        self._lines: dict[tuple[Path, int], DamagedLine] = {}
+
+    def __call__(self, line: DamagedLine) -> None:
+        """Take one damaged line."""
+        self._lines.setdefault((line.path, line.line), line)
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def told(self) -> Iterator[str]:
+        """One sentence a file: how many of its lines were left out, where the first is and what is wrong with it."""
+        files: dict[Path, list[DamagedLine]] = {}
+        for line in self._lines.values():
+            files.setdefault(line.path, []).append(line)
+        for path, lines in files.items():
+            first = min(lines, key=lambda line: line.line)
+            count = "1 line" if len(lines) == 1 else f"{len(lines)} lines"
+            where = "it is" if len(lines) == 1 else "the first is"
+            yield f"{count} of {path} left out; {where} {first.path}:{first.line}: {first.why}"
+
+
+class IncompleteError(HarnessError):
+    """A score is asked of results with gaps."""
+
+    def __init__(self, gaps: Iterable[str], *, allow: str = ALLOW) -> None:
+        found = list(gaps)
+        shown = [*found[:3], f"and {len(found) - 3} more"] if len(found) > 4 else found
+        listed = "; ".join(shown)
+        advice = f"run the entries again (pytest … --bfcl-out RUN), or accept the gaps with {allow}"
+        super().__init__("incomplete", f"the results are not complete: {listed}\n({advice})", advice=advice)

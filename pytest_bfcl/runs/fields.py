@@ -1,0 +1,216 @@
+"""What each field of a stored line must be: type, allowed values, range. The one check every reader goes through.
+
+Files are handed over, cut off and edited by hand; what passes here can be counted, shown and compared without looking
+again. Fields this version does not know are left as they are.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.failures import FailureTag
+from pytest_bfcl.runs.lines import shallow
+from pytest_bfcl.runs.result_line import OUTCOMES
+
+LARGEST = 1e15
+"""No figure of a run is larger; beyond it sums lose their units."""
+MAX_NESTING = 60
+"""Deepest nesting shown and compared; what a run writes stays below."""
+
+KEY = ("id", "category", "model", "mode", "repeat")
+RESULT = (*KEY, "outcome")
+"""Fields without which a result line says nothing."""
+
+
+class Field(NamedTuple):
+    """A field: ``usual`` types always fit, others are asked; ``wanted`` completes "… is X, not"."""
+
+    name: str
+    usual: frozenset[type]
+    fits: Callable[[Any], bool]
+    wanted: str
+
+
+def problem_of(line: Mapping[str, Any], required: Iterable[str] = RESULT) -> str | None:
+    """What is wrong with a line, in a few words; ``None`` when every field is as it has to be.
+
+    Optional fields may be missing or null.
+    """
+    get = line.get
+    for name in required:
+        if get(name) is None:
+            return f"{name} is missing"
+    for field in _FIELDS:
+        value = get(field.name)
+        if value is not None and type(value) not in field.usual and not field.fits(value):
+            return f"{field.name} is {shortened_json(value)}, not {field.wanted}"
+    for name in ("detail", "extra") if "outcome" in line else ():
+        if isinstance(inner := get(name), dict) and (found := _inside(name, inner)) is not None:
+            return found
+    return None
+
+
+def shape_problem(line: Mapping[str, Any]) -> str | None:
+    """What else is wrong with a result line: its detail is no object, its output neither a reply nor turns of steps."""
+    if not isinstance(line.get("detail") or {}, dict):
+        return f"detail is {shortened_json(line['detail'])}, not an object"
+    output = line.get("output")
+    if isinstance(output, list) and not _is_reply(output) and not _turns(output, _is_reply):
+        return f"output is {shortened_json(output)}, not a reply, nor turns of steps of replies"
+    return None
+
+
+def shortened_json(value: Any) -> str:
+    """A value for an error message."""
+    try:
+        text = json.dumps(value)
+    except (TypeError, ValueError, RecursionError):
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
+def _inside(name: str, inner: Mapping[str, Any]) -> str | None:
+    for field in _DETAIL if name == "detail" else _EXTRA:
+        value = inner.get(field.name)
+        if value is not None and type(value) not in field.usual and not field.fits(value):
+            return f"{name}.{field.name} is {shortened_json(value)}, not {field.wanted}"
+    if not shallow(inner, MAX_NESTING):
+        return f"{name} is nested deeper than {MAX_NESTING} levels"
+    return None
+
+
+def _turns(value: Any, fits: Callable[[Any], bool]) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(turn, list) and all(fits(step) for step in turn) for turn in value
+    )
+
+
+def _is_reply(value: Any) -> bool:
+    if value is None or isinstance(value, str):
+        return True
+    return isinstance(value, list) and all(
+        isinstance(call, dict) and isinstance(call.get("name"), str) and isinstance(call.get("arguments"), str)
+        for call in value
+    )
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and 0 <= value <= LARGEST
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a figure a run writes; NaN, infinities, truth values and negative numbers are none."""
+    return type(value) in (int, float) and 0 <= value <= LARGEST
+
+
+def _is_figure(value: Any) -> bool:
+    return is_number(value) or _turns(value, lambda found: found is None or is_number(found))
+
+
+def _is_said(value: Any) -> bool:
+    return isinstance(value, str) or _turns(value, lambda found: found is None or isinstance(found, str))
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def _counts(value: Any) -> bool:
+    return isinstance(value, list) and all(_is_count(item) for item in value)
+
+
+_NONE: frozenset[type] = frozenset()
+_TEXT: frozenset[type] = frozenset((str,))
+_BOOL: frozenset[type] = frozenset((bool,))
+_LIST: frozenset[type] = frozenset((list,))
+_TAGS = frozenset(tag.value for tag in FailureTag)
+
+
+def _never(_: Any) -> bool:
+    return False
+
+
+def _text(name: str) -> Field:
+    return Field(name, _TEXT, _never, "text")
+
+
+def _flag(name: str) -> Field:
+    return Field(name, _BOOL, _never, "true or false")
+
+
+def _list(name: str) -> Field:
+    return Field(name, _LIST, _never, "a list")
+
+
+def _object(name: str) -> Field:
+    return Field(name, frozenset((dict,)), _never, "an object")
+
+
+def _count(name: str) -> Field:
+    return Field(name, _NONE, _is_count, "a whole number from 0")
+
+
+def _choice(name: str, values: Iterable[str], wanted: str = "") -> Field:
+    known = frozenset(values)
+    return Field(
+        name, _NONE, lambda value: isinstance(value, str) and value in known, wanted or f"one of {', '.join(values)}"
+    )
+
+
+_FIELDS: tuple[Field, ...] = (
+    Field("id", _NONE, lambda value: isinstance(value, str) and 0 < len(value) <= 1000, "the text of an id"),
+    _choice("category", CATEGORIES, "a category"),
+    _text("model"),
+    _choice("mode", ("fc", "prompt")),
+    Field("repeat", _NONE, lambda value: _is_count(value) and value >= 1, "a whole number from 1"),
+    _choice("outcome", OUTCOMES),
+    _choice("corrected_outcome", OUTCOMES),
+    _choice("official_outcome", OUTCOMES),
+    _choice("tag", sorted(_TAGS)),
+    _choice("rules", ("official", "corrected")),
+    *map(_text, ("reason", "corrected_reason", "official_reason", "started_at", "worker")),
+    Field("inference_error", frozenset((str, bool)), _never, "text, or true or false"),
+    Field("corrected_rules", _NONE, _texts, "a list of texts"),
+    Field("detail", frozenset((dict, str)), _never, "an object"),
+    _object("extra"),
+    Field("output", frozenset((str, list)), _never, "text or a list"),
+    _list("calls"),
+    *map(_flag, ("underscore_names", "forced_quit", "decoded")),
+    Field("tool_results", _NONE, lambda value: _turns(value, _texts), "turns of steps of texts"),
+    *(Field(name, _TEXT, _is_said, "text, or turns of steps of texts") for name in
+      ("reasoning", "finish_reasons", "problems")),
+    *(Field(name, _NONE, _is_figure, "a number from 0, or turns of steps of such numbers") for name in
+      ("input_tokens", "output_tokens", "latency_s", "attempts")),
+    *(Field(name, _NONE, is_number, "a number from 0") for name in ("cost_usd", "duration_s")),
+    # Replay lines, and the question a line brings.
+    *map(_list, ("trajectory", "question", "function", "involved_classes")),
+    *map(_object, ("official", "initial_config", "missed_function")),
+    *map(_text, ("scenario", "language", "return_format", "config")),
+    _flag("tool_call_tag"),
+    # Verdict lines of `pytest-bfcl score`.
+    *map(_flag, ("valid", "corrected_valid")),
+    *map(_text, ("skipped", "error")),
+)  # fmt: skip
+
+_DETAIL: tuple[Field, ...] = (
+    *map(_text, ("rule", "error", "advice", "param", "class", "reference", "type", "underlying")),
+    *map(_count, ("turn", "last_turn", "step", "answer")),
+    *map(_list, ("sub_errors", "missing_calls", "missing", "corrected_rules")),
+)
+
+_EXTRA: tuple[Field, ...] = (
+    Field("classes", _NONE, _texts, "a list of texts"),
+    Field("turn_credit", _NONE, lambda value: isinstance(value, list) and all(
+        item in (0, 1) for item in value if not isinstance(item, float)) and all(
+        isinstance(item, int | bool) for item in value), "a list of 0 and 1"),
+    *(Field(name, _NONE, _counts, "a list of whole numbers from 0") for name in
+      ("steps", "calls", "ground_truth_calls")),
+    *map(_count, ("quiet_turns", "quiet_turns_with_calls", "calls_in_quiet_turns", "hops")),
+)  # fmt: skip

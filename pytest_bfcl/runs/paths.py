@@ -1,0 +1,70 @@
+"""Nothing is read or written outside the folder that was named: links that lead out of it are refused."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from pytest_bfcl.failures import UsageError
+
+HELD = ("journal", "transcripts", "snapshots", "web")
+"""Folders of a run whose files are read back or copied."""
+
+
+def is_below(root: Path, path: Path) -> bool:
+    """Whether a path lies in a folder once all links are followed."""
+    try:
+        return path.resolve().is_relative_to(root.resolve())
+    except (OSError, RuntimeError):  # a link to itself
+        return False
+
+
+def below(root: Path, path: Path) -> Path:
+    """The path, if it lies below ``root`` once all links are followed; else `UsageError`."""
+    if not is_below(root, path):
+        raise UsageError(f"{path} leads out of {root} (a link, or a name with ..): nothing is read or written there")
+    return path
+
+
+def refuse_links_out(run: Path) -> None:
+    """Raise `UsageError` when something in a run directory is a link to a place outside."""
+    for path in _links(run):
+        below(run, path)
+
+
+def _links(run: Path) -> Iterator[Path]:
+    try:
+        with os.scandir(run) as found:
+            yield from (Path(each.path) for each in found if each.is_symlink())
+    except OSError:
+        return
+    for name in HELD:
+        for folder, folders, files in os.walk(run / name):
+            yield from (path for child in (*folders, *files) if (path := Path(folder, child)).is_symlink())
+
+
+def write_below(root: Path, path: Path, content: bytes) -> Path:
+    """Write a file below ``root``, its folders made as needed; a link in its place is refused with `UsageError`."""
+    below(root, path.parent)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_here(path, content)
+    return path
+
+
+def write_here(path: Path | str, content: bytes | memoryview) -> None:
+    """Write a file in a folder known to be right, not following a link in its place (`UsageError`)."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+    try:
+        file = os.open(path, flags, 0o666)  # half the work of a file object
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise UsageError(f"{path} is a link: it is not written through; remove it first") from None
+        raise
+    view = memoryview(content)
+    try:
+        while view:
+            view = view[os.write(file, view) :]
+    finally:
+        os.close(file)
