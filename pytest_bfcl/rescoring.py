@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
@@ -12,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from pytest_bfcl.conversation.execution import execute, is_executed
 from pytest_bfcl.conversation.services import Services
 from pytest_bfcl.failures import BenchmarkError, EntrySkipped, UsageError
+from pytest_bfcl.runs.fields import problem_of
+from pytest_bfcl.runs.lines import parse_object
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet, Entry
@@ -76,14 +77,18 @@ class _LineJudge:
         try:
             parsed = parsed_line(line)
         except ValueError as error:
-            return {"id": None, "error": f"line {number}: not a JSON object: {error}"}
-        entry_id = parsed.get("id")
+            return {"id": None, "error": f"line {number}: {error}"}
+        entry_id = parsed.get("id") if isinstance(parsed.get("id"), str) else None
+        if problem := problem_of(parsed, ("id",)):
+            return {"id": entry_id, "error": f"line {number}: {problem}"}
         try:
             return self._judged(parsed)
         except EntrySkipped as skipped:
             return _not_judged(str(entry_id), skipped.message)
         except (UsageError, BenchmarkError, KeyError) as error:
             return {"id": entry_id, "error": f"line {number}: {error}"}
+        except Exception as error:  # one line must not cost the others their verdicts
+            return {"id": entry_id, "error": f"line {number}: cannot be judged: {type(error).__name__}: {error}"}
 
     def _judged(self, line: Mapping[str, Any]) -> dict[str, Any]:
         entry = self._entry_from_line(line) or self._entry(str(line.get("id")))
@@ -158,10 +163,4 @@ def parsed_line(line: Mapping[str, Any] | str | bytes) -> Mapping[str, Any]:
     """A line as an object. Raises `ValueError` for anything else, however deeply nested."""
     if isinstance(line, Mapping):
         return line
-    try:
-        value = json.loads(line)
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
-    if not isinstance(value, dict):
-        raise ValueError(f"a {type(value).__name__}")
-    return value
+    return parse_object(line.encode("utf-8", "surrogatepass") if isinstance(line, str) else line)

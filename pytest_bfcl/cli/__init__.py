@@ -12,8 +12,12 @@ from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from pytest_bfcl.failures import BenchmarkError, UsageError
+
+if TYPE_CHECKING:
+    from pytest_bfcl.runs.damage import LeftOut
 
 VERBS = {
     "fetch": "put the official data into the cache",
@@ -78,6 +82,14 @@ def _guarded(verb: str, module: ModuleType, args: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         print(f"pytest-bfcl {verb}: interrupted", file=sys.stderr)
         return 130
+
+
+def tell_left_out(verb: str, *found: LeftOut) -> bool:
+    """Say on standard error which lines of which files were left out; whether there were any."""
+    for left_out in found:
+        for text in left_out.told():
+            print(f"pytest-bfcl {verb}: {text}", file=sys.stderr)
+    return any(found)
 
 
 def _top_level(words: Sequence[str], verbs: dict[str, str]) -> int:

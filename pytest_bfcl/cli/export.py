@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.failures import FailureTag, UsageError
+from pytest_bfcl.runs.damage import LeftOut
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet
@@ -43,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Export and list what was written; 1 when lines could not be judged."""
+    from pytest_bfcl.cli import tell_left_out
     from pytest_bfcl.scoring.leaderboard import Standings
     from pytest_bfcl.scoring.official_csv import write_csvs
 
@@ -63,7 +65,8 @@ def run(args: argparse.Namespace) -> int:
     unjudged = [error for source in sources for error in source.unjudged]
     for error in unjudged[:5]:
         print(f"not judged, left out: {error}", file=sys.stderr)
-    return 1 if unjudged else 0
+    damaged = tell_left_out("export", *(source.left_out for source in sources))
+    return 1 if unjudged or damaged else 0
 
 
 class _Source:
@@ -77,6 +80,7 @@ class _Source:
         self.path = path
         self.is_scores = is_score_folder(path)
         self.unjudged: list[str] = []
+        self.left_out = LeftOut()
         self._data = data
         self._dataset: DataSet | None = None
         self._opened = False
@@ -93,7 +97,7 @@ class _Source:
     def _read(self) -> Iterator[Line]:
         from pytest_bfcl.runs import read_replay_lines
 
-        return read_replay_lines(self.path)
+        return read_replay_lines(self.path, self.left_out)
 
     def lines(self) -> Iterator[Line]:
         """Result lines, those without a verdict judged."""

@@ -16,20 +16,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""
     parser.add_argument("runs", nargs="+", type=Path, help="run directories, or folders holding them")
     parser.add_argument("-o", "--out", required=True, type=Path, metavar="DIR", help="where to write")
+    parser.add_argument("--allow-missing", action="store_true", help="rank results with gaps, too")
     parser.add_argument("--official", action="store_true", help="the reference's arithmetic and CSV format")
     parser.add_argument("--model-info", type=Path, metavar="FILE", help="TOML: display name, link, licence, prices")
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the board and say where it is."""
+    from pytest_bfcl.cli import tell_left_out
     from pytest_bfcl.reporting import write_leaderboard
-    from pytest_bfcl.runs import is_run
+    from pytest_bfcl.runs import RunDirectory, is_run
     from pytest_bfcl.runs.merge import find_runs
     from pytest_bfcl.scoring.model_info import read_model_info
 
     if is_run(args.out):
         raise UsageError(f"{args.out} is a run directory: the board would replace its report; choose another folder")
     infos = read_model_info(args.model_info) if args.model_info else {}
-    page, *files = write_leaderboard(list(find_runs(args.runs)), args.out, official=args.official, infos=infos)
+    runs = [RunDirectory.open(path) for path in find_runs(args.runs)]
+    page, *files = write_leaderboard(
+        runs, args.out, official=args.official, infos=infos, allow_missing=args.allow_missing
+    )
+    tell_left_out("leaderboard", *(run.left_out for run in runs))
     print(f"{page} and {len(files)} CSV files")
     return 0

@@ -7,7 +7,6 @@ parts' folder instead of every part if you like.
 from __future__ import annotations
 
 import argparse
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,15 +30,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Merge, summarise, and say what came out; 1 when lines were damaged."""
+    from pytest_bfcl.cli import tell_left_out
     from pytest_bfcl.dataset import known_issues
     from pytest_bfcl.runs import RunDirectory
-    from pytest_bfcl.runs.lines import DamagedLine
+    from pytest_bfcl.runs.damage import LeftOut
     from pytest_bfcl.runs.merge import find_runs, merge_runs
     from pytest_bfcl.scoring import summarise
 
     paths = list(find_runs(args.runs))
-    damaged: list[DamagedLine] = []
-    merged = merge_runs(paths, args.out, damaged.append)
+    damaged = LeftOut()
+    merged = merge_runs(paths, args.out, damaged)
     summary = summarise(
         merged.records(),
         fingerprint=merged.fingerprint.to_dict(),
@@ -49,8 +49,7 @@ def run(args: argparse.Namespace) -> int:
         max_errors_pct=args.max_errors,
     )
     RunDirectory.open(args.out).write_summary(summary)
-    for line in damaged:
-        print(f"damaged line skipped: {line}", file=sys.stderr)
+    tell_left_out("merge", damaged)
     print(f"merged {len(paths)} runs into {args.out}")
     print(merged.fingerprint.short())
     for model, numbers in summary["models"].items():

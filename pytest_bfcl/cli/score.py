@@ -11,12 +11,16 @@ import json
 import os
 import sys
 import time
+import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from pytest_bfcl.failures import UsageError
+
+if TYPE_CHECKING:
+    from pytest_bfcl.runs.damage import LeftOut
 
 SUMMARY = "judge recorded outputs line by line"
 STREAM = "-"
@@ -38,27 +42,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Judge and write; the number of lines and of errors goes to stderr if that is a terminal."""
+    from pytest_bfcl.cli import tell_left_out
     from pytest_bfcl.rescoring import score_lines
+    from pytest_bfcl.runs.damage import LeftOut
 
     progress = _Progress(sys.stderr)
+    left_out = LeftOut()
     with ExitStack() as stack:
-        lines = stack.enter_context(_lines(args.path))
+        lines = stack.enter_context(_lines(args.path, left_out))
         write = stack.enter_context(_writer(args.out))
         try:
             for verdict in score_lines(lines, args.data, args.rules, args.rest):
                 write(verdict)
                 progress.count(verdict)
+            for line in left_out.lines:
+                write({"id": None, "error": str(line)})
             sys.stdout.flush()
         except BrokenPipeError:  # the reader of our output has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 1
     progress.finish()
-    return 1 if progress.errors else 0
+    damaged = tell_left_out("score", left_out)
+    return 1 if progress.errors or damaged else 0
 
 
 @contextmanager
-def _lines(path: str) -> Iterator[Iterator[Any]]:
-    """The input's lines: bytes of a file or of stdin, objects of a run directory or result folder."""
+def _lines(path: str, left_out: LeftOut) -> Iterator[Iterator[Any]]:
+    """The input's lines: bytes of a file or of stdin, objects of a run directory or result folder.
+
+    What cannot be read as lines goes to ``left_out``.
+    """
     if path == STREAM:
         yield iter(sys.stdin.buffer)
         return
@@ -66,7 +79,7 @@ def _lines(path: str) -> Iterator[Iterator[Any]]:
     if source.is_dir():
         from pytest_bfcl.runs import read_replay_lines
 
-        yield read_replay_lines(source)
+        yield read_replay_lines(source, left_out)
         return
     with _opened_source(source) as file:
         yield _until_damaged(file, source)
@@ -74,8 +87,10 @@ def _lines(path: str) -> Iterator[Iterator[Any]]:
 
 def _opened_source(source: Path) -> Any:
     """The file, unpacked if its content (not its name: suffixes get lost) is gzip."""
+    from pytest_bfcl.runs.lines import open_regular
+
     try:
-        with source.open("rb") as plain:
+        with open_regular(source) as plain:
             packed = plain.read(2) == b"\x1f\x8b"
         return gzip.open(source, "rb") if packed else source.open("rb")
     except OSError as error:
@@ -83,9 +98,11 @@ def _opened_source(source: Path) -> Any:
 
 
 def _until_damaged(file: Any, source: Path) -> Iterator[bytes]:
+    from pytest_bfcl.runs.lines import whole_lines
+
     try:
-        yield from file
-    except (EOFError, OSError) as error:  # BadGzipFile is an OSError
+        yield from whole_lines(file)
+    except (EOFError, OSError, zlib.error) as error:  # BadGzipFile is an OSError
         raise UsageError(f"{source} is damaged or unreadable: {error}") from error
 
 

@@ -96,13 +96,14 @@ def _path_and_model(spec: ModelSpec) -> tuple[Path, str | None]:
 
 def _read(path: Path) -> list[Line]:
     from pytest_bfcl.runs import read_replay_lines
+    from pytest_bfcl.runs.damage import LeftOut
 
-    damaged: list[str] = []
-    lines = [dict(line) for line in read_replay_lines(path, lambda line: damaged.append(str(line)))]
-    if damaged:
-        warnings.warn(f"{len(damaged)} damaged lines ignored, the first: {damaged[0]}", stacklevel=2)
+    left_out = LeftOut()
+    lines = [dict(line) for line in read_replay_lines(path, left_out)]
+    for told in left_out.told():
+        warnings.warn(f"{told} (not replayed)", stacklevel=2)
     if not lines:
-        raise UsageError(f"{path} holds no replay line")
+        raise UsageError("; ".join([f"{path} holds no replay line", *left_out.told()]))
     return lines
 
 

@@ -48,8 +48,9 @@ class Gates:
 
     def _open_baseline(self) -> Side | None:
         """The baseline; refused when it measured something else, or when its models are others."""
+        from pytest_bfcl.runs.damage import IncompleteError
         from pytest_bfcl.scoring import Side, open_side
-        from pytest_bfcl.scoring.comparison import comparability, pair_models
+        from pytest_bfcl.scoring.comparison import comparability, gap_notes, pair_models
 
         bfcl = self.bfcl
         if not bfcl.plan.baseline:
@@ -57,6 +58,9 @@ class Gates:
         try:
             side = open_side(str(bfcl.config.invocation_params.dir / bfcl.plan.baseline), bfcl.dataset)
             comparability(side, Side("this run", lambda rules: {}, bfcl.fingerprint()))
+            gap_notes((side,), bfcl.plan.allow_missing, allow="--bfcl-allow-missing")
+        except IncompleteError as error:
+            raise UsageError(f"--bfcl-baseline {bfcl.plan.baseline}: {error.message}") from None
         except UsageError as error:
             said = str(error).replace("cannot be compared", "measured something else")
             raise UsageError(f"--bfcl-baseline {bfcl.plan.baseline}: {said}") from None
@@ -95,7 +99,8 @@ class Gates:
 
         if self.baseline is None:
             return []
-        return compare_sides(self.baseline, side_of_run(run), self.bfcl.settings.rules)
+        # Gaps were looked at before the run; what is damaged in its own results was asked again.
+        return compare_sides(self.baseline, side_of_run(run), self.bfcl.settings.rules, allow_missing=True)
 
 
 def _bare(model: str) -> str:

@@ -15,6 +15,7 @@ from pytest_bfcl.dataset.categories import GROUPS
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.reporting import charts, formulas, rendering
 from pytest_bfcl.runs import RunDirectory
+from pytest_bfcl.runs.damage import IncompleteError
 from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import CategoryScore
 from pytest_bfcl.scoring.cost import cost_usd, mean, percentile95
@@ -89,17 +90,26 @@ class Place:
 
 
 def write_leaderboard(
-    runs: Sequence[Path], out: Path, *, official: bool = False, infos: Infos | None = None
+    runs: Sequence[Path | RunDirectory],
+    out: Path,
+    *,
+    official: bool = False,
+    infos: Infos | None = None,
+    allow_missing: bool = False,
 ) -> list[Path]:
     """Write ``index.html`` and the six CSV files into ``out``; returns the paths, the page first.
 
     ``official`` uses the reference's arithmetic: errors are answers, categories not run count as zero. Raises
-    `UsageError` when there are no runs, or they measured different things.
+    `UsageError` when there are no runs, or they measured different things; `IncompleteError` when lines of their
+    results are damaged or gone, unless ``allow_missing``.
     """
-    opened = [RunDirectory.open(path) for path in runs]
+    opened = [run if isinstance(run, RunDirectory) else RunDirectory.open(run) for run in runs]
     if not opened:
         raise UsageError("name at least one run directory")
     _check_same(opened)
+    gaps = [gap for run in opened for gap in run.gaps()]
+    if gaps and not allow_missing:
+        raise IncompleteError(gaps)
     found = [each for run in opened for each in contestants(run, infos or {}, official=official)]
     found = _told_apart(found)
     places, basis = rank(found, official=official)

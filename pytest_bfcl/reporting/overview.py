@@ -18,7 +18,7 @@ Summary = Mapping[str, Any]
 MAX_REASONS = 40
 
 
-def content(summary: Summary, run: RunDirectory, found: Questions, listing: Listing, damaged: int) -> dict[str, Any]:
+def content(summary: Summary, run: RunDirectory, found: Questions, listing: Listing) -> dict[str, Any]:
     """The values of the template ``index.html.jinja``."""
     models: Mapping[str, Summary] = summary["models"]
     made = [charts.bar_chart(group, names, models) for group, names in scores.sections(models).items()]
@@ -28,7 +28,7 @@ def content(summary: Summary, run: RunDirectory, found: Questions, listing: List
             "title": title(summary),
             "short": run.fingerprint.short(),
             "when": _when(summary["fingerprint"]),
-            "notices": [*notices(summary), *_troubles(found, damaged)],
+            "notices": [*notices(summary), *_troubles(found, run)],
             "cards": cards(models, summary.get("machine_cost_usd")),
         },
         "gate": {"verdict": "none", "checks": [], **(summary.get("gate") or {})},
@@ -71,9 +71,9 @@ def notices(summary: Summary) -> list[str]:
     return found
 
 
-def _troubles(found: Questions, damaged: int) -> list[str]:
+def _troubles(found: Questions, run: RunDirectory) -> list[str]:
     lines = [f"{found.notice[:1].upper()}{found.notice[1:]}."] if found.notice else []
-    return [*lines, f"{damaged} damaged lines of results.jsonl were left out."] if damaged else lines
+    return [*lines, *(f"{text}." for text in run.left_out.told())]
 
 
 def _when(fingerprint: Summary) -> str:

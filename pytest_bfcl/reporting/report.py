@@ -12,13 +12,13 @@ from typing import Any
 
 from pytest_bfcl.checkers.wording import clean, shortened
 from pytest_bfcl.dataset import known_issues
-from pytest_bfcl.failures import HarnessError
+from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.reporting import overview, rendering
 from pytest_bfcl.reporting.links import ENTRIES, page_name
 from pytest_bfcl.reporting.listing import Listing
 from pytest_bfcl.reporting.pages import Neighbours, PageContext, entry_page, request_of
 from pytest_bfcl.reporting.sources import EntrySource, Questions, questions
-from pytest_bfcl.runs import DamagedLine, EntryKey, RunDirectory, Summary, TranscriptStore, record_key
+from pytest_bfcl.runs import EntryKey, RunDirectory, Summary, TranscriptStore, record_key
 from pytest_bfcl.scoring import summarise
 
 INDEX = "index.html"
@@ -26,27 +26,30 @@ REQUEST = 140
 HEAD = ("id", "model", "repeat", "outcome")
 
 
-def write_report(run_dir: Path | str, *, entry_source: EntrySource | None = None) -> Path:
+def write_report(run_dir: Path | str | RunDirectory, *, entry_source: EntrySource | None = None) -> Path:
     """Write the report of a run directory; returns the path of ``index.html``.
 
     ``entry_source``: the data set of the run (or a function from entry id to entry), for questions and expected
     answers; without it the bundled or fetched set is opened if it is the one measured. Raises `UsageError` when
     there is no run.
     """
-    run = RunDirectory.open(Path(run_dir))
+    run = run_dir if isinstance(run_dir, RunDirectory) else RunDirectory.open(Path(run_dir))
     found = questions(entry_source, run.fingerprint.to_dict()["dataset"])
     writer = _Writer(run, found)
     listing = writer.write_pages()
     summary = summary_of(run)
-    values = overview.content(summary, run, found, listing, len(writer.damaged))
+    values = overview.content(summary, run, found, listing)
     rendering.write_page(run.path / INDEX, rendering.render("index.html.jinja", **values))
     return run.path / INDEX
 
 
 def summary_of(run: RunDirectory) -> Summary:
-    """The summary of a run, made from its results when it has none yet (it was interrupted hard)."""
-    if found := run.summary():
-        return found
+    """The summary of a run, made from its results when there is none to be read (interrupted hard, damaged)."""
+    try:
+        if found := run.summary():
+            return found
+    except UsageError:  # damaged: everything in it can be made again
+        pass
     issues = known_issues(run.fingerprint.dataset_version)
     return summarise(run.records(), fingerprint=run.fingerprint.to_dict(), known_issues=issues)
 
@@ -60,7 +63,6 @@ class _Writer:
         self.heads = [{name: record.get(name) for name in HEAD} for record in run.records()]
         self.models = _models(self.heads, len(run.fingerprint.models))
         self.folder = run.path / ENTRIES
-        self.damaged: list[DamagedLine] = []
         self.known: dict[tuple[str, str], str] = {
             (issue.id, mode): f"{issue.kind.replace('_', ' ')}: {issue.why}"
             for issue in known_issues(run.fingerprint.dataset_version)
@@ -78,7 +80,7 @@ class _Writer:
         self.folder.mkdir(exist_ok=True)
         listing = Listing(self.models, self.known)
         neighbours = self._neighbours()
-        for record in self.run.records(self.damaged.append):
+        for record in self.run.records():
             name = page_name(record, self.models)
             entry = self.questions(str(record["id"]))
             stored = _stored(self.run.transcripts, record_key(record))

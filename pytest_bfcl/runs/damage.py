@@ -24,16 +24,21 @@ class LeftOut:
     def __len__(self) -> int:
         return len(self._lines)
 
+    @property
+    def lines(self) -> list[DamagedLine]:
+        """The lines, in the order in which they were met."""
+        return list(self._lines.values())
+
     def told(self) -> Iterator[str]:
-        """One sentence a file: how many of its lines were left out, where the first is and what is wrong with it."""
+        """One sentence a file: how many of its lines were left out, which is the first and what is wrong with it."""
         files: dict[Path, list[DamagedLine]] = {}
         for line in self._lines.values():
             files.setdefault(line.path, []).append(line)
         for path, lines in files.items():
             first = min(lines, key=lambda line: line.line)
-            count = "1 line" if len(lines) == 1 else f"{len(lines)} lines"
-            where = "it is" if len(lines) == 1 else "the first is"
-            yield f"{count} of {path} left out; {where} {first.path}:{first.line}: {first.why}"
+            count = "1 damaged line" if len(lines) == 1 else f"{len(lines)} damaged lines"
+            first_of = "" if len(lines) == 1 else ", the first"
+            yield f"{count} of {path} left out{first_of}: line {first.line}: {first.why}"
 
 
 class IncompleteError(HarnessError):

@@ -28,7 +28,7 @@ def read_replay_lines(path: Path, on_damaged: OnDamaged | None = None) -> Iterat
     moment they are met; without it they raise `UsageError` naming file and line. Also raises `UsageError` when there
     is nothing to read.
     """
-    report = on_damaged or _refuse
+    report = _refuse if on_damaged is None else on_damaged
     try:
         if path.is_dir():
             yield from _read_folder(path, report)

@@ -244,7 +244,7 @@ def _compared(
 
 
 def _notes(comparison: Comparison, before: Side, after: Side) -> list[str]:
-    notes = []
+    notes = [note for side in ((before,) if before is after else (before, after)) for note in side.notes()]
     for count, side in ((comparison.only_before, before), (comparison.only_after, after)):
         if count:
             notes.append(f"{count} entries have a verdict only in {side.label}; the shared ones are compared")

@@ -75,13 +75,14 @@ class Side:
     """One side of a comparison.
 
     ``fingerprint`` is ``None`` where nothing says what was measured. ``gaps`` reads it and says what its results lack:
-    lines that cannot be read, lines that are gone, an end.
+    lines that cannot be read, lines that are gone, an end. ``notes`` are less: what a reader should know.
     """
 
     label: str
     read: Callable[[str], dict[str, dict[Key, Judged]]]
     fingerprint: Fingerprint | None = None
     gaps: Callable[[], list[str]] = list
+    notes: Callable[[], list[str]] = list
 
     def models(self, rules: str = "official") -> dict[str, dict[Key, Judged]]:
         """`by_model` of this side's verdicts."""
@@ -126,7 +127,12 @@ def _open(path: Path, dataset: DataSet | None) -> Side:
     if path.is_dir() and is_run(path):
         return side_of_run(RunDirectory.open(path))
     if path.is_file() or (path / RESULTS_FILE).is_file():
-        return Side(str(path), lambda rules: _of_file(path, rules), gaps=lambda: _gaps_of_file(path))
+        return Side(
+            str(path),
+            lambda rules: _of_file(path, rules),
+            gaps=lambda: _gaps_of_file(path),
+            notes=lambda: _notes_of_file(path),
+        )
     if next(path.rglob("BFCL_v*_score.json"), None) is not None:
         return Side(str(path), lambda rules: _of_scores(path, dataset, rules))
     if next(path.rglob("BFCL_v*_result.json"), None) is not None:
@@ -145,9 +151,16 @@ def _gaps_of_file(path: Path) -> list[str]:
     from pytest_bfcl.runs import read_replay_lines
 
     left_out = LeftOut()
-    errors = [line.get("id") for line in read_replay_lines(path, left_out) if _is_error(line)]
-    told = [f"{len(errors)} lines of {path} could not be judged, the first is {errors[0]}"] if errors else []
-    return [*left_out.told(), *told]
+    for _ in read_replay_lines(path, left_out):
+        pass
+    return list(left_out.told())
+
+
+def _notes_of_file(path: Path) -> list[str]:
+    from pytest_bfcl.runs import read_replay_lines
+
+    errors = [line.get("id") for line in read_replay_lines(path, LeftOut()) if _is_error(line)]
+    return [f"{len(errors)} lines of {path} could not be judged, the first is {errors[0]}"] if errors else []
 
 
 def _is_error(line: Mapping[str, Any]) -> bool:
@@ -210,4 +223,4 @@ def _only(side: Side, model: str) -> Side:
             raise UsageError(f"{side.label} has no model {model!r}; it has: {', '.join(found) or 'none'}")
         return kept
 
-    return Side(f"{side.label}#{model}", read, side.fingerprint, side.gaps)
+    return Side(f"{side.label}#{model}", read, side.fingerprint, side.gaps, side.notes)

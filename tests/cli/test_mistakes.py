@@ -75,5 +75,10 @@ def test_a_leaderboard_does_not_replace_a_runs_report(folder: Path, capsys: pyte
 def test_odd_result_lines_are_left_out(folder: Path, capsys: pytest.CaptureFixture[str], verb: str) -> None:
     out = ["-o", str(folder / "made")] if verb in ("leaderboard", "merge") else []
     runs = [str(folder / "odd")] + ([str(folder / "good")] if verb == "compare" else [])
-    assert main([verb, *runs, *out]) in (0, 1)
-    assert "Traceback" not in capsys.readouterr().err
+    assert main([verb, *runs, *out]) == 1
+    said = capsys.readouterr().err
+    assert "Traceback" not in said
+    assert f"13 damaged lines of {folder / 'odd' / 'results.jsonl'} left out, the first: line " in said
+    if verb in ("compare", "leaderboard"):
+        assert "--allow-missing" in said
+        assert main([verb, *runs, *out, "--allow-missing"]) == 0

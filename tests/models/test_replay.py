@@ -130,8 +130,8 @@ def test_recorded_errors_stay_errors(tmp_path):
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(b"", "no replay line"), (b'{"category": "x", "output": ""}\n', "no id"),
-     (b'{"id": "a_1", "mode": "morse", "output": ""}\n', "unknown mode")],
+    [(b"", "no replay line"), (b'{"category": "x", "output": ""}\n', "id is missing"),
+     (b'{"id": "a_1", "mode": "morse", "output": ""}\n', 'mode is "morse"')],
 )  # fmt: skip
 def test_unusable_files(tmp_path, content, message):
     path = tmp_path / "x.jsonl"

@@ -227,7 +227,7 @@ def test_a_damaged_line_is_told(tmp_path: Path) -> None:
     run = stored_run(tmp_path / "run", [record("simple_python_0", "simple_python", "openai:a@fc")])
     with open(run / "results.jsonl", "a", encoding="utf-8") as file:
         file.write('{"id": "simple_python_1", "cat\n')
-    assert "1 damaged lines" in text(write_report(run).read_text(encoding="utf-8"))
+    assert "1 damaged line of" in text(write_report(run).read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("subs", [[{"reason": "value_error:others"}], [{"call": "first"}], 7])
