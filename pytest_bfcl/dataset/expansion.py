@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from pytest_bfcl.dataset.categories import CATEGORIES, Category
+from pytest_bfcl.dataset.documents import as_document
 from pytest_bfcl.dataset.entry import Entry, FunctionDoc, ReturnFormat
 from pytest_bfcl.dataset.texts import Texts
 from pytest_bfcl.failures import HarnessError
@@ -88,6 +89,8 @@ def build_entry(
     try:
         values = _expanded(raw, category, texts, answer, list(depends_on))
         values.update(id=entry_id, category=category.name, official=official, source=source)
+        if not official:
+            _read_tools(values)
         if values.get("involved_classes"):
             own = values.get("function") or []
             values["function"] = [*own, *(doc for name in values["involved_classes"] for doc in documents(name))]
@@ -165,6 +168,16 @@ def _check_shapes(values: dict[str, Any]) -> None:
     for document in values.get("function") or ():
         if isinstance(document, dict) and not (isinstance(document.get("name"), str) and document["name"]):
             raise ValueError('function: a function document has no "name"')
+
+
+def _read_tools(values: dict[str, Any]) -> None:
+    """Tools in other shapes than the benchmark's become documents; anything odd is left for the checks."""
+    if isinstance(values.get("function"), dict):
+        values["function"] = [values["function"]]
+    held = values.get("missed_function")
+    offered = [values.get("function"), *(held.values() if isinstance(held, dict) else ())]
+    for tools in (each for each in offered if isinstance(each, list)):
+        tools[:] = [as_document(tool) if isinstance(tool, dict) else tool for tool in tools]
 
 
 def _hold_out(values: dict[str, Any]) -> None:

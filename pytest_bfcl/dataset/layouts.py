@@ -56,7 +56,11 @@ class Part:
 
 
 class Layout(Protocol):
-    """Where the files are; ``trusted`` means their hash is known and lines need no check."""
+    """Where the files are; ``trusted`` means their hash is known and lines need no check.
+
+    ``own`` means that somebody wrote these entries for themselves: they are checked before they are used. Files in the
+    official layout are taken as they are, for the official data has flaws that its scores contain.
+    """
 
     @property
     def root(self) -> Path:
@@ -66,6 +70,11 @@ class Layout(Protocol):
     @property
     def trusted(self) -> bool:
         """Whether lines need no check."""
+        ...
+
+    @property
+    def own(self) -> bool:
+        """Whether entries are checked before they are used."""
         ...
 
     def parts(self, category: str) -> list[Part]:
@@ -109,6 +118,7 @@ class OfficialLayout:
 
     root: Path
     trusted: bool = False
+    own: bool = False
 
     def parts(self, category: str) -> list[Part]:
         """See `Layout`; write stages come last scenario first (data spec §6, point 2)."""
@@ -157,6 +167,11 @@ class BundledLayout:
     root: Path
     trusted: bool = False
 
+    @property
+    def own(self) -> bool:
+        """See `Layout`."""
+        return not self.trusted
+
     def parts(self, category: str) -> list[Part]:
         """See `Layout`; scenarios of our own come after the official five in the loader's order."""
         if CATEGORIES[category].group == "memory_prereq":
@@ -192,6 +207,7 @@ class FileLayout:
 
     root: Path
     trusted: bool = False
+    own: bool = True
 
     @cached_property
     def _scan(self) -> tuple[Scan, dict[str, list[Row]]]:

@@ -14,6 +14,7 @@ from typing import Any
 from pytest_bfcl.dataset import expansion, fetching
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.dataset.entry import Entry, EntryRef, FunctionDoc
+from pytest_bfcl.dataset.entry_checks import check_entry
 from pytest_bfcl.dataset.index import DataProblem, Scan, data_digest, line_spans, parse_line, read_line
 from pytest_bfcl.dataset.layouts import BundledLayout, FileLayout, Layout, OfficialLayout, Part
 from pytest_bfcl.dataset.texts import Texts
@@ -139,10 +140,42 @@ class DataSet:
             raise UnknownEntry(entry_id, self.name)
         return self.load(ref)
 
+    @property
+    def own(self) -> bool:
+        """Whether somebody wrote these entries for themselves: then `load` checks each."""
+        return self._layout.own
+
     def load(self, ref: EntryRef) -> Entry:
-        """Parse and expand one entry; raises `HarnessError` (kind ``data``) when its line is unusable."""
+        """Parse and expand one entry.
+
+        Raises `HarnessError` (kind ``data``) when its line is unusable, and for own entries also when they cannot be
+        judged as meant (`check_entry`): the message names file, line and field.
+        """
+        entry = self._built(ref)
+        if self.own:
+            errors = [finding for finding in check_entry(entry) if finding.severity == "error"]
+            if errors:
+                raise HarnessError("data", f"{ref.path.name}:{ref.line}: {ref.id}: {errors[0]}")
+        return entry
+
+    def entry_errors(self, ref: EntryRef) -> list[DataProblem]:
+        """What makes `load` of an own entry raise."""
+        return [problem for problem in self.entry_problems(ref) if problem.severity == "error"]
+
+    def entry_problems(self, ref: EntryRef) -> list[DataProblem]:
+        """Everything wrong with one entry, warnings included; errors make `load` of own entries raise."""
+        try:
+            entry = self._built(ref)
+        except (HarnessError, UsageError) as error:
+            return [DataProblem(ref.path, ref.line, str(error), ref.id)]
+        return [
+            DataProblem(ref.path, ref.line, str(finding), ref.id, finding.severity)
+            for finding in check_entry(entry, linked=True)
+        ]
+
+    def _built(self, ref: EntryRef) -> Entry:
         if ref.variant >= 0:
-            original = self.load(self._original(ref))
+            original = self._built(self._original(ref))
             number = int(ref.id.split(":", 1)[0].rpartition("_")[2])
             return expansion.in_format(original, number, expansion.format_configs()[ref.variant])
         category = CATEGORIES[ref.category]

@@ -36,81 +36,106 @@ _NAME_LIMIT = 64
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing wrong with an entry; see `pytest_bfcl.dataset.index.DataProblem` for the severities."""
+    """One thing wrong with an entry; see `pytest_bfcl.dataset.index.DataProblem` for the severities.
+
+    ``field`` is where in the entry: ``function[0].parameters.properties.city``; empty for the entry as a whole.
+    """
 
     message: str
     severity: Literal["error", "warning"] = "error"
+    field: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.message}" if self.field else self.message
 
 
 def check_functions(functions: Sequence[FunctionDoc], language: Language) -> list[Finding]:
     """Problems of the documents an entry offers: names, clashes on the wire, parameters, type words."""
     findings: list[Finding] = []
     wire: dict[str, str] = {}
-    for function in functions:
+    for number, function in enumerate(functions):
+        place = f"function[{number}]"
         name = function.get("name")
         if not isinstance(name, str) or not _NAME.fullmatch(name):
-            findings.append(Finding(f"function name {name!r}: use letters, digits, dots and underscores"))
+            message = f"function name {name!r}: use letters, digits, dots and underscores"
+            findings.append(Finding(message, field=f"{place}.name"))
             continue
         if len(name) > _NAME_LIMIT:
-            findings.append(Finding(f"function name {name!r} has more than {_NAME_LIMIT} characters", "warning"))
+            message = f"function name {name!r} has more than {_NAME_LIMIT} characters"
+            findings.append(Finding(message, "warning", f"{place}.name"))
         if wire_name(name) in wire:
-            findings.append(Finding(f"functions {wire[wire_name(name)]!r} and {name!r} have one name on the wire"))
+            message = f"functions {wire[wire_name(name)]!r} and {name!r} have one name on the wire"
+            findings.append(Finding(message, field=f"{place}.name"))
         wire[wire_name(name)] = name
         if not isinstance(function.get("description"), str):
-            findings.append(Finding(f"{name}: no description"))
-        findings += _parameter_findings(name, function.get("parameters"), language)
+            findings.append(Finding(f"{name}: no description", field=f"{place}.description"))
+        findings += _parameter_findings(name, function.get("parameters"), language, f"{place}.parameters")
     return findings
 
 
-def _parameter_findings(name: str, parameters: Any, language: Language) -> Iterator[Finding]:
+def _parameter_findings(name: str, parameters: Any, language: Language, place: str) -> Iterator[Finding]:
     if not isinstance(parameters, dict) or not isinstance(parameters.get("properties"), dict):
-        yield Finding(f'{name}: "parameters" must be an object with "type", "properties" and "required"')
+        message = f'{name}: "parameters" must be an object with "type", "properties" and "required"'
+        yield Finding(message, field=place)
         return
     if parameters.get("type") != "dict":
-        yield Finding(f'{name}: "parameters.type" is "dict" in benchmark files', "warning")
+        yield Finding(f'{name}: "parameters.type" is "dict" in benchmark files', "warning", f"{place}.type")
     required = parameters.get("required")
     if not isinstance(required, list):
-        yield Finding(f'{name}: "required" must be a list of parameter names (it may be empty)')
+        message = f'{name}: "required" must be a list of parameter names (it may be empty)'
+        yield Finding(message, field=f"{place}.required")
         required = []
-    for missing in [str(word) for word in required if word not in parameters["properties"]]:
-        yield Finding(f"{name}: required parameter {missing!r} is not documented")
+    for missing in [str(word) for word in required if not _is_documented(word, parameters["properties"])]:
+        yield Finding(f"{name}: required parameter {missing!r} is not documented", field=f"{place}.required")
     for parameter, schema in parameters["properties"].items():
-        yield from _schema_findings(f"{name}.{parameter}", schema, language)
+        yield from _schema_findings(f"{name}.{parameter}", schema, language, f"{place}.properties.{parameter}")
 
 
-def _schema_findings(place: str, schema: Any, language: Language) -> Iterator[Finding]:
+def _is_documented(word: Any, properties: dict[str, Any]) -> bool:
+    return isinstance(word, str) and word in properties
+
+
+def _schema_findings(name: str, schema: Any, language: Language, place: str) -> Iterator[Finding]:
     """One top-level parameter: its type word, and for lists the element type (ast_checker spec §6.1)."""
     if not isinstance(schema, dict):
-        yield Finding(f"{place}: a parameter is an object with type and description")
+        yield Finding(f"{name}: a parameter is an object with type and description", field=place)
         return
     kind = schema.get("type")
-    if kind not in TYPES[language]:
+    if not isinstance(kind, str) or kind not in TYPES[language]:
         advice = f"; use {_ADVICE[kind]!r}" if isinstance(kind, str) and kind in _ADVICE else ""
-        yield Finding(f"{place}: type {kind!r} is not one the checkers know for {language}{advice}")
+        message = f"{name}: type {kind!r} is not one the checkers know for {language}{advice}"
+        yield Finding(message, field=f"{place}.type")
     if "description" not in schema:
-        yield Finding(f"{place}: no description", "warning")
+        yield Finding(f"{name}: no description", "warning", f"{place}.description")
     if kind in LIST_TYPES and not (isinstance(schema.get("items"), dict) and schema["items"].get("type")):
-        yield Finding(f'{place}: a list needs "items" with a "type"')
+        yield Finding(f'{name}: a list needs "items" with a "type"', field=f"{place}.items")
 
 
-def function_problems(function: FunctionDoc, name: str, answer: dict[str, Any]) -> Iterator[Finding]:
+def answer_findings(function: FunctionDoc, answer: dict[str, Any], place: str) -> Iterator[Finding]:
     """Whether an expected call can be given: documented parameters, lists of values, required ones covered.
 
-    Parameters that may be left out (``""`` among the values) but are not documented only waste a line.
+    Parameters that may be left out (``""`` among the values) but are not documented only waste a line. ``place`` is
+    the call's field in the entry.
     """
-    parameters = function.get("parameters") or {}
-    documented = parameters.get("properties") or {}
+    parameters = _mapping(function.get("parameters"))
+    documented = _mapping(parameters.get("properties"))
+    required = parameters.get("required")
+    needed = [word for word in required if isinstance(word, str)] if isinstance(required, list) else []
     for parameter, values in answer.items():
+        field = f"{place}.{parameter}"
         if not isinstance(values, list):
-            yield Finding(f"{name}.{parameter}: the answer is not a list of acceptable values")
+            yield Finding("the answer is not a list of acceptable values", field=field)
         elif not values:
-            yield Finding(f"{name}.{parameter}: the list of acceptable values is empty, nothing can match")
+            yield Finding("the list of acceptable values is empty, nothing can match", field=field)
         elif parameter not in documented:
-            harmless = "" in values
-            message = f"{name}.{parameter}: the answer names a parameter the function does not have"
-            yield Finding(message, "warning" if harmless else "error")
-        elif parameter in (parameters.get("required") or []) and all(value == "" for value in values):
-            yield Finding(f'{name}.{parameter}: required, but the only acceptable value is ""', "warning")
-    for parameter in parameters.get("required") or []:
+            message = "the answer names a parameter the function does not have"
+            yield Finding(message, "warning" if "" in values else "error", field)
+        elif parameter in needed and all(value == "" for value in values):
+            yield Finding('required, but the only acceptable value is ""', "warning", field)
+    for parameter in needed:
         if parameter not in answer:
-            yield Finding(f"{name}.{parameter}: required, but the answer has no acceptable value for it")
+            yield Finding("required, but the answer has no acceptable value for it", field=f"{place}.{parameter}")
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

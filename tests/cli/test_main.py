@@ -87,7 +87,10 @@ def test_validate_a_bad_file(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     path = write_entry(tmp_path / "own.jsonl", possible_answer=[{"rang": {"times": [2]}}])
     assert main(["validate", str(path)]) == 1
     captured = capsys.readouterr()
-    assert captured.out == f"{path}:1: simple_python_0: the answer calls 'rang', which is not offered\n"
+    assert (
+        captured.out
+        == f"{path}:1: simple_python_0: possible_answer[0]: the answer calls 'rang', which is not offered\n"
+    )
     assert "1 errors, 0 warnings" in captured.err
 
 

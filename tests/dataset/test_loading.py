@@ -26,6 +26,7 @@ FUNCTION = {
         "required": ["room"],
     },
 }
+JAVA_FUNCTION = json.loads(json.dumps(FUNCTION).replace('"string"', '"String"'))
 CLASS_DOCUMENTS = {
     "Lamps": [FUNCTION, {**FUNCTION, "name": "lamp.dim"}],
     "MemoryAPI_kv": [{**FUNCTION, "name": "core_memory_add"}],
@@ -33,12 +34,16 @@ CLASS_DOCUMENTS = {
 }
 
 
+QUESTION = [[{"role": "user", "content": "Light in the hall, please."}]]
+ANSWER = [{"lamp.switch": {"room": ["hall"], "on": [True, ""]}}]
+
+
 def line(entry_id: str, **fields: Any) -> str:
     values = {
         "id": entry_id,
-        "question": [[{"role": "user", "content": "Light in the hall, please."}]],
+        "question": QUESTION,
         "function": [FUNCTION],
-        "possible_answer": [{"lamp.switch": {"room": ["hall"], "on": [True, ""]}}],
+        "possible_answer": ANSWER,
     }
     return json.dumps({**values, **fields})
 
@@ -59,7 +64,7 @@ def test_a_file_of_own_entries(tmp_path: Path) -> None:
         line("first"),
         line("parallel_0"),
         line("second", category="multiple"),
-        line("java one", category="simple_java", return_format="java"),
+        line("java one", category="simple_java", return_format="java", function=[JAVA_FUNCTION]),
         line("tagged", return_format="json", tool_call_tag=True),
     )
     dataset = opened(path)
@@ -118,7 +123,7 @@ def test_a_file_of_broken_lines_only_still_tells_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"question": 5}, None),
+        ({"question": 5}, "question: the question has no turn"),
         ({"function": [1]}, "function.0: Input should be"),
         ({"possible_answer": 5}, "possible_answer: Input should be"),
         ({"language": "cobol"}, "language: Input should be"),
@@ -126,13 +131,8 @@ def test_a_file_of_broken_lines_only_still_tells_them(tmp_path: Path) -> None:
         ({"involved_classes": ["Nobody"]}, "Nobody"),
     ],
 )
-def test_an_entry_of_the_wrong_shape_is_a_data_defect(
-    tmp_path: Path, fields: dict[str, Any], message: str | None
-) -> None:
+def test_an_entry_of_the_wrong_shape_is_a_data_defect(tmp_path: Path, fields: dict[str, Any], message: str) -> None:
     dataset = opened(write(tmp_path / "own.jsonl", line("odd", **fields)))
-    if message is None:
-        assert dataset.entry("odd").question == []
-        return
     with pytest.raises(HarnessError, match=message) as caught:
         dataset.entry("odd")
     assert caught.value.kind == "data"
@@ -141,7 +141,12 @@ def test_an_entry_of_the_wrong_shape_is_a_data_defect(
 
 def test_byte_order_marks_crlf_and_unusual_ids(tmp_path: Path) -> None:
     path = tmp_path / "own.jsonl"
-    rows = [line("ä é"), line('quo"te'), json.dumps({"question": [], "id": "last key"}), line("x::y")]
+    rows = [
+        line("ä é"),
+        line('quo"te'),
+        json.dumps({"question": QUESTION, "function": [FUNCTION], "possible_answer": ANSWER, "id": "last key"}),
+        line("x::y"),
+    ]
     path.write_bytes(b"\xef\xbb\xbf" + "\r\n".join(rows).encode() + b"\r\n\r\n")
     dataset = opened(path)
     assert dataset.problems("simple_python") == []

@@ -47,9 +47,12 @@ def test_a_good_entry_has_no_problems(tmp_path: Path) -> None:
         ({"possible_answer": [{"lamp.switch": {"room": []}}]}, "the list of acceptable values is empty"),
         (
             {"possible_answer": [{"lamp.switch": {"room": ["a"], "hue": [1]}}]},
-            "error: lamp.switch.hue: the answer names",
+            "error: possible_answer[0].lamp.switch.hue: the answer names",
         ),
-        ({"possible_answer": [{"lamp.switch": {"room": ["a"], "hue": [""]}}]}, "warning: lamp.switch.hue: the answer"),
+        (
+            {"possible_answer": [{"lamp.switch": {"room": ["a"], "hue": [""]}}]},
+            "warning: possible_answer[0].lamp.switch.hue: the answer",
+        ),
         ({"possible_answer": [{"lamp.switch": {"on": [True]}}]}, "room: required, but the answer has no acceptable"),
         ({"possible_answer": [{"lamp.switch": {"room": [""]}}]}, 'room: required, but the only acceptable value is ""'),
         (with_schema(type="object"), "type 'object' is not one the checkers know for python; use 'dict'"),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import pytest
 
-from .conftest import Project, call, question, write_lines
+from .conftest import WEATHER, Project, call, question, write_lines
 
 
 def ids(result: pytest.RunResult) -> list[str]:
@@ -128,12 +129,51 @@ def test_an_entry_that_cannot_be_used_is_an_error_of_ours(project: Project) -> N
     assert (record["outcome"], record["tag"]) == ("error", "HARNESS_ERROR")
 
 
-def test_an_entry_that_cannot_be_judged_says_where_it_stands(project: Project) -> None:
-    lines = [question("simple_python_0"), question("simple_python_1") | {"possible_answer": []}]
-    path = write_lines(project.path / "bench" / "simple_python.jsonl", lines)
-    result = project.run("-m", "simple_python")
-    result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines(["HARNESS_ERROR: harness:data", f"*mend {path}, line 2"])
+BROKEN: dict[str, tuple[dict[str, Any], str]] = {
+    "no_function": ({"function": []}, "function: no function is offered*"),
+    "unknown_function": (
+        {"possible_answer": [{"get_wether": {"city": ["Oslo"]}}]},
+        "possible_answer?0?: the answer calls 'get_wether', which is not offered",
+    ),
+    "unknown_parameter": (
+        {"possible_answer": [{"get_weather": {"city": ["Oslo"], "town": ["Oslo"]}}]},
+        "possible_answer?0?.get_weather.town: the answer names a parameter the function does not have",
+    ),
+    "type_name": (
+        {"function": [{**WEATHER, "parameters": {**WEATHER["parameters"], "properties": {"city": {"type": "text"}}}}]},
+        "function?0?.parameters.properties.city.type: get_weather.city: type 'text' is not one*",
+    ),
+    "required": (
+        {"function": [{**WEATHER, "parameters": {**WEATHER["parameters"], "required": ["town"]}}]},
+        "function?0?.parameters.required: get_weather: required parameter 'town' is not documented",
+    ),
+    "no_answer": ({"possible_answer": []}, "possible_answer: no possible_answer*"),
+}
+
+
+@pytest.mark.parametrize("workers", [(), ("-n2",)])
+def test_a_broken_own_entry_is_an_error_and_never_the_models_fault(project: Project, workers: tuple[str, ...]) -> None:
+    lines = [question("fine"), *(question(name) | fields for name, (fields, _) in BROKEN.items())]
+    write_lines(project.path / "own.jsonl", lines)
+    result = project.run("own.jsonl", *workers, data=None)
+    result.assert_outcomes(passed=1, errors=len(BROKEN))
+    for number, (name, (_, told)) in enumerate(BROKEN.items(), 2):
+        result.stdout.fnmatch_lines([f"*own.jsonl:{number}: {name}: {told}"])
+    assert {record["reason"] for record in project.records() if record["id"] != "fine"} == {"harness:data"}
+    assert result.ret == 1
+
+
+def test_tools_in_providers_shapes_are_read(project: Project) -> None:
+    schema = {**WEATHER["parameters"], "type": "object"}
+    tools: list[dict[str, Any]] = [
+        {"type": "function", "function": {**WEATHER, "parameters": schema}},
+        {"type": "function", **WEATHER, "parameters": schema},
+        {"name": "get_weather", "input_schema": schema},
+        {"name": "get_weather", "description": "Tells the weather.", "inputSchema": schema},
+        {**WEATHER, "parameters": schema},
+    ]
+    write_lines(project.path / "own.jsonl", [question(f"e{n}") | {"function": [t]} for n, t in enumerate(tools)])
+    project.run("own.jsonl", data=None).assert_outcomes(passed=len(tools))
 
 
 def test_last_failed_also_beside_an_ordinary_failure(project: Project) -> None:

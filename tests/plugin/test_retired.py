@@ -7,6 +7,12 @@ from pathlib import Path
 
 import pytest
 
+MOVIE = {
+    "type": "dict",
+    "properties": {"movie_name": {"type": "string", "description": "Title."}},
+    "required": ["movie_name"],
+}
+
 
 def run(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
     pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = session\n")
@@ -43,7 +49,7 @@ def test_they_are_not_part_of_a_plain_run(pytester: pytest.Pytester) -> None:
 
 
 def test_what_lacks_a_recording_is_skipped_with_the_reason(pytester: pytest.Pytester) -> None:
-    document = {"name": "get_movie_rating", "description": "", "parameters": {"type": "dict", "properties": {}}}
+    document = {"name": "get_movie_rating", "description": "", "parameters": MOVIE}
     entry = {
         "id": "exec_simple_0",
         "category": "exec_simple",

@@ -127,7 +127,7 @@ CASES = {
         fill=lambda folder: write_lines(folder / "parallel.jsonl", [question("parallel_0") | {"possible_answer": 7}]),
     ),
     "an answer nobody can judge by": Case(
-        lambda lines: any(line["reason"] == "harness:data" and line["output"] for line in lines),
+        lambda lines: any(line["reason"] == "harness:data" and not line["output"] for line in lines),
         fill=lambda folder: write_lines(
             folder / "parallel.jsonl", [question("parallel_0") | {"possible_answer": ["call it"]}]
         ),
@@ -216,7 +216,6 @@ CASES = {
 
 
 UNLIKE = (
-    "an answer nobody can judge by",
     "an error in the middle of a conversation",
     "a write stage that fails",
     "a conversation that searches",

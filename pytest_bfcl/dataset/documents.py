@@ -1,0 +1,178 @@
+"""Function documents from the shapes that tools come in: OpenAI's, Anthropic's, MCP's, or a plain JSON Schema.
+
+A document in the benchmark's own words (``"type": "dict"``) stays as it is. Everything else is JSON Schema and is
+translated: ``object`` → ``dict``, ``number`` → ``float``, references resolved inside the document, nullable and
+alternative types reduced to the first one (the checkers know one type a parameter).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_bfcl.dataset.entry import FunctionDoc
+
+MAX_DEPTH = 32
+"""Levels of a schema that are followed; what lies deeper (a schema that contains itself) becomes ``any``."""
+MAX_PARTS = 20_000
+"""Schemas of one tool that are followed, so that references upon references end."""
+
+_WORDS = {"object": "dict", "number": "float", "null": "any"}
+_SCHEMA_KEYS = ("parameters", "input_schema", "inputSchema", "parametersJsonSchema")
+_KEPT = ("enum", "default", "format", "pattern", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems")
+
+
+def is_tool(value: Mapping[str, Any]) -> bool:
+    """Whether a mapping is a tool in a provider's shape or a JSON Schema, not a document in the benchmark's words."""
+    if isinstance(value.get("function"), Mapping) or (value.get("type") == "function" and "name" in value):
+        return True
+    schema = value.get("parameters")
+    if isinstance(schema, Mapping):
+        return schema.get("type") == "object"
+    return "parameters" not in value and any(isinstance(value.get(key), Mapping) for key in _SCHEMA_KEYS)
+
+
+def as_document(tool: Mapping[str, Any]) -> FunctionDoc:
+    """The document of a tool in any of the shapes; a document in the benchmark's words is returned as it is.
+
+    ``{"type": "function", "function": {…}}`` and the flat form of it (OpenAI), ``input_schema`` (Anthropic),
+    ``inputSchema`` (MCP), ``{"name", "description", "parameters": <JSON Schema>}``. Raises `ValueError` for a tool
+    without a name, or whose parameters are not the schema of an object.
+    """
+    if not is_tool(tool):
+        return dict(tool)
+    inner = tool.get("function")
+    body: Mapping[str, Any] = inner if isinstance(inner, Mapping) else tool
+    name = body.get("name")
+    if not isinstance(name, str) or not name:
+        raise ValueError(f'a tool has no "name": {str(tool)[:80]!r}')
+    schema = next((body[key] for key in _SCHEMA_KEYS if body.get(key) is not None), None)
+    if schema is not None and (
+        not isinstance(schema, Mapping) or schema.get("type", "object") not in ("object", "dict")
+    ):
+        raise ValueError(f"the parameters of {name} are not the schema of an object")
+    description = body.get("description")
+    document: FunctionDoc = {
+        "name": name,
+        "description": description if isinstance(description, str) else "",
+        "parameters": object_schema(schema or {}),
+    }
+    if isinstance(body.get("response"), Mapping):
+        document["response"] = object_schema(body["response"])
+    return document
+
+
+def object_schema(schema: Mapping[str, Any], root: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The JSON Schema of an object as a document's ``parameters``; ``root`` is where ``#/…`` references lead."""
+    translated = translate(schema, root)
+    properties = translated.get("properties")
+    required = translated.get("required")
+    return {
+        "type": "dict",
+        "properties": properties if isinstance(properties, dict) else {},
+        "required": required if isinstance(required, list) else [],
+    }
+
+
+def translate(schema: Any, root: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """A JSON Schema in the benchmark's type words (see the module)."""
+    start = schema if isinstance(schema, Mapping) else {}
+    return _Translation(start if root is None else root).of(start, 0)
+
+
+class _Translation:
+    """The translation of one tool's schema."""
+
+    def __init__(self, root: Mapping[str, Any]) -> None:
+        self.root = root
+        self._parts = 0
+
+    def of(self, schema: Any, depth: int) -> dict[str, Any]:
+        """One schema."""
+        self._parts += 1
+        if not isinstance(schema, Mapping) or depth > MAX_DEPTH or self._parts > MAX_PARTS:
+            return {"type": "any"}
+        whole = self._resolved(schema)
+        result: dict[str, Any] = {"type": _type_word(whole)}
+        for key in ("description", "title"):
+            if isinstance(whole.get(key), str):
+                result["description"] = whole[key]
+                break
+        if "const" in whole and "enum" not in whole:
+            whole = {**whole, "enum": [whole["const"]]}
+        result |= {key: whole[key] for key in _KEPT if key in whole}
+        if isinstance(result.get("enum"), list):
+            result["enum"] = [value for value in result["enum"] if value is not None]
+        if isinstance(whole.get("properties"), Mapping):
+            properties = {str(name): self.of(each, depth + 1) for name, each in whole["properties"].items()}
+            result["properties"] = properties
+            required = whole.get("required")
+            result["required"] = [str(name) for name in required] if isinstance(required, list) else []
+        if result["type"] == "array":
+            items = whole.get("items")
+            result["items"] = self.of(items, depth + 1) if isinstance(items, Mapping) else {"type": "any"}
+        return result
+
+    def _resolved(self, schema: Mapping[str, Any]) -> dict[str, Any]:
+        """References followed, ``allOf`` joined, of alternatives the first that is not ``null``."""
+        whole = dict(schema)
+        for _ in range(MAX_DEPTH):
+            if isinstance(whole.get("$ref"), str):
+                target = self._target(whole.pop("$ref"))
+                whole = {**target, **whole}
+            elif isinstance(whole.get("allOf"), list):
+                for part in whole.pop("allOf"):
+                    whole = _joined(whole, self._resolved(part) if isinstance(part, Mapping) else {})
+            elif alternatives := whole.pop("anyOf", None) or whole.pop("oneOf", None):
+                chosen = next((each for each in _mappings(alternatives) if each.get("type") != "null"), {})
+                whole = {**chosen, **whole}
+            else:
+                break
+        return whole
+
+    def _target(self, reference: str) -> Mapping[str, Any]:
+        """What a reference inside the document names; anything else is an open schema."""
+        found: Any = self.root
+        if not reference.startswith("#"):
+            return {}
+        for part in reference.lstrip("#").strip("/").split("/"):
+            key = part.replace("~1", "/").replace("~0", "~")
+            if key:
+                found = found.get(key) if isinstance(found, Mapping) else None
+        return found if isinstance(found, Mapping) else {}
+
+
+def _type_word(schema: Mapping[str, Any]) -> str:
+    word = schema.get("type")
+    if isinstance(word, list):
+        word = next((each for each in word if each != "null"), None)
+    if isinstance(word, str):
+        return _WORDS.get(word, word)
+    if isinstance(schema.get("properties"), Mapping):
+        return "dict"
+    if isinstance(schema.get("items"), Mapping):
+        return "array"
+    return _word_of(schema.get("enum", [schema["const"]] if "const" in schema else None))
+
+
+def _word_of(values: Any) -> str:
+    """The type that the values of an enumeration share."""
+    kinds = {type(value) for value in values if value is not None} if isinstance(values, list) else set()
+    words: dict[type, str] = {str: "string", bool: "boolean", int: "integer", float: "float"}
+    return words.get(kinds.pop(), "any") if len(kinds) == 1 else "float" if kinds == {int, float} else "any"
+
+
+def _mappings(values: Any) -> list[Mapping[str, Any]]:
+    return [each for each in values if isinstance(each, Mapping)] if isinstance(values, list) else []
+
+
+def _joined(whole: dict[str, Any], part: Mapping[str, Any]) -> dict[str, Any]:
+    """Two schemas that both hold."""
+    joined = {**part, **whole}
+    for key in ("properties",):
+        if isinstance(part.get(key), Mapping) and isinstance(whole.get(key), Mapping):
+            joined[key] = {**part[key], **whole[key]}
+    mine, theirs = whole.get("required"), part.get("required")
+    if isinstance(mine, list) and isinstance(theirs, list):
+        joined["required"] = list(dict.fromkeys([*theirs, *mine]))
+    return joined

@@ -1,0 +1,205 @@
+"""What makes an entry unusable or impossible to judge as meant: shapes, types, answers nobody can give.
+
+The rules come from the data spec §4 and §7 and from what the checkers need (ast_checker spec §6); what the official
+data itself gets wrong is listed in the data spec §8.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from pytest_bfcl.dataset.entry import Entry, FunctionDoc
+from pytest_bfcl.dataset.schemas import Finding, answer_findings, check_functions
+from pytest_bfcl.python_text import parse_expression
+
+_ROLES = ("system", "user", "assistant", "tool")
+
+
+def check_entry(entry: Entry, *, linked: bool = False) -> list[Finding]:
+    """What is wrong with one expanded entry; ``linked``: its data set is at hand, so write stages must be there."""
+    findings = [*_question_findings(entry), *_offer_findings(entry)]
+    findings += check_functions(entry.all_functions, entry.language)
+    match entry.row.checker:
+        case "ast" | "sql":
+            findings += _answer_findings(entry)
+        case "state":
+            findings += _trajectory_findings(entry)
+        case "answer":
+            findings += _text_findings(entry)
+        case "executable":
+            findings += _called_findings(entry)
+        case "rest":
+            findings += _response_findings(entry)
+        case "chat" | "none" | "relevance" | "irrelevance":
+            pass
+    if linked and entry.row.checker == "answer" and entry.row.backend and not entry.depends_on:
+        findings.append(
+            Finding(f"no write-stage conversation for the scenario {entry.scenario!r}", "warning", "scenario")
+        )
+    return findings
+
+
+def _question_findings(entry: Entry) -> Iterator[Finding]:
+    """Turns and messages (data spec §4.1, §4.3)."""
+    if not entry.question:
+        yield Finding("the question has no turn: give a list of turns, each a list of messages", field="question")
+    if entry.row.checker in ("ast", "relevance", "irrelevance") and len(entry.question) > 1:
+        yield Finding(f"{entry.category} entries have one turn, this one has {len(entry.question)}", field="question")
+    for number, turn in enumerate(entry.question):
+        if not turn and number not in entry.missed_function:
+            told = f"turn {number} is empty, and no held-out functions arrive there"
+            yield Finding(told, field=f"question[{number}]")
+        for position, message in enumerate(turn):
+            place = f"question[{number}][{position}]"
+            if message.get("role") not in _ROLES:
+                told = f"turn {number}: role {message.get('role')!r} is none of {', '.join(_ROLES)}"
+                yield Finding(told, field=f"{place}.role")
+            if not isinstance(message.get("content"), str) or not message["content"]:
+                yield Finding(f"turn {number}: a message has no content (a non-empty text)", field=f"{place}.content")
+
+
+def _offer_findings(entry: Entry) -> Iterator[Finding]:
+    """Somebody who is offered nothing cannot call anything, neither rightly nor wrongly.
+
+    An irrelevance entry may offer nothing on purpose (``"function": []``), as some official ones do.
+    """
+    checker = entry.row.checker
+    if entry.all_functions or entry.involved_classes or checker in ("chat", "none", "answer", "state"):
+        return
+    if checker != "irrelevance" or "function" not in entry.model_fields_set:
+        yield Finding("no function is offered: give a list of function documents or tools", field="function")
+
+
+def _answer_findings(entry: Entry) -> Iterator[Finding]:
+    """Single-turn answers: calls that exist, parameters that exist, required ones covered (data spec §7, §8)."""
+    answers = entry.possible_answer
+    field = "possible_answer"
+    if not answers:
+        yield Finding("no possible_answer: give a list of {function: {parameter: [acceptable values]}} objects",
+                      field=field)  # fmt: skip
+        return
+    if entry.rule in ("simple", "multiple") and len(answers) != 1:
+        yield Finding(f"{entry.category} entries expect one call, the answer has {len(answers)}", field=field)
+    if entry.rule == "simple" and len(entry.function) > 1:
+        message = f"{entry.category} entries offer one function, this one offers {len(entry.function)}"
+        yield Finding(message, field="function")
+    documents = {doc.get("name"): doc for doc in entry.function}
+    for number, call in enumerate(answers):
+        place = f"{field}[{number}]"
+        if not isinstance(call, dict) or len(call) != 1 or not isinstance(next(iter(call.values())), dict):
+            yield Finding("an expected call is one object {function: {parameter: [acceptable values]}}", field=place)
+            continue
+        ((name, parameters),) = call.items()
+        if name not in documents:
+            yield Finding(f"the answer calls {name!r}, which is not offered", field=place)
+            continue
+        yield from answer_findings(documents[name], parameters, f"{place}.{name}")
+
+
+def _trajectory_findings(entry: Entry) -> Iterator[Finding]:
+    """Multi-turn ground truth: one list of calls a turn, each call parseable and offered (data spec §7)."""
+    answers = entry.possible_answer
+    if not entry.involved_classes:
+        message = "no involved_classes: name the simulators whose tools the entry uses"
+        yield Finding(message, field="involved_classes")
+    if not isinstance(answers, list) or not answers:
+        yield Finding("no possible_answer: give one list of call texts a turn", field="possible_answer")
+        return
+    if len(answers) != len(entry.question):
+        message = f"{len(entry.question)} turns in the question, {len(answers)} in the answer"
+        yield Finding(message, field="possible_answer")
+    for turn in entry.missed_function:
+        field = f"missed_function.{turn}"
+        if not 0 <= turn < len(entry.question):
+            yield Finding(f"held-out functions arrive at turn {turn}, which does not exist", field=field)
+        elif not entry.missed_function[turn]:
+            yield Finding(f"none of the functions held out until turn {turn} is documented", "warning", field)
+    documents = _by_name(entry.all_functions)
+    for number, turn_calls in enumerate(answers):
+        place = f"possible_answer[{number}]"
+        if not isinstance(turn_calls, list):
+            yield Finding(f"turn {number} of the answer is not a list of call texts", field=place)
+            continue
+        for position, text in enumerate(turn_calls):
+            yield from _call_text_findings(text, documents, f"{place}[{position}]")
+
+
+def _called_findings(entry: Entry) -> Iterator[Finding]:
+    """Executable ground truth: call texts of offered functions, each with its kind of comparison."""
+    answers = entry.possible_answer
+    if not answers:
+        yield Finding("no possible_answer: give the expected calls as texts", field="possible_answer")
+        return
+    documents = _by_name(entry.function)
+    for number, text in enumerate(answers):
+        yield from _call_text_findings(text, documents, f"possible_answer[{number}]")
+    kinds = (entry.model_extra or {}).get("execution_result_type") or []
+    unknown = [kind for kind in kinds if kind not in ("exact_match", "real_time_match", "structural_match")]
+    if unknown:
+        message = f"execution_result_type {str(unknown[0])[:40]!r}: exact_match, real_time_match, structural_match"
+        yield Finding(message, field="execution_result_type")
+
+
+def _response_findings(entry: Entry) -> Iterator[Finding]:
+    """REST answers: one recorded response as JSON text."""
+    answers = entry.possible_answer
+    try:
+        (text,) = answers or []
+        json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        message = "possible_answer must be one recorded response, a list of one JSON text"
+        yield Finding(message, field="possible_answer")
+
+
+def _by_name(functions: list[FunctionDoc]) -> dict[str, FunctionDoc]:
+    return {str(doc.get("name")): doc for doc in functions}
+
+
+def _call_text_findings(text: Any, documents: dict[str, FunctionDoc], field: str) -> Iterator[Finding]:
+    """One call text of an answer: one call, of an offered function, with parameters it has."""
+    call = _parsed_call(text)
+    name = _called(call, documents)
+    if call is None or name is None:
+        yield Finding(f"not one call in Python syntax: {str(text)[:80]!r}", field=field)
+    elif name not in documents:
+        yield Finding(f"the answer calls {name!r}, which is not offered", field=field)
+    else:
+        parameters = documents[name].get("parameters")
+        documented = parameters.get("properties") if isinstance(parameters, dict) else None
+        if isinstance(documented, dict):
+            for unknown in [each.arg for each in call.keywords if each.arg is not None and each.arg not in documented]:
+                message = f"{name}.{unknown}: the answer names a parameter the function does not have"
+                yield Finding(message, field=field)
+
+
+def _parsed_call(text: Any) -> ast.Call | None:
+    """The one call a text of an answer is, or ``None``."""
+    try:
+        body = parse_expression(text.strip()) if isinstance(text, str) else None
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    return body if isinstance(body, ast.Call) else None
+
+
+def _called(call: ast.Call | None, documents: dict[str, FunctionDoc]) -> str | None:
+    """The function a call names: with its dots if such a one is offered, else without its class."""
+    function = call.func if call is not None else None
+    if isinstance(function, ast.Attribute):
+        whole = ast.unparse(function)
+        return whole if whole in documents else function.attr
+    return function.id if isinstance(function, ast.Name) else None
+
+
+def _text_findings(entry: Entry) -> Iterator[Finding]:
+    """Memory and web-search answers: texts to look for in the final message (data spec §7)."""
+    answers = entry.possible_answer
+    field = "possible_answer"
+    if not answers:
+        yield Finding(
+            "no possible_answer: give a list of texts, one of which the final answer must contain", field=field
+        )
+    elif any(not isinstance(text, str) or not text.strip() for text in answers):
+        yield Finding("an acceptable answer is a non-empty text", field=field)
