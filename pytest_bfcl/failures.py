@@ -7,10 +7,10 @@ Tags and reasons are fixed by the project's contract (docs/contracts.md, "Tags a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from pytest_bfcl.transcript import Transcript
@@ -34,44 +34,73 @@ class FailureTag(StrEnum):
         return self in (FailureTag.MALFORMED_OUTPUT, FailureTag.WRONG_ANSWER)
 
 
+class Details(Protocol):
+    """What is told of one failure beyond its reason; the families are in `pytest_bfcl.checkers.details`."""
+
+    @property
+    def place(self) -> int | None:
+        """The turn that decided, counted from 0."""
+
+    def to_json(self) -> dict[str, Any]:
+        """What applies, JSON-able and bounded: the ``detail`` of a result line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why an entry has no point: everything that is known of one kind of failure but the case at hand.
+
+    ``name`` is the reason as it stands in ``results.jsonl``; ``tag`` says whose fault it is; ``rule`` says in words
+    what should have been. ``headline`` is the sentence of a report, with places for what a case tells; ``remedy`` is
+    what to do about it. ``details`` is the family of the details; ``advice`` finds a known pitfall behind a case;
+    ``mark`` stands in a few words beside the broken argument.
+    """
+
+    name: str
+    tag: FailureTag
+    rule: str
+    headline: str
+    remedy: str
+    details: type[Details]
+    advice: Callable[..., str | None] | None = None
+    mark: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """What a checker decided about one transcript.
 
-    ``reason`` is the checker's error type (for instance ``value_error:string``), ``None`` when valid.
+    ``reason`` is the name of a `Reason` (for instance ``value_error:string``), ``None`` when valid.
     ``detail`` holds what applies of: ``rule``, ``turn``, ``step``, ``call``, ``param``, ``expected``,
-    ``called``, ``difference``, ``error``, ``advice``, ``sub_error_types``; every value is JSON-able.
+    ``called``, ``difference``, ``error``, ``advice``, ``sub_error_types``; every value is JSON-able. ``details`` is the
+    record it was made from, where it was not read from a file.
     """
 
     valid: bool
     tag: FailureTag | None = None
     reason: str | None = None
     detail: Mapping[str, Any] = field(default_factory=dict)
+    details: Details | None = field(default=None, compare=False, repr=False)
 
     @classmethod
-    def passed(cls, **detail: Any) -> Verdict:
-        """A verdict of success."""
-        return cls(True, None, None, detail) if detail else _PASSED
+    def passed(cls) -> Verdict:
+        """The verdict of success."""
+        return _PASSED
 
     @classmethod
-    def wrong(cls, reason: str, **detail: Any) -> Verdict:
-        """The model's answer decoded but breaks a rule."""
-        return cls(False, FailureTag.WRONG_ANSWER, reason, detail)
+    def wrong(cls, reason: Reason, details: Details | None = None) -> Verdict:
+        """No success, for this reason: its tag says whether that is the model's mistake."""
+        detail = {} if details is None else details.to_json()
+        if reason.tag.counts:
+            detail = {"rule": reason.rule, **detail}
+        return cls(False, reason.tag, reason.name, detail, details)
 
-    @classmethod
-    def malformed(cls, reason: str, **detail: Any) -> Verdict:
-        """The model's answer cannot be decoded where it had to be."""
-        return cls(False, FailureTag.MALFORMED_OUTPUT, reason, detail)
+    def put_down_to(self, reason: Reason) -> Verdict:
+        """The same failure with another reason for its cause; the first one becomes the ``underlying`` one."""
+        return Verdict(False, reason.tag, reason.name, {**self.detail, "rule": reason.rule, "underlying": self.reason})
 
-    @classmethod
-    def adapter_error(cls, reason: str, **detail: Any) -> Verdict:
-        """The reply never arrived, through no fault of the model."""
-        return cls(False, FailureTag.ADAPTER_ERROR, reason, detail)
-
-    @classmethod
-    def harness_error(cls, reason: str, **detail: Any) -> Verdict:
-        """This package or its data is at fault."""
-        return cls(False, FailureTag.HARNESS_ERROR, reason, detail)
+    def with_detail(self, **more: Any) -> Verdict:
+        """The same verdict with more detail."""
+        return Verdict(self.valid, self.tag, self.reason, {**self.detail, **more}, self.details)
 
     @property
     def outcome(self) -> str:

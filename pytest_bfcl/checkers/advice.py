@@ -1,16 +1,15 @@
-"""What to do about a failure when a known pitfall is its cause; one sentence, or nothing.
+"""What to do about a failure when a known pitfall is its cause: one sentence, or nothing.
 
-Looks only at the verdict and the reply, cheaply: it runs for every failure.
+A reason names the function that looks for its pitfalls. It sees only the details and the reply, cheaply: it runs for
+every failure.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pytest_bfcl.checkers.problem import SIMPLE
-from pytest_bfcl.failures import Verdict
+from pytest_bfcl.checkers.details import CallDetails, CountDetails, TurnDetails, UnreadDetails, ValueDetails
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
@@ -38,18 +37,8 @@ _JAVA_FORMS = {
 _JAVA_SUFFIX = {"long": "L", "float": "f"}
 
 
-def advice_for(verdict: Verdict, entry: Entry, transcript: Transcript) -> str | None:
-    """Advice for a failed verdict, or ``None`` when the failure is just a wrong answer."""
-    reason, detail = verdict.reason or "", verdict.detail
-    subs = detail.get("sub_errors")
-    if subs:
-        closest = max(subs, key=lambda sub: sub["reason"] != f"{SIMPLE}:wrong_func_name")
-        reason, detail = closest["reason"], closest
-    giver = _GIVERS.get(reason)
-    return giver(detail, entry, transcript) if giver is not None else None
-
-
-def _undecodable(detail: Mapping[str, Any], entry: Entry, transcript: Transcript) -> str | None:
+def unread_reply(details: UnreadDetails, entry: Entry, transcript: Transcript) -> str | None:
+    """A reply that does not decode: its notation has a fault that is seen often."""
     reply = transcript.first_reply
     text = (reply.text or "")[:_LOOKED_AT]
     if transcript.mode == "fc":
@@ -82,8 +71,9 @@ def _undecodable(detail: Mapping[str, Any], entry: Entry, transcript: Transcript
     return None
 
 
-def _name(detail: Mapping[str, Any], entry: Entry, transcript: Transcript) -> str | None:
-    called, expected = str(detail.get("called", "")), str(detail.get("expected", ""))
+def misspelt_name(details: CallDetails, entry: Entry, transcript: Transcript) -> str | None:
+    """The right function in another spelling."""
+    called, expected = str(details.called), str(details.expected)
     if called.replace(".", "_") == expected.replace(".", "_"):
         return f"Only the spelling differs: the name is expected as {expected}."
     if called.lower() == expected.lower():
@@ -93,8 +83,9 @@ def _name(detail: Mapping[str, Any], entry: Entry, transcript: Transcript) -> st
     return None
 
 
-def _missing(detail: Mapping[str, Any], entry: Entry, transcript: Transcript) -> str | None:
-    if detail.get("called") or transcript.mode == "fc":
+def unnamed_argument(details: CallDetails, entry: Entry, transcript: Transcript) -> str | None:
+    """A required argument is missing because its value has no name."""
+    if details.called or transcript.mode == "fc":
         return None
     text = (transcript.first_reply.text or "")[:_LOOKED_AT]
     if re.search(r"[A-Za-z_]\w*\(\s*[^)\s]", text):
@@ -102,8 +93,9 @@ def _missing(detail: Mapping[str, Any], entry: Entry, transcript: Transcript) ->
     return None
 
 
-def _type(detail: Mapping[str, Any], entry: Entry, transcript: Transcript) -> str | None:
-    called, kind = detail.get("called"), str(detail.get("type", ""))
+def wrong_type(details: ValueDetails, entry: Entry, transcript: Transcript) -> str | None:
+    """A value that is right but for its type."""
+    called, kind = details.called, details.type or ""
     if entry.language != "python" and isinstance(called, str):
         suffix = _JAVA_SUFFIX.get(kind) if entry.language == "java" else None
         if suffix and not called.lower().endswith(suffix.lower()):
@@ -122,8 +114,9 @@ def _type(detail: Mapping[str, Any], entry: Entry, transcript: Transcript) -> st
     return None
 
 
-def _elements(detail: Mapping[str, Any], entry: Entry, transcript: Transcript) -> str | None:
-    called, kind = detail.get("called"), str(detail.get("type", ""))
+def wrong_element(details: ValueDetails, entry: Entry, transcript: Transcript) -> str | None:
+    """A list that is right but for the type of its elements."""
+    called, kind = details.called, details.type or ""
     if not isinstance(called, list):
         return None
     classes = {type(element) for element in called}
@@ -134,15 +127,17 @@ def _elements(detail: Mapping[str, Any], entry: Entry, transcript: Transcript) -
     return None
 
 
-def _text(detail: Mapping[str, Any], entry: Entry, transcript: Transcript) -> str | None:
-    called = detail.get("called")
+def quoted_text(details: ValueDetails, entry: Entry, transcript: Transcript) -> str | None:
+    """A text in quotes of its own."""
+    called = details.called
     if isinstance(called, str) and len(called) > 1 and called[0] == called[-1] and called[0] in "\"'`":
         return "The text carries quotes of its own; send it without them."
     return None
 
 
-def _list(detail: Mapping[str, Any], entry: Entry, transcript: Transcript) -> str | None:
-    called, expected = detail.get("called"), detail.get("expected")
+def wrong_order(details: ValueDetails, entry: Entry, transcript: Transcript) -> str | None:
+    """A list that is right but for its order."""
+    called, expected = details.called, details.expected
     if not isinstance(called, list) or not isinstance(expected, list):
         return None
     key = [str(element) for element in called]
@@ -152,19 +147,22 @@ def _list(detail: Mapping[str, Any], entry: Entry, transcript: Transcript) -> st
     return None
 
 
-def _native_text(detail: Mapping[str, Any], entry: Entry, transcript: Transcript) -> str | None:
+def value_instead_of_text(details: ValueDetails, entry: Entry, transcript: Transcript) -> str | None:
+    """A Java or JavaScript value that was not sent as source text."""
     return f'Values of {entry.language.capitalize()} functions travel as source text: send "5", not 5.'
 
 
-def _count(detail: Mapping[str, Any], entry: Entry, transcript: Transcript) -> str | None:
-    if detail.get("called") == 0 and entry.return_format == "json" and transcript.first_reply.text:
+def broken_json(details: CountDetails, entry: Entry, transcript: Transcript) -> str | None:
+    """No call at all, because the JSON is broken."""
+    if details.called == 0 and entry.return_format == "json" and transcript.first_reply.text:
         return "The JSON did not parse; the reference then sees no call at all."
     return None
 
 
-def _empty_turn(detail: Mapping[str, Any], entry: Entry, transcript: Transcript) -> str | None:
-    turn = detail.get("turn")
-    if isinstance(turn, int) and turn < len(transcript.turns):
+def undecoded_turn(details: TurnDetails, entry: Entry, transcript: Transcript) -> str | None:
+    """A turn without a call, because its replies do not decode."""
+    turn = details.turn
+    if turn is not None and turn < len(transcript.turns):
         errors = [step.error for step in transcript.turns[turn].steps if step.error]
         if errors:
             return f"The turn's reply did not decode: {errors[0][:200]}"
@@ -177,20 +175,3 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-_GIVERS: dict[str, Callable[[Mapping[str, Any], Entry, Transcript], str | None]] = {
-    "ast_decoder:decoder_failed": _undecodable,
-    "ast_decoder:decoder_wrong_output_format": _undecodable,
-    "relevance_error:decoder_failed": _undecodable,
-    f"{SIMPLE}:wrong_func_name": _name,
-    f"{SIMPLE}:missing_required": _missing,
-    f"{SIMPLE}:wrong_count": _count,
-    "type_error:simple": _type,
-    "type_error:nested": _elements,
-    "type_error:java": _native_text,
-    "type_error:js": _native_text,
-    "value_error:string": _text,
-    "value_error:list/tuple": _list,
-    "multi_turn:empty_turn_model_response": _empty_turn,
-}

@@ -6,8 +6,9 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from pytest_bfcl.checkers import reasons
 from pytest_bfcl.checkers.corrected import OFFICIAL, RuleSet
-from pytest_bfcl.checkers.problem import RULE_WORDS, plain
+from pytest_bfcl.checkers.details import AnswerDetails, TroubleDetails
 from pytest_bfcl.checkers.steps import step_calls
 from pytest_bfcl.failures import HarnessError, Verdict
 from pytest_bfcl.python_text import read_literal
@@ -27,18 +28,14 @@ def check_answer(entry: Entry, transcript: Transcript, rules: RuleSet = OFFICIAL
     if not isinstance(answers, list) or not answers:
         raise HarnessError("data", f"{entry.id}: there is no list of accepted answers")
     if len(transcript.turns) != 1:
-        reason = "agentic:inference_error"
-        return Verdict.adapter_error(reason, error=f"{len(transcript.turns)} turns recorded instead of one")
+        trouble = TroubleDetails(error=f"{len(transcript.turns)} turns recorded instead of one")
+        return Verdict.wrong(reasons.AGENTIC_INFERENCE, trouble)
     message = last_message(transcript)
     if not message:
-        reason = "agentic:no_last_message"
-        return Verdict.malformed(
-            reason, rule=RULE_WORDS[reason], expected=plain(answers), steps=len(transcript.turns[0].steps)
-        )
+        return Verdict.wrong(reasons.NO_MESSAGE, AnswerDetails(expected=answers, steps=len(transcript.turns[0].steps)))
     if contains_answer(message, answers, rules):
         return Verdict.passed()
-    reason = "agentic:answer_not_found"
-    return Verdict.wrong(reason, rule=RULE_WORDS[reason], expected=plain(answers), called=plain(message))
+    return Verdict.wrong(reasons.NO_ANSWER, AnswerDetails(expected=answers, called=message))
 
 
 def last_message(transcript: Transcript) -> str | None:

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pytest_bfcl.checkers import reasons
 from pytest_bfcl.checkers.answer import contains_answer
 from pytest_bfcl.checkers.corrected import rule_set
 from pytest_bfcl.checkers.differences import ABSENT, state_difference
 from pytest_bfcl.checkers.explain import failure_text
+from pytest_bfcl.checkers.json_values import plain
 from pytest_bfcl.checkers.judge import judge
 from pytest_bfcl.checkers.outputs import as_reply, function_documents, plain_answers, possible_answers
-from pytest_bfcl.checkers.problem import RULE_WORDS, plain
 from pytest_bfcl.checkers.wording import allowed_text, value_text
 from pytest_bfcl.failures import Failure, FailureTag, UsageError, Verdict
 from pytest_bfcl.transcript import Mode, Reply, Step, Transcript, Turn
@@ -109,8 +110,8 @@ def assert_state(actual: Any, expected: Any) -> None:
     difference = state_difference(_narrowed(mine, wanted, {*_simulators(actual), *_simulators(expected)}), wanted)
     if not difference:
         return
-    reason = "multi_turn:instance_state_mismatch"
-    lines = [f"{FailureTag.WRONG_ANSWER}: {reason}"]
+    tag, name = reasons.STATE.tag, reasons.STATE.name
+    lines = [f"{tag}: {name}"]
     for path, values in difference.items():
         if isinstance(values, Mapping):
             lines.append(f"  {path}")
@@ -118,7 +119,7 @@ def assert_state(actual: Any, expected: Any) -> None:
             lines.append(f"    is        {_shown(values.get('called'))}")
         else:
             lines.append(f"  … {values}")
-    raise Failure(FailureTag.WRONG_ANSWER, reason, "\n".join(lines), {"difference": difference})
+    raise Failure(tag, name, "\n".join(lines), {"difference": difference})
 
 
 def assert_answer(output: Any, answers: Any, *, rules: str | Iterable[str] = "official") -> None:
@@ -132,20 +133,20 @@ def assert_answer(output: Any, answers: Any, *, rules: str | Iterable[str] = "of
         raise UsageError("assert_answer needs at least one accepted answer")
     message = as_reply(output).text
     if not message:
-        reason, tag = "agentic:no_last_message", FailureTag.MALFORMED_OUTPUT
+        reason = reasons.NO_MESSAGE
     elif contains_answer(message, accepted, rule_set(rules)):
         return
     else:
-        reason, tag = "agentic:answer_not_found", FailureTag.WRONG_ANSWER
+        reason = reasons.NO_ANSWER
     text = "\n".join(
         [
-            f"{tag}: {reason}",
+            f"{reason.tag}: {reason.name}",
             f"  expected  {allowed_text(accepted, 200)}",
             f"  message   {value_text(message, 300) if message else '(none)'}",
-            f"  rule      {RULE_WORDS[reason]}",
+            f"  rule      {reason.rule}",
         ]
     )
-    raise Failure(tag, reason, text, {"expected": plain(accepted), "called": plain(message)})
+    raise Failure(reason.tag, reason.name, text, {"expected": plain(accepted), "called": plain(message)})
 
 
 def _raise_unless_valid(verdict: Verdict, entry: Entry, transcript: Transcript) -> None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from pytest_bfcl.checkers import reasons
+from pytest_bfcl.checkers.broken import BrokenRule, BrokenValue
 from pytest_bfcl.checkers.corrected import OFFICIAL, RuleSet
+from pytest_bfcl.checkers.details import Attempt, CallDetails, CountDetails, MatchDetails
 from pytest_bfcl.checkers.literals import check_literal
 from pytest_bfcl.checkers.matching import augment
-from pytest_bfcl.checkers.problem import MULTIPLE, PARALLEL, RULE_WORDS, SIMPLE, Problem, plain
 from pytest_bfcl.checkers.types import parameter_type
 from pytest_bfcl.checkers.values import MARKER, check_python
-from pytest_bfcl.failures import FailureTag, HarnessError, Verdict
+from pytest_bfcl.failures import HarnessError, Reason, Verdict
 from pytest_bfcl.transcript import Call, wire_name
 
 _EMPTY: Mapping[str, Any] = {}
@@ -43,35 +45,32 @@ def check_calls(calls: Sequence[Call], answers: Sequence[Mapping[str, Any]], rul
         return _check_parallel(calls, answers, how)
     if rule == "multiple":
         if len(calls) != len(answers):
-            return _wrong_count(MULTIPLE, calls, answers)
+            return _wrong_count(reasons.WRONG_COUNT_MULTIPLE, calls, answers)
         document = _document(how.functions, _answer_name(answers[0]))
     else:
         if len(calls) != 1:
-            return _wrong_count(SIMPLE, calls, answers[:1])
+            return _wrong_count(reasons.WRONG_COUNT, calls, answers[:1])
         document = how.functions[0]
-    problem = check_call(calls[0], document, answers[0], how)
-    if problem is None:
-        return Verdict.passed()
-    return verdict_of(problem, call=0, wanted=answers[0])
+    broken = check_call(calls[0], document, answers[0], how)
+    return Verdict.passed() if broken is None else _wrong_call(broken, 0, answers[0])
 
 
-def verdict_of(problem: Problem, **more: Any) -> Verdict:
-    """A failed verdict with the problem's reason, the rule in words, and everything known, bounded and JSON-able."""
-    detail: dict[str, Any] = {"rule": RULE_WORDS.get(problem.reason, problem.reason), **more, **problem.detail}
-    if problem.raises:
-        detail["reference"] = "raises here and gives no verdict"
-    for key, value in detail.items():
-        detail[key] = plain(value)
-    return Verdict(False, FailureTag.WRONG_ANSWER, problem.reason, detail)
+def _wrong_call(broken: BrokenRule, call: int, wanted: Mapping[str, Any]) -> Verdict:
+    """The verdict on a call (by its number) that breaks a rule of the ``wanted`` one."""
+    details = broken.details
+    details.call, details.wanted = call, wanted
+    if broken.raises:
+        details.reference = "raises here and gives no verdict"
+    return Verdict.wrong(broken.reason, details)
 
 
-def check_call(call: Call, document: Mapping[str, Any], answer: Mapping[str, Any], how: CallRules) -> Problem | None:
+def check_call(call: Call, document: Mapping[str, Any], answer: Mapping[str, Any], how: CallRules) -> BrokenRule | None:
     """One call against one document and one answer (spec §5); ``None`` when it is right."""
     name, arguments = call
     expected = str(document.get("name", ""))
     if not same_name(name, expected, how):
         shown = expected.replace(".", "_") if how.underscore_names else expected
-        return Problem(f"{SIMPLE}:wrong_func_name", {"function": expected, "expected": shown, "called": name})
+        return BrokenRule(reasons.WRONG_NAME, CallDetails(function=expected, expected=shown, called=name))
     schema = _mapping(document.get("parameters"))
     properties = _mapping(schema.get("properties"))
     required = schema.get("required")
@@ -79,30 +78,42 @@ def check_call(call: Call, document: Mapping[str, Any], answer: Mapping[str, Any
     accepted = _accepted(answer)
     for parameter in required:
         if parameter not in arguments:
-            detail = {"expected": accepted.get(parameter), "called": dict(arguments)}
-            return Problem(f"{SIMPLE}:missing_required", {"function": expected, "param": parameter, **detail})
+            return _left_out(reasons.MISSING_REQUIRED, expected, parameter, accepted.get(parameter), arguments)
     for parameter, value in arguments.items():
         if parameter not in properties or parameter not in accepted:
             why = "not documented" if parameter not in properties else "not among the expected arguments"
-            detail = {"expected": sorted(accepted), "called": value, "error": f"{parameter!r} is {why}"}
-            return Problem(f"{SIMPLE}:unexpected_param", {"function": expected, "param": parameter, **detail})
-        problem = check_value(value, properties[parameter], accepted[parameter], how, required=parameter in required)
-        if problem is not None:
-            return problem.about(function=expected, param=parameter)
+            details = CallDetails(
+                function=expected,
+                param=parameter,
+                expected=sorted(accepted),
+                called=value,
+                error=f"{parameter!r} is {why}",
+            )
+            return BrokenRule(reasons.UNEXPECTED_PARAM, details)
+        broken = check_value(value, properties[parameter], accepted[parameter], how, required=parameter in required)
+        if broken is not None:
+            broken.details.function, broken.details.param = expected, parameter
+            return broken
     for parameter, values in accepted.items():
         if parameter in arguments:
             continue
         if type(values) is not list:
             raise HarnessError("data", _ANSWER_SHAPE)
         if MARKER not in values:
-            detail = {"expected": values, "called": dict(arguments)}
-            return Problem(f"{SIMPLE}:missing_optional", {"function": expected, "param": parameter, **detail})
+            return _left_out(reasons.MISSING_OPTIONAL, expected, parameter, values, arguments)
     return None
+
+
+def _left_out(
+    reason: Reason, function: str, parameter: str, accepted: object, arguments: Mapping[Any, Any]
+) -> BrokenRule:
+    details = CallDetails(function=function, param=parameter, expected=accepted, called=dict(arguments))
+    return BrokenRule(reason, details)
 
 
 def check_value(
     value: Any, schema: Any, answers: Sequence[Any], how: CallRules, *, required: bool = False
-) -> Problem | None:
+) -> BrokenValue | None:
     """One argument against its acceptable values, in the entry's language."""
     if type(answers) is not list:
         raise HarnessError("data", _ANSWER_SHAPE)
@@ -127,9 +138,9 @@ def same_name(called: Any, expected: str, how: CallRules) -> bool:
 def _check_parallel(calls: Sequence[Call], answers: Sequence[Mapping[str, Any]], how: CallRules) -> Verdict:
     """Greedy pairing in the order of the answers (spec §4), or a maximum matching under C7."""
     if len(calls) != len(answers):
-        return _wrong_count(PARALLEL, calls, answers)
+        return _wrong_count(reasons.WRONG_COUNT_PARALLEL, calls, answers)
     documents = [_document(how.functions, _answer_name(answer)) for answer in answers]
-    tried: dict[tuple[int, int], Problem | None] = {}
+    tried: dict[tuple[int, int], BrokenRule | None] = {}
 
     def fits(answer: int, call: int) -> bool:
         if (answer, call) not in tried:
@@ -141,12 +152,12 @@ def _check_parallel(calls: Sequence[Call], answers: Sequence[Mapping[str, Any]],
         unused = [call for call in range(len(calls)) if call not in owner]
         match = None
         for call in unused:
-            problem = tried[number, call] = check_call(calls[call], documents[number], answers[number], how)
-            if problem is None:
+            broken = tried[number, call] = check_call(calls[call], documents[number], answers[number], how)
+            if broken is None:
                 match = call
                 break
-            if problem.raises and "C12" not in how.rules:
-                return verdict_of(problem, call=call, wanted=answers[number])  # the reference gives up here
+            if broken.raises and "C12" not in how.rules:
+                return _wrong_call(broken, call, answers[number])  # the reference gives up here
         if match is not None:
             owner[match] = number
         elif not ("C7" in how.rules and augment(number, len(calls), fits, owner)):
@@ -159,36 +170,20 @@ def _no_match(
     unused: Sequence[int],
     calls: Sequence[Call],
     answers: Sequence[Mapping[str, Any]],
-    tried: Mapping[tuple[int, int], Problem | None],
+    tried: Mapping[tuple[int, int], BrokenRule | None],
 ) -> Verdict:
-    reason = f"{PARALLEL}:cannot_find_match"
-    subs = [(call, tried[number, call]) for call in unused]
-    broken = [
-        {"call": call, "reason": problem.reason, **{key: plain(value) for key, value in problem.detail.items()}}
-        for call, problem in subs
-        if problem is not None
+    attempts = [
+        Attempt(call, broken.reason.name, broken.details.to_json())
+        for call in unused
+        if (broken := tried[number, call]) is not None
     ]
-    return Verdict.wrong(
-        reason,
-        rule=RULE_WORDS[reason],
-        answer=number,
-        wanted=plain(answers[number]),
-        called=plain(list(calls)),
-        sub_error_types=[sub["reason"] for sub in broken],
-        sub_errors=broken,
-    )
+    details = MatchDetails(answer=number, wanted=answers[number], called=list(calls), sub_errors=tuple(attempts))
+    return Verdict.wrong(reasons.NO_MATCH, details)
 
 
-def _wrong_count(checker: str, calls: Sequence[Call], answers: Sequence[Any]) -> Verdict:
-    reason = f"{checker}:wrong_count"
-    return Verdict.wrong(
-        reason,
-        rule=RULE_WORDS[reason],
-        expected=len(answers),
-        called=len(calls),
-        calls=plain(list(calls)),
-        wanted=plain(list(answers)),
-    )
+def _wrong_count(reason: Reason, calls: Sequence[Call], answers: Sequence[Any]) -> Verdict:
+    details = CountDetails(expected=len(answers), called=len(calls), calls=list(calls), wanted=list(answers))
+    return Verdict.wrong(reason, details)
 
 
 def _document(functions: Sequence[Mapping[str, Any]], name: str) -> Mapping[str, Any]:

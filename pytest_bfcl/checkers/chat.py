@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.checkers.problem import RULE_WORDS, plain
+from pytest_bfcl.checkers import reasons
+from pytest_bfcl.checkers.details import UndueDetails
 from pytest_bfcl.decoding import DecodeError, decode_reply
 from pytest_bfcl.failures import Verdict
 
@@ -24,9 +25,7 @@ def check_chat(transcript: Transcript) -> Verdict:
         except DecodeError:
             calls = []
     if calls:
-        reason = "chat:call_made"
-        return Verdict.wrong(reason, rule=RULE_WORDS[reason], called=plain(calls))
+        return Verdict.wrong(reasons.CHAT_CALL, UndueDetails(called=calls))
     if not words:
-        reason = "chat:no_text"
-        return Verdict.malformed(reason, rule=RULE_WORDS[reason])
+        return Verdict.wrong(reasons.CHAT_SILENCE)
     return Verdict.passed()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pytest_bfcl.checkers.problem import plain
+from pytest_bfcl.checkers.json_values import plain
 from pytest_bfcl.checkers.wording import parted
 
 MAX_DIFFERENCES = 12

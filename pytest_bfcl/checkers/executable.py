@@ -7,20 +7,26 @@ result once; one result without a partner fails the entry.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pytest_bfcl.checkers import reasons
+from pytest_bfcl.checkers.details import (
+    Attempt,
+    ResultCountDetails,
+    ResultDetails,
+    ResultMatchDetails,
+    UnreadDetails,
+)
 from pytest_bfcl.checkers.entries import reply_of, single_turn_calls
-from pytest_bfcl.checkers.problem import RULE_WORDS, Problem, plain
 from pytest_bfcl.decoding import DecodeError, WrongShape
 from pytest_bfcl.execution.outcome import Outcome
-from pytest_bfcl.failures import HarnessError, Verdict
+from pytest_bfcl.failures import HarnessError, Reason, Verdict
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
     from pytest_bfcl.transcript import Transcript
 
-CHECKER = "executable_checker"
 TOLERANCE = 0.2
 """Share by which a ``real_time_match`` number may differ from the expected one."""
 EXPECTED = "expected_results"
@@ -35,37 +41,46 @@ def check_executable(entry: Entry, transcript: Transcript) -> Verdict:
     wanted = [str(text) for text in entry.possible_answer or []]
     simple = entry.rule == "simple"
     if len(calls) != (1 if simple else len(wanted)):
-        reason = "simple_exec_checker:wrong_count" if simple else "value_error:exec_result_count"
-        return Verdict.wrong(
-            reason,
-            rule=RULE_WORDS[reason],
-            expected=1 if simple else len(wanted),
-            called=len(calls),
-            calls=plain(list(calls)),
-            wanted=wanted,
+        counted = ResultCountDetails(
+            expected=1 if simple else len(wanted), called=len(calls), calls=list(calls), wanted=list(wanted)
         )
+        return Verdict.wrong(reasons.RESULT_COUNT_SIMPLE if simple else reasons.RESULT_COUNT, counted)
     results = outcomes_of(transcript, len(calls))
     expected = [outcome.value for outcome in expected_outcomes(transcript)]
     kinds = _kinds(entry, len(wanted))
     if simple:
-        problem = result_problem(results[0], expected[0], kinds[0])
-        return Verdict.passed() if problem is None else _failed(problem, call=0, wanted_call=wanted[0])
+        wrong = wrong_result(results[0], expected[0], kinds[0])
+        if wrong is None:
+            return Verdict.passed()
+        wrong.details.call, wrong.details.wanted_call = 0, wanted[0]
+        return Verdict.wrong(wrong.reason, wrong.details)
     return _check_any_order(results, expected, kinds, wanted)
 
 
-def result_problem(result: Outcome, expected: Any, kind: str) -> Problem | None:
+class WrongResult(NamedTuple):
+    """Why a result is not the expected one."""
+
+    reason: Reason
+    details: ResultDetails
+
+
+def wrong_result(result: Outcome, expected: Any, kind: str) -> WrongResult | None:
     """One result against the expected one under ``exact_match``, ``real_time_match`` or ``structural_match``."""
     if not result.ok:
-        return Problem(f"{CHECKER}:execution_error", {"expected": expected, "error": result.error, "kind": result.kind})
-    value = result.value
-    detail = {"expected": expected, "called": value}
+        details = ResultDetails(expected=expected, error=result.error, kind=result.kind)
+        return WrongResult(reasons.RESULT_ERROR, details)
+    reason = _difference(result.value, expected, kind)
+    return None if reason is None else WrongResult(reason, ResultDetails(expected=expected, called=result.value))
+
+
+def _difference(value: Any, expected: Any, kind: str) -> Reason | None:
     if kind == "real_time_match":  # of numbers only: two equal texts do not match either, as in 2024
         if _is_number(value) and _is_number(expected) and abs(value - expected) <= TOLERANCE * abs(expected):
             return None
-        return Problem(f"{CHECKER}:wrong_result_real_time", detail)
+        return reasons.RESULT_REAL_TIME
     if kind == "structural_match":
-        return _structure_problem(value, expected, detail)
-    return None if same_value(value, expected) else Problem(f"{CHECKER}:wrong_result", detail)
+        return _difference_in_structure(value, expected)
+    return None if same_value(value, expected) else reasons.RESULT
 
 
 def same_value(value: Any, expected: Any) -> bool:
@@ -79,18 +94,17 @@ def same_value(value: Any, expected: Any) -> bool:
     return bool(value == expected)
 
 
-def _structure_problem(value: Any, expected: Any, detail: Mapping[str, Any]) -> Problem | None:
+def _difference_in_structure(value: Any, expected: Any) -> Reason | None:
     """Same type; lists of the same length, objects with the same keys; values do not matter."""
-    reason = f"{CHECKER}:wrong_result_type"
     if type(value) is not type(expected) and not (_is_number(value) and _is_number(expected)):
-        return Problem(reason, detail)
+        return reasons.RESULT_TYPE
     if isinstance(expected, list) and len(value) != len(expected):
-        return Problem(f"{reason}:list_length", detail)
+        return reasons.RESULT_LENGTH
     if isinstance(expected, dict):
         if any(key not in value for key in expected):
-            return Problem(f"{reason}:dict_key_not_found", detail)
+            return reasons.RESULT_KEY_MISSING
         if any(key not in expected for key in value):
-            return Problem(f"{reason}:dict_extra_key", detail)
+            return reasons.RESULT_KEY_EXTRA
     return None
 
 
@@ -99,33 +113,29 @@ def _check_any_order(
 ) -> Verdict:
     unused = list(range(len(results)))
     for number, value in enumerate(expected):
-        problems: list[dict[str, Any]] = []
+        attempts: list[Attempt] = []
         for call in unused:
-            problem = result_problem(results[call], value, kinds[number])
-            if problem is None:
+            wrong = wrong_result(results[call], value, kinds[number])
+            if wrong is None:
                 unused.remove(call)
                 break
-            problems.append({"call": call, "reason": problem.reason, "called": plain(_shown(results[call]))})
+            given = ResultDetails(called=_shown(results[call]))
+            attempts.append(Attempt(call, wrong.reason.name, given.to_json()))
         else:
-            reason = f"{CHECKER}:cannot_find_match"
-            return Verdict.wrong(
-                reason,
-                rule=RULE_WORDS[reason],
-                answer=number,
-                wanted_call=wanted[number],
-                expected=plain(value),
-                sub_errors=problems,
-                sub_error_types=[each["reason"] for each in problems],
+            details = ResultMatchDetails(
+                answer=number, wanted_call=wanted[number], expected=value, sub_errors=tuple(attempts)
             )
+            return Verdict.wrong(reasons.RESULT_NO_MATCH, details)
     return Verdict.passed()
 
 
 def undecodable(error: DecodeError, transcript: Transcript) -> Verdict:
     """The verdict on a reply in which no call can be read."""
-    shaped = isinstance(error, WrongShape)
-    reason = "executable_decoder:wrong_output_format" if shaped else "executable_decoder:decoder_failed"
-    called = plain(error.decoded if isinstance(error, WrongShape) else reply_of(transcript).output)
-    return Verdict.malformed(reason, rule=RULE_WORDS[reason], error=str(error)[:500], called=called)
+    if isinstance(error, WrongShape):
+        details = UnreadDetails(error=str(error)[:500], called=error.decoded)
+        return Verdict.wrong(reasons.WRONG_SHAPE_EXECUTED, details)
+    details = UnreadDetails(error=str(error)[:500], called=reply_of(transcript).output)
+    return Verdict.wrong(reasons.UNREADABLE_EXECUTED, details)
 
 
 def outcomes_of(transcript: Transcript, count: int) -> list[Outcome]:
@@ -158,11 +168,6 @@ def _kinds(entry: Entry, count: int) -> list[str]:
     kinds = (entry.model_extra or {}).get("execution_result_type") or []
     kinds = [kinds] if isinstance(kinds, str) else list(kinds)
     return [str(kind) for kind in kinds[:count]] + ["exact_match"] * (count - len(kinds))
-
-
-def _failed(problem: Problem, **more: Any) -> Verdict:
-    detail = {"rule": RULE_WORDS[problem.reason], **more, **problem.detail}
-    return Verdict.wrong(problem.reason, **{key: plain(value) for key, value in detail.items()})
 
 
 def _shown(result: Outcome) -> Any:

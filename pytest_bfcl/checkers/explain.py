@@ -10,8 +10,27 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.checkers import result_text, tables, turn_text
+from pytest_bfcl.checkers.details import (
+    UNTOLD,
+    AnswerDetails,
+    CallDetails,
+    CountDetails,
+    Details,
+    EndDetails,
+    MatchDetails,
+    ObtainedDetails,
+    QuietTurnDetails,
+    ResultCountDetails,
+    ResultDetails,
+    ResultMatchDetails,
+    StateDetails,
+    TurnDetails,
+    UndueDetails,
+    UnreadDetails,
+    told,
+)
 from pytest_bfcl.checkers.entries import checker_of
-from pytest_bfcl.checkers.problem import RULE_WORDS
+from pytest_bfcl.checkers.reasons import details_of, rule_of
 from pytest_bfcl.checkers.wording import allowed_text, answer_text, call_text, clean, cut, shortened, value_text
 from pytest_bfcl.failures import Verdict
 
@@ -47,30 +66,28 @@ def describe(entry: Entry, transcript: Transcript, verdict: Verdict) -> FailureT
     """The parts of `failure_text`; for a passed verdict only a title."""
     if verdict.valid:
         return FailureText("passed", ())
-    detail = verdict.detail
-    reason = str(detail.get("underlying") or verdict.reason or "")
-    lines: list[Line] = []
-    lines += _request(entry, detail.get("turn", detail.get("last_turn")))
+    details = details_of(verdict.reason, verdict.detail)
+    lines = _request(entry, details.place)
     if verdict.tag is not None and not verdict.tag.counts:
-        lines.append(("error", cut(clean(str(detail.get("error", ""))), 400)))
+        lines.append(("error", cut(clean(details.error or ""), 400)))
     else:
-        lines += _body(reason)(entry, transcript, detail)
-        rule = RULE_WORDS.get(verdict.reason or "") or detail.get("rule")
+        lines += _body(entry, transcript, details)
+        rule = rule_of(verdict.reason, verdict.detail)
         if rule:
-            lines.append(("rule", str(rule)))
-    if "reference" in detail:
-        lines.append(("note", f"the reference {detail['reference']}"))
-    if detail.get("corrected_rules"):
-        lines.append(("rules", "decided by corrected " + ", ".join(detail["corrected_rules"])))
-    if detail.get("advice"):
-        lines.append(("advice", clean(str(detail["advice"]))))
+            lines.append(("rule", rule))
+    if details.reference is not None:
+        lines.append(("note", f"the reference {details.reference}"))
+    if details.corrected_rules:
+        lines.append(("rules", "decided by corrected " + ", ".join(map(str, details.corrected_rules))))
+    if details.advice:
+        lines.append(("advice", clean(details.advice)))
     return FailureText(f"{verdict.tag}: {verdict.reason}", tuple(lines))
 
 
-def _request(entry: Entry, turn: Any) -> list[Line]:
+def _request(entry: Entry, turn: int | None) -> list[Line]:
     """The user's last words of the turn in question, shortened."""
     turns: Sequence[Any] = entry.question
-    if isinstance(turn, int) and 0 <= turn < len(turns):
+    if turn is not None and turn < len(turns):
         messages, place = turns[turn], f"(turn {turn + 1} of {len(turns)}) " if len(turns) > 1 else ""
     else:
         messages, place = next((each for each in reversed(turns) if each), []), ""
@@ -78,71 +95,92 @@ def _request(entry: Entry, turn: Any) -> list[Line]:
     said = clean(str(words[-1])).replace("\\n", " ") if words else ""
     if not place:
         return [("request", shortened(said, 2 * WIDTH - 40))] if words else []
-    if not words and isinstance(turn, int):
+    if not words and turn is not None:
         names = ", ".join(str(document.get("name")) for document in entry.missed_function.get(turn, ()))
         said = f"no new message: now these functions are offered too: {clean(names)}"
     return turn_text.request_lines(place, said)
 
 
-def _body(reason: str) -> Callable[[Entry, Transcript, Mapping[str, Any]], list[Line]]:
-    if reason in _BODIES:
-        return _BODIES[reason]
-    if reason.startswith(_EXECUTED):
-        return result_text.result_lines
-    if reason.endswith(":wrong_count"):
-        return _wrong_count
-    return _one_call
+def _body(entry: Entry, transcript: Transcript, details: Details) -> list[Line]:
+    """What was expected and what was done, by the family of the details."""
+    match details:
+        case ResultCountDetails():
+            return result_text.count_lines(entry, transcript, details)
+        case CountDetails():
+            return _wrong_count(transcript, details)
+        case MatchDetails():
+            return _no_match(entry, transcript, details)
+        case ResultMatchDetails():
+            return result_text.unmatched_lines(entry, transcript, details)
+        case ResultDetails():
+            return result_text.result_lines(entry, transcript, details)
+        case UnreadDetails():
+            return _undecodable(entry, transcript, details)
+        case UndueDetails():
+            return _no_call_due(transcript, details)
+        case StateDetails():
+            return turn_text.state_lines(entry, transcript, details)
+        case ObtainedDetails():
+            return turn_text.result_lines(entry, transcript, details)
+        case QuietTurnDetails():
+            return turn_text.quiet_turn_lines(entry, transcript, details)
+        case EndDetails():
+            return turn_text.forced_lines(entry, transcript, details)
+        case TurnDetails():
+            return turn_text.empty_turn_lines(entry, transcript, details)
+        case AnswerDetails():
+            return _answer(details)
+        case CallDetails():
+            return _one_call(entry, transcript, details)
+        case _:
+            return [("reply", _reply(transcript))]
 
 
-def _one_call(entry: Entry, transcript: Transcript, detail: Mapping[str, Any]) -> list[Line]:
+def _one_call(entry: Entry, transcript: Transcript, details: CallDetails) -> list[Line]:
     """One call against one answer: a table of arguments with a mark at the broken one."""
-    wanted = detail.get("wanted")
-    calls = tables.calls_of(entry, transcript)
-    number = detail.get("call")
-    if not isinstance(wanted, Mapping) or not isinstance(number, int) or number >= len(calls):
-        return [("expected", allowed_text(detail.get("expected"))), ("called", value_text(detail.get("called")))]
-    return tables.call_table(entry, transcript, calls[number], wanted)
+    found = tables.compared(entry, transcript, details)
+    if found is None:
+        return [("expected", allowed_text(told(details.expected))), ("called", value_text(told(details.called)))]
+    return tables.call_table(entry, transcript, found.call, found.wanted)
 
 
-def _wrong_count(entry: Entry, transcript: Transcript, detail: Mapping[str, Any]) -> list[Line]:
-    lines = [("expected", f"{_calls(detail.get('expected'))}:"), *_listed(detail.get("wanted"), answer_text)]
-    made = detail.get("called")
-    if not made:
+def _wrong_count(transcript: Transcript, details: CountDetails) -> list[Line]:
+    lines = [("expected", f"{_calls(details.expected)}:"), *_listed(details.wanted, answer_text)]
+    if not details.called:
         text = transcript.first_reply.text
         said = f"; the reply was {value_text(text, 160)}" if text else ""
         return [*lines, ("called", f"no call{said}")]
-    return [*lines, ("called", f"{_calls(made)}:"), *_listed(detail.get("calls"), call_text)]
+    return [*lines, ("called", f"{_calls(details.called)}:"), *_listed(details.calls, call_text)]
 
 
-def _calls(count: Any) -> str:
+def _calls(count: int | None) -> str:
     return "1 call" if count == 1 else f"{count} calls"
 
 
-def _listed(values: Any, text: Callable[[Any, int], str]) -> list[Line]:
-    values = values if isinstance(values, list) else []
+def _listed(values: list[object] | None, text: Callable[[Any, int], str]) -> list[Line]:
+    values = values or []
     lines = [("", text(value, WIDTH)) for value in values[:MAX_LISTED]]
     return [*lines, ("", f"… and {len(values) - MAX_LISTED} more")] if len(values) > MAX_LISTED else lines
 
 
-def _no_match(entry: Entry, transcript: Transcript, detail: Mapping[str, Any]) -> list[Line]:
+def _no_match(entry: Entry, transcript: Transcript, details: MatchDetails) -> list[Line]:
     """The expected call nothing fits, the closest call as a table, the other candidates in one line each."""
-    wanted, number = detail.get("wanted"), detail.get("answer", 0)
-    answers = entry.possible_answer or []
+    number, total = (details.answer or 0) + 1, len(entry.possible_answer or [])
+    found = tables.compared(entry, transcript, details)
+    if found is None:
+        return [("expected", f"call {number} of {total} has no match")]
     calls = tables.calls_of(entry, transcript)
-    subs = [sub for sub in detail.get("sub_errors", ()) if sub["call"] < len(calls)]
-    if not isinstance(wanted, Mapping) or not subs:
-        return [("expected", f"call {number + 1} of {len(answers)} has no match")]
-    lines = [("expected", f"call {number + 1} of {len(answers)} has no match: {answer_text(wanted, 2 * WIDTH)}")]
-    closest = min(subs, key=lambda sub: tables.distance(entry, transcript, calls[sub["call"]], wanted))
-    lines.append(("closest", f"call {closest['call'] + 1} of {len(calls)}"))
-    lines += tables.call_table(entry, transcript, calls[closest["call"]], wanted)
-    for sub in [sub for sub in subs if sub is not closest][:MAX_LISTED]:
-        shown = call_text(calls[sub["call"]], 60)
-        lines.append(("other", f"call {sub['call'] + 1}: {shown}  <-- {sub['reason']}"))
+    lines = [("expected", f"call {number} of {total} has no match: {answer_text(found.wanted, 2 * WIDTH)}")]
+    lines.append(("closest", f"call {found.number + 1} of {len(calls)}"))
+    lines += tables.call_table(entry, transcript, found.call, found.wanted)
+    others = [tried for tried in details.sub_errors or () if tried.call < len(calls) and tried.call != found.number]
+    for tried in others[:MAX_LISTED]:
+        shown = call_text(calls[tried.call], 60)
+        lines.append(("other", f"call {tried.call + 1}: {shown}  <-- {clean(tried.reason)}"))
     return lines
 
 
-def _undecodable(entry: Entry, transcript: Transcript, detail: Mapping[str, Any]) -> list[Line]:
+def _undecodable(entry: Entry, transcript: Transcript, details: UnreadDetails) -> list[Line]:
     lines: list[Line] = []
     answers = entry.possible_answer or []
     if checker_of(entry) == "relevance":
@@ -151,8 +189,8 @@ def _undecodable(entry: Entry, transcript: Transcript, detail: Mapping[str, Any]
         more = f"  (and {len(answers) - 1} more)" if len(answers) > 1 else ""
         lines.append(("expected", answer_text(answers[0], 2 * WIDTH) + more))
     lines.append(("reply", _reply(transcript)))
-    if detail.get("error"):
-        lines.append(("", f"^ does not decode: {cut(clean(str(detail['error'])), 200)}"))
+    if details.error:
+        lines.append(("", f"^ does not decode: {cut(clean(details.error), 200)}"))
     return lines
 
 
@@ -166,45 +204,15 @@ def _reply(transcript: Transcript, width: int = 3 * WIDTH) -> str:
     return cut(clean(reply.text[: 2 * width]), width)
 
 
-def _no_call_due(entry: Entry, transcript: Transcript, detail: Mapping[str, Any]) -> list[Line]:
-    called = detail.get("called")
-    calls = called if isinstance(called, list) else []
-    if calls and all(isinstance(call, str) for call in calls):
-        return [("expected", "no call in this turn"), ("called", cut("; ".join(map(clean, calls)), 2 * WIDTH))]
+def _no_call_due(transcript: Transcript, details: UndueDetails) -> list[Line]:
+    calls = details.called if isinstance(details.called, list) else []
     if calls and all(isinstance(call, Mapping) and len(call) == 1 for call in calls):
         return [("expected", "no call"), ("called", cut("; ".join(call_text(call, WIDTH) for call in calls), 220))]
     return [("expected", "no call"), ("reply", _reply(transcript))]
 
 
-def _answer(entry: Entry, transcript: Transcript, detail: Mapping[str, Any]) -> list[Line]:
-    lines = [("expected", allowed_text(detail.get("expected"), 2 * WIDTH))]
-    if "called" in detail:
-        return [*lines, ("message", value_text(detail["called"], 3 * WIDTH))]
-    return [*lines, ("message", f"none in {detail.get('steps', 0)} steps; the last step still called something")]
-
-
-_BODIES: dict[str, Callable[[Any, Any, Mapping[str, Any]], list[Line]]] = {
-    "ast_decoder:decoder_failed": _undecodable,
-    "ast_decoder:decoder_wrong_output_format": _undecodable,
-    "relevance_error:decoder_failed": _undecodable,
-    "parallel_function_checker_no_order:cannot_find_match": _no_match,
-    "irrelevance_error:decoder_success": _no_call_due,
-    "irrelevance_error:malformed_call": _no_call_due,
-    "multi_turn:irrelevance_error:decoder_success": turn_text.quiet_turn_lines,
-    "multi_turn:instance_state_mismatch": turn_text.state_lines,
-    "multi_turn:execution_response_mismatch": turn_text.result_lines,
-    "multi_turn:empty_turn_model_response": turn_text.empty_turn_lines,
-    "multi_turn:force_terminated": turn_text.forced_lines,
-    "agentic:answer_not_found": _answer,
-    "agentic:no_last_message": _answer,
-    "executable_decoder:decoder_failed": _undecodable,
-    "executable_decoder:wrong_output_format": _undecodable,
-    "executable_checker:cannot_find_match": result_text.unmatched_lines,
-    "value_error:exec_result_count": result_text.count_lines,
-    "simple_exec_checker:wrong_count": result_text.count_lines,
-    "executable_checker_rest:wrong_count": result_text.count_lines,
-    "sql_checker:wrong_count": result_text.count_lines,
-    "chat:call_made": _no_call_due,
-    "chat:no_text": _no_call_due,
-}
-_EXECUTED = ("executable_checker", "sql_checker")
+def _answer(details: AnswerDetails) -> list[Line]:
+    lines = [("expected", allowed_text(told(details.expected), 2 * WIDTH))]
+    if details.called is not UNTOLD:
+        return [*lines, ("message", value_text(details.called, 3 * WIDTH))]
+    return [*lines, ("message", f"none in {details.steps or 0} steps; the last step still called something")]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.checkers.advice import advice_for
+from pytest_bfcl.checkers import reasons
 from pytest_bfcl.checkers.answer import check_answer
 from pytest_bfcl.checkers.ast import CallRules, check_calls
 from pytest_bfcl.checkers.chat import check_chat
@@ -21,17 +21,17 @@ from pytest_bfcl.checkers.corrected import (
     deciding_rules,
     rule_set,
 )
+from pytest_bfcl.checkers.details import TriedDetails, TroubleDetails, UnreadDetails
 from pytest_bfcl.checkers.entries import checker_of, language_of, reply_of, single_turn_decoder, stored_calls
 from pytest_bfcl.checkers.exact import all_exactly_right
 from pytest_bfcl.checkers.executable import check_executable
-from pytest_bfcl.checkers.problem import RULE_WORDS, plain
 from pytest_bfcl.checkers.relevance import check_irrelevance, check_relevance
 from pytest_bfcl.checkers.rest import check_rest
 from pytest_bfcl.checkers.sql import check_sql
 from pytest_bfcl.checkers.state import Kind, StateRecord, replay
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.decoding import DecodeError, ReplyDecoder, WrongShape, attempts_call, decode_native
-from pytest_bfcl.failures import BenchmarkError, HarnessError, UsageError, Verdict
+from pytest_bfcl.failures import BenchmarkError, HarnessError, Reason, UsageError, Verdict
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
@@ -110,14 +110,13 @@ class _Judge:
         except UsageError:
             raise
         except Exception as error:  # a defect here must not stop a run, nor be laid at the model's door
-            return Verdict.harness_error("harness:checker", error=f"{type(error).__name__}: {error}"[:500])
+            trouble = TroubleDetails(error=f"{type(error).__name__}: {error}"[:500])
+            return Verdict.wrong(reasons.HARNESS_CHECKER, trouble)
         if verdict.valid or verdict.tag is None or not verdict.tag.counts:
             return verdict
         verdict = _blame_reply(verdict, self.transcript)
-        advice = advice_for(verdict, self.entry, self.transcript)
-        if advice is None:
-            return verdict
-        return Verdict(False, verdict.tag, verdict.reason, {**verdict.detail, "advice": advice})
+        advice = _advice(verdict, self.entry, self.transcript)
+        return verdict if advice is None else verdict.with_detail(advice=advice)
 
     def extra(self) -> dict[str, Any]:
         """Figures beyond the reference; empty unless the entry was replayed."""
@@ -126,7 +125,7 @@ class _Judge:
     def _calls_against_answers(self, rules: RuleSet) -> Verdict:
         entry, transcript = self.entry, self.transcript
         if transcript.inference_error is not None and "C8" in rules:
-            return _inference_error("adapter:inference_error", transcript)
+            return _inference_error(reasons.ADAPTER_INFERENCE, transcript)
         try:
             calls = self._calls(rules)
         except DecodeError as error:
@@ -160,16 +159,16 @@ class _Judge:
     def _no_call_due(self, rules: RuleSet) -> Verdict:
         if "C8" in rules:
             if self.transcript.inference_error is not None:
-                return _inference_error("adapter:inference_error", self.transcript)
+                return _inference_error(reasons.ADAPTER_INFERENCE, self.transcript)
             reply = self.transcript.first_reply
             if reply.problem and not reply.text and not reply.tool_calls:
-                return _reply_problem(reply.problem)
+                return Verdict.wrong(reasons.reply_reason(reply.problem))
         reply = reply_of(self.transcript)
         return check_irrelevance(reply, self._any_call(reply), self._attempts, rules)
 
     def _call_due(self, rules: RuleSet) -> Verdict:
         if self.transcript.inference_error is not None and "C8" in rules:
-            return _inference_error("adapter:inference_error", self.transcript)
+            return _inference_error(reasons.ADAPTER_INFERENCE, self.transcript)
         reply = reply_of(self.transcript)
         return check_relevance(reply, self._any_call(reply), rules)
 
@@ -188,14 +187,14 @@ class _Judge:
 
     def _state(self, rules: RuleSet) -> Verdict:
         if self.transcript.inference_error is not None:
-            return _inference_error("multi_turn:inference_error", self.transcript)
+            return _inference_error(reasons.MULTI_TURN_INFERENCE, self.transcript)
         if self._record is None:
             self._record = replay(self.entry, self.transcript, self.simulators)
         return self._record.verdict(rules)
 
     def _answer(self, rules: RuleSet) -> Verdict:
         if self.transcript.inference_error is not None:
-            return _inference_error("agentic:inference_error", self.transcript)
+            return _inference_error(reasons.AGENTIC_INFERENCE, self.transcript)
         return check_answer(self.entry, self.transcript, rules)
 
     def _executed(self, rules: RuleSet) -> Verdict:
@@ -204,7 +203,7 @@ class _Judge:
         if checker == "sql" and "tables" not in (self.entry.model_extra or {}):
             return self._calls_against_answers(rules)
         if self.transcript.inference_error is not None:
-            return _inference_error("adapter:inference_error", self.transcript)
+            return _inference_error(reasons.ADAPTER_INFERENCE, self.transcript)
         if checker == "chat":
             return check_chat(self.transcript)
         return _EXECUTED[checker](self.entry, self.transcript)
@@ -212,7 +211,7 @@ class _Judge:
     def _nothing(self, rules: RuleSet) -> Verdict:
         """Write stages are not scored; an inference error still is one."""
         if self.transcript.inference_error is not None:
-            return _inference_error("agentic:inference_error", self.transcript)
+            return _inference_error(reasons.AGENTIC_INFERENCE, self.transcript)
         return Verdict.passed()
 
 
@@ -236,32 +235,38 @@ _EXECUTED: dict[str, Callable[[Entry, Transcript], Verdict]] = {
 
 
 def _undecodable(error: DecodeError, transcript: Transcript) -> Verdict:
-    shaped = isinstance(error, WrongShape)
-    reason = "ast_decoder:decoder_wrong_output_format" if shaped else "ast_decoder:decoder_failed"
-    called = plain(error.decoded if isinstance(error, WrongShape) else reply_of(transcript).output)
-    return Verdict.malformed(reason, rule=RULE_WORDS[reason], error=str(error)[:500], called=called)
+    if isinstance(error, WrongShape):
+        return Verdict.wrong(reasons.WRONG_SHAPE, UnreadDetails(error=str(error)[:500], called=error.decoded))
+    details = UnreadDetails(error=str(error)[:500], called=reply_of(transcript).output)
+    return Verdict.wrong(reasons.UNREADABLE, details)
 
 
-def _inference_error(reason: str, transcript: Transcript) -> Verdict:
-    return Verdict.adapter_error(reason, error=(transcript.inference_error or "")[:500])
+def _inference_error(reason: Reason, transcript: Transcript) -> Verdict:
+    return Verdict.wrong(reason, TroubleDetails(error=(transcript.inference_error or "")[:500]))
 
 
-def _reply_problem(problem: str, **detail: Any) -> Verdict:
-    reason = f"reply:{problem}"
-    return Verdict.malformed(reason, rule=RULE_WORDS.get(reason, reason), **detail)
+def _advice(verdict: Verdict, entry: Entry, transcript: Transcript) -> str | None:
+    """What to do when a known pitfall is behind the failure (of the closest call, where several were tried)."""
+    reason, details = verdict.reason, verdict.details
+    if isinstance(details, TriedDetails) and details.sub_errors:
+        closest = max(details.sub_errors, key=lambda tried: tried.reason != reasons.WRONG_NAME.name)
+        reason, details = closest.reason, reasons.details_of(closest.reason, closest.detail)
+    known = reasons.REASONS.get(reason or "")
+    if known is None or known.advice is None or details is None:
+        return None
+    return known.advice(details, entry, transcript)
 
 
 def _blame_reply(verdict: Verdict, transcript: Transcript) -> Verdict:
     """A failure whose reply was cut, filtered or refused is put down to that (docs/contracts.md, tags)."""
-    turn = verdict.detail.get("turn", verdict.detail.get("last_turn"))
-    if isinstance(turn, int) and 0 <= turn < len(transcript.turns):
-        steps = transcript.turns[turn].steps
-    else:
-        steps = transcript.steps
+    turn = None if verdict.details is None else verdict.details.place
+    turns = transcript.turns
+    if turn is not None and 0 <= turn < len(turns):
+        turns = turns[turn : turn + 1]
     problem = None
-    for step in steps:
-        problem = step.reply.problem or problem
+    for each in turns:
+        for step in each.steps:
+            problem = step.reply.problem or problem
     if not problem or verdict.reason == f"reply:{problem}":
         return verdict
-    detail = {key: value for key, value in verdict.detail.items() if key != "rule"}
-    return _reply_problem(problem, **detail, underlying=verdict.reason)
+    return verdict.put_down_to(reasons.reply_reason(problem))

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pytest_bfcl.checkers import java, javascript
+from pytest_bfcl.checkers import java, javascript, reasons
+from pytest_bfcl.checkers.broken import BrokenValue
 from pytest_bfcl.checkers.corrected import OFFICIAL, RuleSet
-from pytest_bfcl.checkers.problem import Problem
+from pytest_bfcl.checkers.details import ValueDetails
 from pytest_bfcl.checkers.types import ParameterType
 from pytest_bfcl.checkers.values import check_prepared
 
-_TAGS = {"java": "type_error:java", "javascript": "type_error:js"}
+_NO_TEXT = {"java": reasons.JAVA_TEXT, "javascript": reasons.JAVASCRIPT_TEXT}
 _RULES = {"java": "C13", "javascript": "C14"}
 
 
@@ -23,15 +24,15 @@ def check_literal(
     rules: RuleSet = OFFICIAL,
     *,
     required: bool = False,
-) -> Problem | None:
+) -> BrokenValue | None:
     """A Java or JavaScript argument (a text) against its acceptable values; ``None`` when it is one of them."""
     if type(value) is not str:
-        return Problem(_TAGS[language], {"expected": answers, "called": value, "type": kind.words})
+        return BrokenValue(_NO_TEXT[language], ValueDetails(expected=answers, called=value, type=kind.words))
     converted = _converted(value, kind, language, rules)
-    problem = check_prepared(converted, kind, answers, rules, required=required)
-    if problem is None or converted == value:
-        return problem
-    return Problem(problem.reason, {**problem.detail, "text": value}, problem.raises)
+    broken = check_prepared(converted, kind, answers, rules, required=required)
+    if broken is not None and converted != value:
+        broken.details.text = value
+    return broken
 
 
 def _converted(text: str, kind: ParameterType, language: str, rules: RuleSet) -> Any:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from pytest_bfcl.checkers import reasons
 from pytest_bfcl.checkers.corrected import OFFICIAL, RuleSet
-from pytest_bfcl.checkers.problem import RULE_WORDS, plain
+from pytest_bfcl.checkers.details import UndueDetails, UnreadDetails
 from pytest_bfcl.failures import Verdict
 
 if TYPE_CHECKING:
@@ -23,11 +24,9 @@ def check_irrelevance(
     """
     calls = decoder.found(rules)
     if calls:
-        reason = "irrelevance_error:decoder_success"
-        return Verdict.wrong(reason, rule=RULE_WORDS[reason], expected="no call", called=plain(calls))
+        return Verdict.wrong(reasons.UNDUE_CALL, UndueDetails(expected="no call", called=calls))
     if "C8" in rules and attempts():
-        reason = "irrelevance_error:malformed_call"
-        return Verdict.wrong(reason, rule=RULE_WORDS[reason], expected="no call", called=plain(reply.output))
+        return Verdict.wrong(reasons.UNDUE_ATTEMPT, UndueDetails(expected="no call", called=reply.output))
     return Verdict.passed()
 
 
@@ -35,5 +34,4 @@ def check_relevance(reply: Reply, decoder: ReplyDecoder, rules: RuleSet = OFFICI
     """Right when there is a call, whichever it is."""
     if decoder.found(rules):
         return Verdict.passed()
-    reason = "relevance_error:decoder_failed"
-    return Verdict.malformed(reason, rule=RULE_WORDS[reason], expected="a call", called=plain(reply.output))
+    return Verdict.wrong(reasons.NO_CALL, UnreadDetails(expected="a call", called=reply.output))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_bfcl.checkers import reasons
+from pytest_bfcl.checkers.details import ResultCountDetails, ResultDetails
 from pytest_bfcl.checkers.entries import single_turn_calls
 from pytest_bfcl.checkers.executable import outcomes_of, undecodable
-from pytest_bfcl.checkers.problem import RULE_WORDS, plain
 from pytest_bfcl.decoding import DecodeError
-from pytest_bfcl.execution.responses import REST, mismatch, sample_of
-from pytest_bfcl.failures import Verdict
+from pytest_bfcl.execution.responses import Differs, mismatch, sample_of
+from pytest_bfcl.failures import Reason, Verdict
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
@@ -23,20 +24,22 @@ def check_rest(entry: Entry, transcript: Transcript) -> Verdict:
     except DecodeError as error:
         return undecodable(error, transcript)
     if len(calls) != 1:
-        reason = f"{REST}:wrong_count"
-        return Verdict.wrong(
-            reason, rule=RULE_WORDS[reason], expected=1, called=len(calls), calls=plain(list(calls)), wanted=[]
-        )
+        counted = ResultCountDetails(expected=1, called=len(calls), calls=list(calls), wanted=[])
+        return Verdict.wrong(reasons.REST_COUNT, counted)
     (outcome,) = outcomes_of(transcript, 1)
     found = mismatch(outcome, sample_of(entry.id, entry.possible_answer))
     if found is None:
         return Verdict.passed()
-    return Verdict.wrong(
-        found.reason,
-        rule=RULE_WORDS[found.reason],
-        call=0,
-        error=found.error,
-        expected=plain(found.expected),
-        called=plain(found.called),
-        called_call=plain(calls[0]),
+    details = ResultDetails(
+        call=0, error=found.error, expected=found.expected, called=found.called, called_call=calls[0]
     )
+    return Verdict.wrong(_REASONS[found.what], details)
+
+
+_REASONS: dict[Differs, Reason] = {
+    "no_response": reasons.REST_ERROR,
+    "status": reasons.REST_STATUS,
+    "type": reasons.REST_TYPE,
+    "length": reasons.REST_LENGTH,
+    "keys": reasons.REST_KEY,
+}

@@ -11,9 +11,10 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from pytest_bfcl.checkers import reasons
+from pytest_bfcl.checkers.details import ResultCountDetails, ResultDetails
 from pytest_bfcl.checkers.entries import single_turn_calls
 from pytest_bfcl.checkers.executable import expected_outcomes, outcomes_of, undecodable
-from pytest_bfcl.checkers.problem import RULE_WORDS, plain
 from pytest_bfcl.decoding import DecodeError
 from pytest_bfcl.failures import Verdict
 from pytest_bfcl.transcript import wire_name
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
     from pytest_bfcl.transcript import Transcript
 
-SQL = "sql_checker"
 DIGITS = 9
 """Decimals to which numbers are compared: sums may be added up in another order."""
 
@@ -34,25 +34,23 @@ def check_sql(entry: Entry, transcript: Transcript) -> Verdict:
     except DecodeError as error:
         return undecodable(error, transcript)
     if len(calls) != 1:
-        return _failed("wrong_count", expected=1, called=len(calls), calls=list(calls), wanted=[])
+        counted = ResultCountDetails(expected=1, called=len(calls), calls=list(calls), wanted=[])
+        return Verdict.wrong(reasons.SQL_COUNT, counted)
     name = calls[0].name
     documented = [str(document.get("name")) for document in entry.function]
     if name not in ([wire_name(each) for each in documented] if transcript.underscore_names else documented):
-        return _failed("wrong_func_name", expected=documented, called=name)
+        return Verdict.wrong(reasons.SQL_NAME, ResultDetails(expected=documented, called=name))
     (result,) = outcomes_of(transcript, 1)
     (expected,) = expected_outcomes(transcript)
     if not result.ok:
-        reason = "refused" if result.kind == "refused" else "execution_error"
-        return _failed(reason, call=0, error=result.error, expected=_rows(expected.value), called=calls[0])
+        reason = reasons.SQL_REFUSED if result.kind == "refused" else reasons.SQL_ERROR
+        details = ResultDetails(call=0, error=result.error, expected=_rows(expected.value), called=calls[0])
+        return Verdict.wrong(reason, details)
     ordered = bool((entry.model_extra or {}).get("ordered"))
     if _same_rows(result.value, expected.value, ordered):
         return Verdict.passed()
-    return _failed("wrong_result", call=0, expected=_rows(expected.value), called=_rows(result.value))
-
-
-def _failed(word: str, **detail: Any) -> Verdict:
-    reason = f"{SQL}:{word}"
-    return Verdict.wrong(reason, rule=RULE_WORDS[reason], **{key: plain(value) for key, value in detail.items()})
+    details = ResultDetails(call=0, expected=_rows(expected.value), called=_rows(result.value))
+    return Verdict.wrong(reasons.SQL_ROWS, details)
 
 
 def _same_rows(result: Mapping[str, Any], expected: Mapping[str, Any], ordered: bool) -> bool:

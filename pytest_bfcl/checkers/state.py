@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from pytest_bfcl.checkers import reasons
 from pytest_bfcl.checkers.corrected import OFFICIAL, RuleSet
+from pytest_bfcl.checkers.details import EndDetails, ObtainedDetails, QuietTurnDetails, StateDetails, TurnDetails
 from pytest_bfcl.checkers.differences import state_difference
-from pytest_bfcl.checkers.problem import RULE_WORDS, plain
 from pytest_bfcl.checkers.response import calls_behind, is_error, missing_results
 from pytest_bfcl.checkers.steps import turn_calls, was_forced
-from pytest_bfcl.failures import BenchmarkError, HarnessError, UsageError, Verdict
+from pytest_bfcl.failures import BenchmarkError, HarnessError, Reason, UsageError, Verdict
 from pytest_bfcl.transcript import wire_name
 
 if TYPE_CHECKING:
@@ -31,14 +32,20 @@ SHOWN_CHARS = 300
 """Calls of a failed turn, results of them, and characters of a result that a verdict's detail shows."""
 
 
+class WrongTurn(NamedTuple):
+    """The rule a turn breaks."""
+
+    reason: Reason
+    details: TurnDetails
+
+
 @dataclass(slots=True)
 class TurnRecord:
     """What one turn came to: calls made (by step) with their results, expected ones, and what is wrong, if anything."""
 
     made: list[list[str]]
     expected: list[str]
-    reason: str | None = None
-    detail: dict[str, Any] = field(default_factory=dict)
+    wrong: WrongTurn | None = None
     results: list[str] = field(default_factory=list)
     quiet_calls: list[str] = field(default_factory=list)
     quiet_offence: list[str] = field(default_factory=list)
@@ -70,34 +77,25 @@ class StateRecord:
     def verdict(self, rules: RuleSet = OFFICIAL) -> Verdict:
         """The verdict under the given rules: the first failing turn decides (spec §4.1)."""
         if self.counts_differ or ("C16" in rules and self.forced):
-            reason = "multi_turn:force_terminated"
             return Verdict.wrong(
-                reason,
-                rule=RULE_WORDS[reason],
-                **({"last_turn": max(self.made_turns - 1, 0)} if self.counts_differ else {"turn": self.made_turns - 1}),
-                expected=f"{self.expected_turns} turns",
-                called=f"{self.made_turns} turns",
+                reasons.FORCED_END,
+                EndDetails(
+                    turn=None if self.counts_differ else self.made_turns - 1,
+                    last_turn=max(self.made_turns - 1, 0) if self.counts_differ else None,
+                    expected=f"{self.expected_turns} turns",
+                    called=f"{self.made_turns} turns",
+                ),
             )
         for number, turn in enumerate(self.turns):
             if "C17" in rules and turn.quiet_offence:
-                reason = "multi_turn:irrelevance_error:decoder_success"
-                return Verdict.wrong(
-                    reason,
-                    rule=RULE_WORDS[reason],
-                    turn=number,
-                    expected="no call",
-                    called=plain(turn.quiet_offence[:SHOWN_CALLS]),
-                )
-            if turn.reason is not None:
-                return Verdict.wrong(
-                    turn.reason,
-                    rule=RULE_WORDS[turn.reason],
-                    turn=number,
-                    expected=plain(turn.expected[:SHOWN_CALLS]),
-                    called=plain([call for step in turn.made for call in step][:SHOWN_CALLS]),
-                    **turn.detail,
-                    **_telling_results(turn),
-                )
+                quiet = QuietTurnDetails(turn=number, expected="no call", called=turn.quiet_offence[:SHOWN_CALLS])
+                return Verdict.wrong(reasons.QUIET_TURN, quiet)
+            if turn.wrong is not None:
+                reason, details = turn.wrong
+                details.turn, details.expected = number, turn.expected[:SHOWN_CALLS]
+                details.called = [call for step in turn.made for call in step][:SHOWN_CALLS]
+                details.results = _telling_results(turn) or None
+                return Verdict.wrong(reason, details)
         return Verdict.passed()
 
     def extra(self) -> dict[str, Any]:
@@ -108,7 +106,7 @@ class StateRecord:
         ``steps`` and ``calls``: replies that called something, and their calls, against
         ``ground_truth_calls``. Quiet turns are those in which no call is due.
         """
-        credit = [int(turn.reason is None and not turn.quiet_offence) for turn in self.turns]
+        credit = [int(turn.wrong is None and not turn.quiet_offence) for turn in self.turns]
         if self.forced and credit:
             credit[-1] = 0
         credit += [0] * (self.expected_turns - len(credit))
@@ -124,18 +122,20 @@ class StateRecord:
         }
 
 
-def _telling_results(turn: TurnRecord) -> dict[str, Any]:
-    """``results``: number of a made call → its result text (shortened), where that helps to see what went wrong.
+def _telling_results(turn: TurnRecord) -> dict[str, str]:
+    """Number of a made call → its result text (shortened), where that helps to see what went wrong.
 
     Told are errors, and results of functions whose expected result is missing.
     """
-    missing = {call.partition("(")[0] for call in turn.detail.get("missing_calls", ())}
+    details = turn.wrong.details if turn.wrong is not None else None
+    behind = details.missing_calls if isinstance(details, ObtainedDetails) else None
+    missing = {str(call).partition("(")[0] for call in behind or ()}
     calls = [call for step in turn.made for call in step]
     told: dict[str, str] = {}
     for number, (call, result) in enumerate(zip(calls[:SHOWN_CALLS], turn.results, strict=False)):
         if len(told) < SHOWN_RESULTS and (is_error(result) or call.partition("(")[0] in missing):
             told[str(number)] = result[:SHOWN_CHARS]
-    return {"results": told} if told else {}
+    return told
 
 
 def replay(entry: Entry, transcript: Transcript, kind: Kind = "own") -> StateRecord:
@@ -157,17 +157,12 @@ def replay(entry: Entry, transcript: Transcript, kind: Kind = "own") -> StateRec
         obtained += told.results
         results = theirs.execute_all(expected)
         if expected:
-            told.reason, told.detail = _judge_turn(mine, theirs, made, expected, results, obtained)
+            told.wrong = _judge_turn(mine, theirs, made, expected, results, obtained)
         else:
             told.quiet_calls = calls
             told.quiet_offence = _offence(entry, number, calls, mine)
         record.turns.append(told)
     return record
-
-
-def check_state(entry: Entry, transcript: Transcript, rules: RuleSet = OFFICIAL, kind: Kind = "own") -> Verdict:
-    """The verdict of one multi-turn conversation."""
-    return replay(entry, transcript, kind).verdict(rules)
 
 
 def _judge_turn(
@@ -177,19 +172,19 @@ def _judge_turn(
     expected: Sequence[str],
     results: Sequence[str],
     obtained: Sequence[str],
-) -> tuple[str | None, dict[str, Any]]:
-    """Reason and detail of a turn that has expected calls: some call, then the state, then the results."""
+) -> WrongTurn | None:
+    """What is wrong with a turn that has expected calls: some call, then the state, then the results."""
     if not made:
-        return "multi_turn:empty_turn_model_response", {}
+        return WrongTurn(reasons.EMPTY_TURN, TurnDetails())
     for class_name, wanted in theirs.simulators.items():
         difference = state_difference(mine.simulators[class_name].public_state(), wanted.public_state())
         if difference:
-            return "multi_turn:instance_state_mismatch", {"class": class_name, "difference": difference}
+            return WrongTurn(reasons.STATE, StateDetails(class_name=class_name, difference=difference))
     missing = missing_results(results, obtained)
     if missing:
-        detail = {"missing": plain(missing), "missing_calls": plain(calls_behind(missing, expected, results))}
-        return "multi_turn:execution_response_mismatch", detail
-    return None, {}
+        behind = calls_behind(missing, expected, results)
+        return WrongTurn(reasons.RESULTS, ObtainedDetails(missing=list(missing), missing_calls=list(behind)))
+    return None
 
 
 def _offence(entry: Entry, number: int, calls: list[str], executor: CallExecutor) -> list[str]:

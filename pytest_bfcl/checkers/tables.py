@@ -6,14 +6,17 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pytest_bfcl.checkers import reasons
 from pytest_bfcl.checkers.ast import CallRules, check_value, same_name
+from pytest_bfcl.checkers.broken import BrokenValue
 from pytest_bfcl.checkers.corrected import CORRECTED, OFFICIAL
+from pytest_bfcl.checkers.details import CallDetails, Details, MatchDetails, told
 from pytest_bfcl.checkers.entries import language_of, single_turn_calls
-from pytest_bfcl.checkers.problem import Problem
-from pytest_bfcl.checkers.types import parameter_type
+from pytest_bfcl.checkers.types import ParameterType, parameter_type
 from pytest_bfcl.checkers.values import MARKER
 from pytest_bfcl.checkers.wording import allowed_text, clean, cut, value_text
 from pytest_bfcl.decoding import DecodeError
+from pytest_bfcl.failures import Reason
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
@@ -64,23 +67,31 @@ def call_table(entry: Entry, transcript: Transcript, call: Call, wanted: Mapping
     return _aligned([("", "expected", "called", ""), *call_rows(entry, transcript, call, wanted)])
 
 
-def compared(
-    entry: Entry, transcript: Transcript, detail: Mapping[str, Any]
-) -> tuple[int, Call, Mapping[str, Any]] | None:
-    """The call a failed verdict is about, as (its number, the call, the expected one); ``None`` when it is about none.
+class Compared(NamedTuple):
+    """A call, its number, and the expected one it is held against."""
+
+    number: int
+    call: Call
+    wanted: Mapping[str, Any]
+
+
+def compared(entry: Entry, transcript: Transcript, details: Details) -> Compared | None:
+    """The call a failed verdict is about; ``None`` when it is about none.
 
     Where no call fits an expected one, this is the closest.
     """
-    wanted, number = detail.get("wanted"), detail.get("call")
-    if not isinstance(wanted, Mapping):
+    if not isinstance(details, CallDetails | MatchDetails) or not isinstance(details.wanted, Mapping):
         return None
+    wanted = details.wanted
     calls = calls_of(entry, transcript)
-    tried = [sub["call"] for sub in detail.get("sub_errors", ()) if sub["call"] < len(calls)]
-    if tried:
-        number = min(tried, key=lambda call: distance(entry, transcript, calls[call], wanted))
-    if not isinstance(number, int) or number >= len(calls):
+    if isinstance(details, CallDetails):
+        number = details.call
+    else:
+        tried = [each.call for each in details.sub_errors or () if each.call < len(calls)]
+        number = min(tried, key=lambda call: distance(entry, transcript, calls[call], wanted), default=None)
+    if number is None or number >= len(calls) or not wanted:
         return None
-    return number, calls[number], wanted
+    return Compared(number, calls[number], wanted)
 
 
 def call_rows(entry: Entry, transcript: Transcript, call: Call, wanted: Mapping[str, Any]) -> list[CallRow]:
@@ -155,9 +166,9 @@ def _marks(
         elif parameter not in accepted:
             marks[parameter] = "<-- not expected here"
         else:
-            problem = check_value(value, properties[parameter], accepted[parameter], how)
-            if problem is not None:
-                marks[parameter] = f"<-- {_said(problem, properties[parameter], how)}"
+            broken = check_value(value, properties[parameter], accepted[parameter], how)
+            if broken is not None:
+                marks[parameter] = f"<-- {_few_words(broken, properties[parameter], how)}"
     for parameter in required:
         if parameter not in arguments:
             marks[parameter] = "<-- required, missing"
@@ -167,37 +178,34 @@ def _marks(
     return marks
 
 
-def _said(problem: Problem, schema: Any, how: CallRules) -> str:
-    """A problem in a few words."""
-    detail, kind = problem.detail, parameter_type(schema, how.language)
-    called = detail.get("called")
-    found = _CLASS_WORDS.get(type(called), type(called).__name__)
-    if problem.reason == "type_error:simple":
-        if how.language != "python":
-            return f"not a literal of type {kind.words}"
-        return f"{found}, not {kind.words}"
-    if problem.reason == "type_error:nested":
-        index = detail.get("index", 0)
-        if isinstance(called, list) and isinstance(index, int) and index < len(called):
-            element = _CLASS_WORDS.get(type(called[index]), type(called[index]).__name__)
-            return f"element {index + 1} is {element}, not {kind.element_word}"
-        return f"elements are not all {kind.element_word}"
-    if problem.reason in ("type_error:java", "type_error:js"):
+def _few_words(broken: BrokenValue, schema: Any, how: CallRules) -> str:
+    """What is wrong with a value, in a few words."""
+    reason, details, kind = broken.reason, broken.details, parameter_type(schema, how.language)
+    called = told(details.called)
+    if reason in (reasons.TYPE, reasons.ELEMENT_TYPE, reasons.JAVA_TEXT, reasons.JAVASCRIPT_TEXT):
+        return _wrong_type(reason, called, details.index or 0, kind, how)
+    if reason is reasons.OBJECT_KEY:
+        said = details.error or "wrong keys"
+    elif reason is reasons.OBJECT_VALUE:
+        said = f"{clean(str(told(details.key)))!r} must be {allowed_text(told(details.allowed), 80)}"
+    else:
+        said = reason.mark or reason.name
+    return said if details.text is None else f"{said} (read as {value_text(called, 60)})"
+
+
+def _wrong_type(reason: Reason, called: object, index: int, kind: ParameterType, how: CallRules) -> str:
+    found = _class_word(called)
+    if reason is reasons.TYPE:
+        return f"{found}, not {kind.words}" if how.language == "python" else f"not a literal of type {kind.words}"
+    if reason is not reasons.ELEMENT_TYPE:
         return f"{found}, must be sent as text"
-    read = f" (read as {value_text(called, 60)})" if "text" in detail else ""
-    if problem.reason == "value_error:dict_key":
-        return f"{detail.get('error', 'wrong keys')}{read}"
-    if problem.reason == "value_error:dict_value":
-        return f"{clean(str(detail.get('key')))!r} must be {allowed_text(detail.get('allowed'), 80)}{read}"
-    if problem.reason == "value_error:list_dict_count":
-        return f"wrong number of objects{read}"
-    words = {
-        "value_error:string": "not an allowed text",
-        "value_error:list/tuple": "not an allowed list",
-        "value_error:others": "not an allowed value",
-        "dict_checker:unclear": "no object is allowed",
-    }
-    return words.get(problem.reason, problem.reason) + read
+    if isinstance(called, list) and index < len(called):
+        return f"element {index + 1} is {_class_word(called[index])}, not {kind.element_word}"
+    return f"elements are not all {kind.element_word}"
+
+
+def _class_word(value: object) -> str:
+    return _CLASS_WORDS.get(type(value), type(value).__name__)
 
 
 def _called(arguments: Mapping[Any, Any], parameter: Any, how: CallRules) -> str:

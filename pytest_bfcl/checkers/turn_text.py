@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pytest_bfcl.checkers.details import EndDetails, ObtainedDetails, QuietTurnDetails, StateDetails, TurnDetails
 from pytest_bfcl.checkers.differences import ABSENT
 from pytest_bfcl.checkers.response import is_error
 from pytest_bfcl.checkers.steps import STEP_LIMIT, step_calls, turn_calls
@@ -27,7 +28,6 @@ MAX_CALL_CHARS = 3 * WIDTH
 MAX_EARLIER = 5
 
 Line = tuple[str, str]
-Detail = Mapping[str, Any]
 
 
 def request_lines(place: str, words: str) -> list[Line]:
@@ -36,12 +36,11 @@ def request_lines(place: str, words: str) -> list[Line]:
     return [("request" if number == 0 else "", line) for number, line in enumerate(lines)]
 
 
-def state_lines(entry: Entry, transcript: Transcript, detail: Detail) -> list[Line]:
+def state_lines(entry: Entry, transcript: Transcript, details: StateDetails) -> list[Line]:
     """A state that is not the expected one: the calls, earlier calls that may be the cause, the differing parts."""
-    lines = [*_calls(entry, transcript, detail), *_earlier(entry, transcript, detail)]
-    lines.append(("state", f"{detail.get('class', '')} differs after this turn:"))
-    difference = detail.get("difference")
-    for path, values in difference.items() if isinstance(difference, Mapping) else ():
+    lines = [*_calls(entry, transcript, details), *_earlier(entry, transcript, details)]
+    lines.append(("state", f"{details.class_name or ''} differs after this turn:"))
+    for path, values in (details.difference or {}).items():
         if not isinstance(values, Mapping):
             lines += _wrapped("", f"… {values}")
             continue
@@ -55,11 +54,10 @@ def state_lines(entry: Entry, transcript: Transcript, detail: Detail) -> list[Li
     return lines
 
 
-def result_lines(entry: Entry, transcript: Transcript, detail: Detail) -> list[Line]:
+def result_lines(entry: Entry, transcript: Transcript, details: ObtainedDetails) -> list[Line]:
     """Results that were never obtained, each with the call that gives it."""
-    lines = [*_calls(entry, transcript, detail), *_earlier(entry, transcript, detail)]
-    missing = detail.get("missing") or []
-    behind = detail.get("missing_calls") or []
+    lines = [*_calls(entry, transcript, details), *_earlier(entry, transcript, details)]
+    missing, behind = details.missing or [], details.missing_calls or []
     for number, (call, result) in enumerate(zip(behind, missing, strict=False)):
         if number == MAX_CALLS:
             lines.append(("", f"… and {len(missing) - MAX_CALLS} more"))
@@ -69,25 +67,25 @@ def result_lines(entry: Entry, transcript: Transcript, detail: Detail) -> list[L
     return lines
 
 
-def empty_turn_lines(entry: Entry, transcript: Transcript, detail: Detail) -> list[Line]:
+def empty_turn_lines(entry: Entry, transcript: Transcript, details: TurnDetails) -> list[Line]:
     """A turn without a call that decodes: what was expected, and what was said instead."""
-    return _calls(entry, transcript, detail)
+    return _calls(entry, transcript, details)
 
 
-def quiet_turn_lines(entry: Entry, transcript: Transcript, detail: Detail) -> list[Line]:
+def quiet_turn_lines(entry: Entry, transcript: Transcript, details: QuietTurnDetails) -> list[Line]:
     """Calls in a turn that should have none, and why none is due."""
-    turn = detail.get("turn")
+    turn = details.turn
     why = "something the request needs is only said in the next turn"
-    if isinstance(turn, int) and turn + 1 in entry.missed_function:
+    if turn is not None and turn + 1 in entry.missed_function:
         names = ", ".join(str(document.get("name")) for document in entry.missed_function[turn + 1])
         why = f"{names} is only offered in the next turn"
     lines = _wrapped("expected", f"no call: {why}")
-    return [*lines, *_listed("called", [(str(call), "") for call in detail.get("called") or ()])]
+    return [*lines, *_listed("called", [(call, "") for call in _texts(details.called)])]
 
 
-def forced_lines(entry: Entry, transcript: Transcript, detail: Detail) -> list[Line]:
+def forced_lines(entry: Entry, transcript: Transcript, details: EndDetails) -> list[Line]:
     """A conversation that ended too early: how far it came, and what its last turn went on calling."""
-    lines: list[Line] = [("expected", str(detail.get("expected", "")))]
+    lines: list[Line] = [("expected", str(details.expected))]
     if not transcript.turns:
         return [*lines, ("called", "no turn at all")]
     last = transcript.turns[-1]
@@ -95,8 +93,8 @@ def forced_lines(entry: Entry, transcript: Transcript, detail: Detail) -> list[L
     number = len(transcript.turns)
     if count <= STEP_LIMIT and not transcript.forced_quit:
         ended = f"the conversation ended after turn {number}"
-        return [*lines, ("called", f"{detail.get('called', '')}: {ended}")]
-    lines += _wrapped("called", f"{detail.get('called', '')}: turn {number} still called something in step {count}")
+        return [*lines, ("called", f"{details.called}: {ended}")]
+    lines += _wrapped("called", f"{details.called}: turn {number} still called something in step {count}")
     made = [call for step in turn_calls(last, transcript) for call in step]
     runs: list[list[Any]] = []
     for call in made:
@@ -109,12 +107,12 @@ def forced_lines(entry: Entry, transcript: Transcript, detail: Detail) -> list[L
     return [*lines, *_listed("", [*shown[:2], ("…", f"{left_out} more"), *shown[-4:]] if left_out > 1 else shown)]
 
 
-def _calls(entry: Entry, transcript: Transcript, detail: Detail) -> list[Line]:
+def _calls(entry: Entry, transcript: Transcript, details: TurnDetails) -> list[Line]:
     """Expected and made calls of the turn; those without a counterpart are marked, failed ones show their error."""
-    expected = [str(call) for call in detail.get("expected") or ()]
-    made = [str(call) for call in detail.get("called") or ()]
-    results = detail.get("results") or {}
-    missing = {_key(entry, str(call)) for call in detail.get("missing_calls") or ()}
+    expected, made = _texts(details.expected), _texts(details.called)
+    results = details.results or {}
+    behind = details.missing_calls if isinstance(details, ObtainedDetails) else None
+    missing = {_key(entry, str(call)) for call in behind or ()}
     marks_expected, marks_made = call_marks(entry, expected, made)
     lines = _listed("expected", [(call, marks_expected.get(number, "")) for number, call in enumerate(expected)])
     shown: list[tuple[str, str]] = []
@@ -123,7 +121,11 @@ def _calls(entry: Entry, transcript: Transcript, detail: Detail) -> list[Line]:
         result = str(results.get(str(number), ""))
         if result and (number in marks_made or is_error(result) or _key(entry, call) in missing):
             shown.append((f"    -> {cut(result, WIDTH - 8)}", ""))
-    return [*lines, *_listed("called", shown), *_undecoded(transcript, detail)]
+    return [*lines, *_listed("called", shown), *_undecoded(transcript, details)]
+
+
+def _texts(calls: object) -> list[str]:
+    return [str(call) for call in calls] if isinstance(calls, list) else []
 
 
 def call_marks(entry: Entry, expected: Sequence[str], made: Sequence[str]) -> tuple[dict[int, str], dict[int, str]]:
@@ -185,15 +187,15 @@ def _wrapped(label: str, text: str, most: int = 3, indent: str = "") -> list[Lin
     return [(label if number == 0 else "", piece) for number, piece in enumerate(pieces or [""])]
 
 
-def _undecoded(transcript: Transcript, detail: Detail) -> list[Line]:
+def _undecoded(transcript: Transcript, details: TurnDetails) -> list[Line]:
     """Steps of the turn that did not decode: such a step is dropped as a whole and ends its turn."""
-    turn = detail.get("turn")
-    if not isinstance(turn, int) or not 0 <= turn < len(transcript.turns):
+    turn = details.turn
+    if turn is None or turn >= len(transcript.turns):
         return []
     lines: list[Line] = []
     steps = transcript.turns[turn].steps
     for number, step in enumerate(steps):
-        said = _said(step)
+        said = _words_of(step)
         if len(lines) >= 4 or step_calls(step, transcript) is not None or not said:
             continue
         last_words = number == len(steps) - 1 and number > 0 and not step.reply.tool_calls
@@ -201,17 +203,17 @@ def _undecoded(transcript: Transcript, detail: Detail) -> list[Line]:
     return lines
 
 
-def _said(step: Step) -> str:
+def _words_of(step: Step) -> str:
     """A reply that is no call, as short text."""
     if step.reply.tool_calls:
         return "; ".join(f"{clean(call.name)}({clean(call.arguments[:WIDTH])})" for call in step.reply.tool_calls[:3])
     return value_text(step.reply.text, 2 * WIDTH) if step.reply.text else ""
 
 
-def _earlier(entry: Entry, transcript: Transcript, detail: Detail) -> list[Line]:
+def _earlier(entry: Entry, transcript: Transcript, details: TurnDetails) -> list[Line]:
     """Calls of earlier turns that may have changed something and are not in the ground truth: the likely cause."""
     lines: list[Line] = []
-    for number, call, due in earlier_calls(entry, transcript, detail):
+    for number, call, due in earlier_calls(entry, transcript, details.turn):
         if len(lines) >= MAX_EARLIER:
             return [*lines, ("", "…")]
         note = "" if due else ", where no call was due"
@@ -220,10 +222,9 @@ def _earlier(entry: Entry, transcript: Transcript, detail: Detail) -> list[Line]
     return lines
 
 
-def earlier_calls(entry: Entry, transcript: Transcript, detail: Detail) -> Iterator[tuple[int, str, bool]]:
+def earlier_calls(entry: Entry, transcript: Transcript, turn: int | None) -> Iterator[tuple[int, str, bool]]:
     """Earlier calls that write and are not in the ground truth: turn, text, whether that turn was due any call."""
-    turn = detail.get("turn")
-    if not isinstance(turn, int):
+    if turn is None:
         return
     for number, (made, wanted) in enumerate(zip(transcript.turns[:turn], entry.possible_answer or [], strict=False)):
         calls = [call for step in turn_calls(made, transcript) for call in step]

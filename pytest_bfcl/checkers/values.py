@@ -1,20 +1,22 @@
 """One value against its acceptable values (ast_checker spec §6), with the corrected rules C6 and C9–C12.
 
 `check_prepared` is the common core: Java and JavaScript texts arrive here already converted. "Raises" in comments
-marks input on which the reference gives no verdict; the problem then carries ``raises``.
+marks input on which the reference gives no verdict; the broken rule then carries ``raises``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
+from pytest_bfcl.checkers import reasons
+from pytest_bfcl.checkers.broken import BrokenValue
 from pytest_bfcl.checkers.corrected import OFFICIAL, RuleSet
+from pytest_bfcl.checkers.details import ValueDetails
 from pytest_bfcl.checkers.nesting import fits, fits_key
-from pytest_bfcl.checkers.problem import Problem
 from pytest_bfcl.checkers.standard import standardise
 from pytest_bfcl.checkers.types import ParameterType
+from pytest_bfcl.failures import Reason
 
 MARKER = ""
 """Among the acceptable values: the parameter may be left out."""
@@ -39,12 +41,12 @@ def check_python(
     rules: RuleSet = OFFICIAL,
     *,
     required: bool = False,
-) -> Problem | None:
+) -> BrokenValue | None:
     """A Python (or native) value against its acceptable values; ``None`` when it is one of them."""
     try:
         value = prepare(value, kind)
     except OverflowError:
-        return Problem("value_error:others", {"expected": answers, "called": value}, raises=True)
+        return _broken(reasons.VALUE, answers, value, raises=True)
     return check_prepared(value, kind, answers, rules, required=required)
 
 
@@ -55,7 +57,7 @@ def check_prepared(
     rules: RuleSet = OFFICIAL,
     *,
     required: bool = False,
-) -> Problem | None:
+) -> BrokenValue | None:
     """A value of the entry's language, already converted, against its acceptable values."""
     try:
         if not rules:
@@ -68,7 +70,7 @@ def check_prepared(
             return _judge_groups(value, kind, answers, rules)
         return _judge(value, kind, answers, rules)
     except RecursionError:
-        return Problem("value_error:others", {"expected": answers, "error": "nested too deeply"}, raises=True)
+        return BrokenValue(reasons.VALUE, ValueDetails(expected=answers, error="nested too deeply"), raises=True)
 
 
 def without_marker(answers: Sequence[Any], schema: Mapping[str, Any]) -> list[Any]:
@@ -82,8 +84,8 @@ def without_marker(answers: Sequence[Any], schema: Mapping[str, Any]) -> list[An
     return kept
 
 
-def _judge_groups(value: Any, kind: ParameterType, answers: Sequence[Any], rules: RuleSet) -> Problem | None:
-    """C12: alternatives of one class at a time; the first that fits decides, else the expected class's problem."""
+def _judge_groups(value: Any, kind: ParameterType, answers: Sequence[Any], rules: RuleSet) -> BrokenValue | None:
+    """C12: alternatives of one class at a time; the first that fits decides, else the expected class."""
     groups: dict[str, list[Any]] = {}
     for answer in answers:
         if answer != MARKER:
@@ -94,32 +96,32 @@ def _judge_groups(value: Any, kind: ParameterType, answers: Sequence[Any], rules
     if len(groups) < 2:
         return _judge(value, kind, answers, rules)
     markers = [MARKER] if MARKER in answers else []
-    told: Problem | None = None
+    told: BrokenValue | None = None
     for family, group in groups.items():
-        problem = _judge(value, kind, group + markers, rules)
-        if problem is None:
+        broken = _judge(value, kind, group + markers, rules)
+        if broken is None:
             return None
         if told is None or (kind.expected is not None and family == _family(kind.expected)):
-            told = problem
-    return told.about(expected=answers) if told else None
+            told = broken
+    return told
 
 
 def _family(cls: type) -> str:
     return "number" if cls in (int, float) else cls.__name__
 
 
-def _judge(value: Any, kind: ParameterType, answers: Sequence[Any], rules: RuleSet) -> Problem | None:
+def _judge(value: Any, kind: ParameterType, answers: Sequence[Any], rules: RuleSet) -> BrokenValue | None:
     """Type, variable rule, then the comparison that belongs to the expected class (spec §6.2)."""
     cls = type(value)
     first = next((type(answer) for answer in answers if answer != MARKER), None)
     expected = kind.expected if kind.expected is not None else (first or cls)
     if cls is expected:
         if cls is list and kind.expected is list:
-            problem = _check_elements(value, kind, answers, first, rules)
-            if problem is not None:
-                return problem
+            broken = _check_elements(value, kind, answers, first, rules)
+            if broken is not None:
+                return broken
     elif cls is not first:
-        return Problem("type_error:simple", {"type": kind.words, "expected": answers, "called": value})
+        return BrokenValue(reasons.TYPE, ValueDetails(type=kind.words, expected=answers, called=value))
     if first is not None and first is not expected:
         return _equal_one(value, answers, rules)
     if expected is str:
@@ -135,7 +137,7 @@ def _judge(value: Any, kind: ParameterType, answers: Sequence[Any], rules: RuleS
 
 def _check_elements(
     value: list[Any], kind: ParameterType, answers: Sequence[Any], first: type | None, rules: RuleSet
-) -> Problem | None:
+) -> BrokenValue | None:
     """The element test (spec §6.3): exact classes, one level; any answer that is not a list switches it off."""
     if kind.element is None:
         return None  # no documented element type: the reference raises, here the comparison decides
@@ -151,16 +153,17 @@ def _check_elements(
             allowed.add(int)
         if classes <= allowed:
             return None
-    detail = {"type": kind.words, "expected": answers, "called": value}
+    details = ValueDetails(type=kind.words, expected=answers, called=value)
     if first is not list:
-        return Problem("type_error:simple", detail)
+        return BrokenValue(reasons.TYPE, details)
     last = next((answer for answer in reversed(answers) if type(answer) is list), [])
     also = next((type(element) for element in last if element != MARKER), None)
     index = next((n for n, element in enumerate(value) if type(element) not in (kind.element, also)), 0)
-    return Problem("type_error:nested", {**detail, "index": index})
+    details.index = index
+    return BrokenValue(reasons.ELEMENT_TYPE, details)
 
 
-def _equal_one(value: Any, answers: Sequence[Any], rules: RuleSet) -> Problem | None:
+def _equal_one(value: Any, answers: Sequence[Any], rules: RuleSet) -> BrokenValue | None:
     """Python equality with one acceptable value (spec §6.2 variable mode, §6.5); under C6 a bool is never a number."""
     if "C6" in rules:
         is_bool = type(value) is bool
@@ -169,122 +172,131 @@ def _equal_one(value: Any, answers: Sequence[Any], rules: RuleSet) -> Problem | 
         answers_of_class = answers
     if any(value == answer for answer in answers_of_class):
         return None
-    return Problem("value_error:others", {"expected": answers, "called": value})
+    return _broken(reasons.VALUE, answers, value)
 
 
-def _check_text(value: str, answers: Sequence[Any]) -> Problem | None:
+def _check_text(value: str, answers: Sequence[Any]) -> BrokenValue | None:
     """Standardised comparison of texts (spec §6.4)."""
     if value in answers:
         return None
     wanted = standardise(value)
     if any(type(answer) is str and standardise(answer) == wanted for answer in answers):
         return None
-    return Problem("value_error:string", {"expected": answers, "called": value})
+    return _broken(reasons.TEXT, answers, value)
 
 
 def _standard_elements(values: Iterable[Any]) -> list[Any]:
     return [standardise(element) if type(element) is str else element for element in values]
 
 
-def _check_list(value: list[Any], answers: Sequence[Any], schema: Mapping[str, Any], rules: RuleSet) -> Problem | None:
+def _check_list(
+    value: list[Any], answers: Sequence[Any], schema: Mapping[str, Any], rules: RuleSet
+) -> BrokenValue | None:
     """Ordered equality of lists, text elements standardised one level deep (spec §6.7)."""
-    detail = {"expected": answers, "called": value}
+    lists = answers
     if "C11" in rules:
-        answers = [answer for answer in answers if type(answer) is not str or answer == MARKER]
+        lists = [answer for answer in answers if type(answer) is not str or answer == MARKER]
     # The reference prepares all alternatives before it compares any: one without elements raises.
-    if any(not isinstance(answer, (list, str)) and answer != {} for answer in answers):
-        return Problem("value_error:list/tuple", detail, raises=True)
+    if any(not isinstance(answer, (list, str)) and answer != {} for answer in lists):
+        return _broken(reasons.LIST, answers, value, raises=True)
     if "C10" in rules:
-        alternatives = [list(answer) if type(answer) is str else answer for answer in answers]
+        alternatives = [list(answer) if type(answer) is str else answer for answer in lists]
         if any(type(answer) is list and fits(value, answer, schema, rules) for answer in alternatives):
             return None
-        return Problem("value_error:list/tuple", detail)
+        return _broken(reasons.LIST, answers, value)
     mine = _standard_elements(value)
-    if any(mine == _standard_elements(answer) for answer in answers):
+    if any(mine == _standard_elements(answer) for answer in lists):
         return None
-    return Problem("value_error:list/tuple", detail)
+    return _broken(reasons.LIST, answers, value)
 
 
 def check_object(
     value: Any, answers: Sequence[Any], schema: Mapping[str, Any], rules: RuleSet = OFFICIAL
-) -> Problem | None:
+) -> BrokenValue | None:
     """An object against alternatives of the form ``{key: [acceptable values]}`` (spec §6.6)."""
-    told: Problem | None = None
+    told: BrokenValue | None = None
     for answer in answers:
         if answer == MARKER:
             continue
         if type(value) is not dict:
-            return Problem("type_error:nested", {"expected": answers, "called": value}, raises=True)
+            return _broken(reasons.ELEMENT_TYPE, answers, value, raises=True)
         if not isinstance(answer, Mapping):
-            reason = told.reason if told else "value_error:others"
-            return Problem(reason, {"expected": answers, "called": value}, raises=True)
+            return _broken(told.reason if told else reasons.VALUE, answers, value, raises=True)
         told = _check_alternative(value, answer, schema, rules)
         if told is None:
             return None
         if told.raises:
-            return told.about(expected=answers, called=value)
+            break
     if told is None:
-        return Problem("dict_checker:unclear", {"expected": answers, "called": value})
-    return told.about(expected=answers, called=value)
+        return _broken(reasons.NO_OBJECT, answers, value)
+    told.details.fill(answers, value)
+    return told
 
 
 def _check_alternative(
     value: Mapping[Any, Any], answer: Mapping[str, Any], schema: Mapping[str, Any], rules: RuleSet
-) -> Problem | None:
+) -> BrokenValue | None:
     """One alternative: known keys, allowed values, then the keys left out, whose error comes last and replaces."""
-    problem: Problem | None = None
+    broken: BrokenValue | None = None
     for key, item in value.items():
         if key not in answer:
-            problem = Problem("value_error:dict_key", {"key": key, "error": f"unexpected key {key!r}"})
+            broken = _broken_key(key, "unexpected")
             break
         alternatives = answer[key]
         if "C10" in rules:
             good = fits_key(item, alternatives, key, schema, rules)
         elif not isinstance(alternatives, (list, str)) and alternatives != {}:
-            return Problem("value_error:dict_value", {"key": key, "allowed": alternatives}, raises=True)
+            return BrokenValue(reasons.OBJECT_VALUE, ValueDetails(key=key, allowed=alternatives), raises=True)
         else:
             if "C9" in rules:
                 alternatives = [a for a in alternatives if a != MARKER]
             mine = standardise(item) if type(item) is str else item
             good = any(mine == (standardise(a) if type(a) is str else a) for a in alternatives)
         if not good:
-            problem = Problem("value_error:dict_value", {"key": key, "allowed": alternatives, "found": item})
+            broken = BrokenValue(reasons.OBJECT_VALUE, ValueDetails(key=key, allowed=alternatives, found=item))
             break
     for key, alternatives in answer.items():
         if key in value:
             continue
-        missing = Problem("value_error:dict_key", {"key": key, "error": f"missing key {key!r}"})
         if type(alternatives) is not list and "C10" in rules:
-            return missing
+            return _broken_key(key, "missing")
         if not isinstance(alternatives, (list, str, Mapping)):
-            return replace(missing, raises=True)
+            return _broken_key(key, "missing", raises=True)
         if MARKER not in alternatives:
-            return missing
-    return problem
+            return _broken_key(key, "missing")
+    return broken
+
+
+def _broken_key(key: Any, how: str, *, raises: bool = False) -> BrokenValue:
+    return BrokenValue(reasons.OBJECT_KEY, ValueDetails(key=key, error=f"{how} key {key!r}"), raises)
+
+
+def _broken(reason: Reason, answers: Sequence[Any], value: Any, *, raises: bool = False) -> BrokenValue:
+    return BrokenValue(reason, ValueDetails(expected=answers, called=value), raises)
 
 
 def _check_objects(
     value: list[Any], answers: Sequence[Any], schema: Mapping[str, Any], rules: RuleSet
-) -> Problem | None:
+) -> BrokenValue | None:
     """A list of objects, each against the single object at its place (spec §6.8)."""
     items = schema.get("items")
     item_schema = items if isinstance(items, Mapping) else {}
-    detail = {"expected": answers, "called": value}
-    told = Problem("value_error:list_dict_count", detail)
+    told = _broken(reasons.OBJECT_COUNT, answers, value)
     for answer in answers:
         if "C11" in rules and type(answer) is str and answer != MARKER:
             continue
         if not isinstance(answer, (list, str, Mapping)):
-            return Problem("value_error:list_dict_count", detail, raises=True)
+            return _broken(reasons.OBJECT_COUNT, answers, value, raises=True)
         if len(answer) != len(value):
-            told = Problem("value_error:list_dict_count", detail)
+            told = _broken(reasons.OBJECT_COUNT, answers, value)
             continue
         if isinstance(answer, Mapping) and answer:
-            return Problem("value_error:list_dict_count", detail, raises=True)
+            return _broken(reasons.OBJECT_COUNT, answers, value, raises=True)
         for index, (item, wanted) in enumerate(zip(value, answer, strict=True)):
-            problem = check_object(item, [wanted], item_schema, rules)
-            if problem is not None:
-                told = Problem(problem.reason, {**problem.detail, **detail, "index": index}, problem.raises)
+            broken = check_object(item, [wanted], item_schema, rules)
+            if broken is not None:
+                told, details = broken, broken.details
+                details.expected, details.called, details.index = answers, value, index
                 break
         else:
             return None

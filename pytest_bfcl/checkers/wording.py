@@ -131,8 +131,10 @@ def _allowed(answer: Any) -> str:
     return _value(answer, 0)
 
 
-def answer_text(answer: Mapping[str, Any], width: int = 200) -> str:
-    """An expected call with its allowed values: ``name(parameter="a" or "b")``."""
+def answer_text(answer: object, width: int = 200) -> str:
+    """An expected call with its allowed values, ``name(parameter="a" or "b")``; any other value as it is."""
+    if not isinstance(answer, Mapping):
+        return cut(clean(str(answer)), width)
     name, arguments = next(iter(answer.items()), ("", {}))
     if not isinstance(arguments, Mapping):
         return cut(clean(str(name)), width)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from pytest_bfcl.execution.outcome import Outcome
 from pytest_bfcl.failures import HarnessError
 
-REST = "executable_checker_rest"
+Differs = Literal["no_response", "status", "type", "length", "keys"]
 
 
 class Mismatch(NamedTuple):
-    """Why a response is wrong: the reason, a sentence, and both sides."""
+    """Why a response is wrong: in what it differs, a sentence, and both sides."""
 
-    reason: str
+    what: Differs
     error: str
     expected: Any = None
     called: Any = None
@@ -33,24 +33,22 @@ def sample_of(entry_id: str, possible_answer: Any) -> Any:
 def mismatch(outcome: Outcome, sample: Any) -> Mismatch | None:
     """The first rule a response breaks, or ``None``."""
     if not outcome.ok:
-        return Mismatch(f"{REST}:execution_error", str(outcome.error), "a response", outcome.error)
+        return Mismatch("no_response", str(outcome.error), "a response", outcome.error)
     status, body = outcome.value.get("status"), outcome.value.get("body")
     if status != 200:
-        return Mismatch(f"{REST}:wrong_status", f"the service answered with status {status}", 200, status)
+        return Mismatch("status", f"the service answered with status {status}", 200, status)
     if type(body) is not type(sample):
-        return Mismatch(f"{REST}:wrong_type", "the response is of another type", _kind(sample), _kind(body))
+        return Mismatch("type", "the response is of another type", _kind(sample), _kind(body))
     if isinstance(sample, Mapping):
         return _keys(body, sample, "the response")
     if isinstance(sample, Sequence) and not isinstance(sample, str):
         if len(body) != len(sample):
-            return Mismatch(
-                f"{REST}:wrong_length", "the list has another length", f"{len(sample)} items", f"{len(body)} items"
-            )
+            return Mismatch("length", "the list has another length", f"{len(sample)} items", f"{len(body)} items")
         for number, (item, wanted) in enumerate(zip(body, sample, strict=True)):
             if isinstance(wanted, Mapping):
                 if not isinstance(item, Mapping):
                     error = f"item {number + 1} is of another type"
-                    return Mismatch(f"{REST}:wrong_type", error, _kind(wanted), _kind(item))
+                    return Mismatch("type", error, _kind(wanted), _kind(item))
                 found = _keys(item, wanted, f"item {number + 1}")
                 if found is not None:
                     return found
@@ -60,7 +58,7 @@ def mismatch(outcome: Outcome, sample: Any) -> Mismatch | None:
 def _keys(item: Mapping[str, Any], wanted: Mapping[str, Any], where: str) -> Mismatch | None:
     if set(item) == set(wanted):
         return None
-    return Mismatch(f"{REST}:wrong_key", f"{where} has other keys", sorted(wanted), sorted(item))
+    return Mismatch("keys", f"{where} has other keys", sorted(wanted), sorted(item))
 
 
 def _kind(value: Any) -> str:

@@ -11,8 +11,20 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pytest_bfcl.checkers.details import (
+    AnswerDetails,
+    CallDetails,
+    CountDetails,
+    Details,
+    MatchDetails,
+    ObtainedDetails,
+    StateDetails,
+    TurnDetails,
+    UnreadDetails,
+    told,
+)
 from pytest_bfcl.checkers.differences import ABSENT
-from pytest_bfcl.checkers.problem import RULE_WORDS
+from pytest_bfcl.checkers.reasons import details_of, rule_of
 from pytest_bfcl.checkers.tables import CallRow, call_rows, compared
 from pytest_bfcl.checkers.turn_text import call_marks, earlier_calls
 from pytest_bfcl.checkers.wording import allowed_text, answer_text, call_text, clean, cut, value_text
@@ -73,28 +85,31 @@ def explain(record: Mapping[str, Any], entry: Entry | None, transcript: Transcri
     """The explanation of one result line; without ``entry`` from what the line itself tells."""
     detail: Mapping[str, Any] = record.get("detail") or {}
     reason = str(record.get("reason") or "")
+    details = details_of(reason, detail)
     outcome = record.get("outcome")
     if outcome == "passed":
         return _of_passed(record, entry)
-    advice = clean(str(detail.get("advice") or ""))
+    advice = clean(details.advice or "")
     if outcome != "failed":
         return Explanation(headline(record), advice=advice)
-    rows, caption = _rows(detail, entry, transcript)
-    expected, called = ((), ()) if rows else _lists(record, detail, entry)
-    due_marks, made_marks = _marks(detail, entry)
+    rows, caption = _rows(details, entry, transcript)
+    expected = [] if rows else _due(details, entry)[:MAX_LISTED]
+    called = [] if rows else _made(details, record)[:MAX_LISTED]
+    due_marks, made_marks = _marks(details, entry)
+    state = details if isinstance(details, StateDetails) else StateDetails()
     return Explanation(
         headline(record),
         caption=caption,
         rows=tuple(rows),
         expected=tuple(expected),
         called=tuple(called),
-        called_label=_label(record, detail, called),
+        called_label=_label(details, called),
         expected_marks=due_marks,
         called_marks=made_marks,
-        owner=clean(str(detail.get("class") or "")),
-        state=tuple(_state(detail.get("difference"))),
-        facts=(*_facts(reason, detail), *_earlier(detail, entry, transcript)),
-        rule=RULE_WORDS.get(reason) or clean(str(detail.get("rule") or "")),
+        owner=clean(state.class_name or ""),
+        state=tuple(_state(state.difference or {})),
+        facts=(*_facts(details), *_earlier(details, entry, transcript)),
+        rule=clean(rule_of(reason, detail)),
         advice=advice,
     )
 
@@ -106,73 +121,72 @@ def _of_passed(record: Mapping[str, Any], entry: Entry | None) -> Explanation:
     return Explanation(expected=tuple(_accepted(entry)), called=tuple(called[:MAX_LISTED]))
 
 
-def _rows(
-    detail: Mapping[str, Any], entry: Entry | None, transcript: Transcript | None
-) -> tuple[Sequence[CallRow], str]:
+def _rows(details: Details, entry: Entry | None, transcript: Transcript | None) -> tuple[Sequence[CallRow], str]:
     """The comparison of one call with the expected one, and which ones these are."""
-    found = compared(entry, transcript, detail) if entry is not None and transcript is not None else None
+    found = compared(entry, transcript, details) if entry is not None and transcript is not None else None
     if found is None or entry is None or transcript is None:
         return (), ""
-    number, call, wanted = found
-    calls, answers = detail.get("called"), entry.possible_answer or ()
     caption = ""
-    if detail.get("sub_errors"):
-        total = f" of {len(calls)}" if isinstance(calls, list) else ""
-        caption = f"Expected call {detail.get('answer', 0) + 1} of {len(answers)} beside the closest call made"
-        caption += f" (call {number + 1}{total})"
-    rows = call_rows(entry, transcript, call, wanted)
+    if isinstance(details, MatchDetails):
+        answers = entry.possible_answer or ()
+        total = f" of {len(details.called)}" if isinstance(details.called, list) else ""
+        caption = f"Expected call {(details.answer or 0) + 1} of {len(answers)} beside the closest call made"
+        caption += f" (call {found.number + 1}{total})"
+    rows = call_rows(entry, transcript, found.call, found.wanted)
     return [row._replace(mark=row.mark.removeprefix("<-- ")) for row in rows], caption
 
 
-def _lists(
-    record: Mapping[str, Any], detail: Mapping[str, Any], entry: Entry | None
-) -> tuple[Sequence[str], Sequence[str]]:
-    """Whole calls side by side: where the number of calls, a turn, or the very notation is at fault."""
-    expected, wanted = detail.get("expected"), detail.get("wanted")
-    if isinstance(wanted, list):
-        due = [answer_text(each, WIDTH) for each in wanted if isinstance(each, Mapping)]
-    elif isinstance(wanted, Mapping):
-        due = [answer_text(wanted, WIDTH)]
-    elif "turn" in detail and isinstance(expected, list):
-        due = [_call(call) for call in expected] or ["(no call)"]
-    elif isinstance(expected, list):
-        due = [allowed_text(expected, WIDTH)]
-    else:
-        due = _accepted(entry) or ([clean(str(expected))] if isinstance(expected, str) else [])
-    made = detail.get("calls") if isinstance(detail.get("calls"), list) else detail.get("called")
+def _due(details: Details, entry: Entry | None) -> list[str]:
+    """What was expected, a line each: where the number of calls, a turn, or the very notation is at fault."""
+    expected = told(details.expected)
+    match details:
+        case CountDetails(wanted=list(wanted)):
+            return [answer_text(each, WIDTH) for each in wanted]
+        case CallDetails(wanted=Mapping() as wanted) | MatchDetails(wanted=Mapping() as wanted):
+            return [answer_text(wanted, WIDTH)]
+        case TurnDetails() if isinstance(expected, list):
+            return [_call(call) for call in expected] or ["(no call)"]
+    if isinstance(expected, list):
+        return [allowed_text(expected, WIDTH)]
+    return _accepted(entry) or ([clean(expected)] if isinstance(expected, str) else [])
+
+
+def _made(details: Details, record: Mapping[str, Any]) -> list[str]:
+    """What the model did instead, a line each; its reply where there are no calls to show."""
+    made = details.calls if isinstance(details, CountDetails) and details.calls is not None else told(details.called)
     if isinstance(made, list):
-        said = [_call(call) for call in made] or ["(no call)"]
-    elif isinstance(made, str):
-        said = [cut(made, WIDTH)]
-    else:
-        said = _output(record) if made in (None, 0) else [value_text(made, WIDTH)]
-    return due[:MAX_LISTED], said[:MAX_LISTED]
+        return [_call(call) for call in made] or ["(no call)"]
+    if isinstance(made, str):
+        return [cut(made, WIDTH)]
+    return _output(record) if made in (None, 0) else [value_text(made, WIDTH)]
 
 
-def _marks(detail: Mapping[str, Any], entry: Entry | None) -> tuple[Mapping[int, str], Mapping[int, str]]:
+def _marks(details: Details, entry: Entry | None) -> tuple[Mapping[int, str], Mapping[int, str]]:
     """What is wrong with the calls of the turn that failed."""
-    expected, called = detail.get("expected"), detail.get("called")
-    if entry is None or "turn" not in detail or not isinstance(expected, list) or not isinstance(called, list):
+    expected, called = details.expected, details.called
+    if entry is None or not isinstance(details, TurnDetails) or details.turn is None:
+        return {}, {}
+    if not isinstance(expected, list) or not isinstance(called, list):
         return {}, {}
     return call_marks(entry, [str(call) for call in expected], [str(call) for call in called])
 
 
-def _earlier(
-    detail: Mapping[str, Any], entry: Entry | None, transcript: Transcript | None
-) -> Iterator[tuple[str, str]]:
+def _earlier(details: Details, entry: Entry | None, transcript: Transcript | None) -> Iterator[tuple[str, str]]:
     """Calls of earlier turns that may be the cause."""
-    if entry is None or transcript is None or not isinstance(detail.get("expected"), list):
+    if entry is None or transcript is None or not isinstance(details, TurnDetails):
         return
-    for turn, call, due in islice(earlier_calls(entry, transcript, detail), MAX_LISTED):
+    if not isinstance(details.expected, list):
+        return
+    for turn, call, due in islice(earlier_calls(entry, transcript, details.turn), MAX_LISTED):
         where = f"turn {turn + 1}" if due else f"turn {turn + 1}, where no call was due"
         yield "perhaps because of", f"{_call(call)} in {where}"
 
 
-def _label(record: Mapping[str, Any], detail: Mapping[str, Any], called: Sequence[str]) -> str:
+def _label(details: Details, called: Sequence[str]) -> str:
     """What the model's side of the comparison is: calls, a reply in words, a final message."""
-    if str(record.get("reason")).startswith("agentic:"):
+    if isinstance(details, AnswerDetails):
         return "final message"
-    made = detail.get("calls") or detail.get("called")
+    made = (details.calls if isinstance(details, CountDetails) else None) or details.called
     return "replied" if not isinstance(made, list) and called and called != ["(no call)"] else "called"
 
 
@@ -198,9 +212,9 @@ def _call(call: Any) -> str:
     return call_text(call, WIDTH) if isinstance(call, Mapping) else cut(clean(str(call)), WIDTH)
 
 
-def _state(difference: Any) -> list[StateRow]:
+def _state(difference: Mapping[str, object]) -> list[StateRow]:
     rows = []
-    for path, values in difference.items() if isinstance(difference, Mapping) else ():
+    for path, values in difference.items():
         if isinstance(values, Mapping):
             rows.append(StateRow(clean(str(path)), _leaf(values.get("expected")), _leaf(values.get("called"))))
         else:
@@ -212,14 +226,15 @@ def _leaf(value: Any) -> str:
     return ABSENT if value == ABSENT else value_text(value, WIDTH)
 
 
-def _facts(reason: str, detail: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _facts(details: Details) -> list[tuple[str, str]]:
     facts = []
-    if isinstance(detail.get("turn"), int):
-        facts.append(("in turn", str(detail["turn"] + 1)))
-    for call, result in zip(detail.get("missing_calls") or (), detail.get("missing") or (), strict=False):
-        facts.append(("never obtained", f"{cut(clean(str(call)), 200)} → {cut(clean(str(result)), 300)}"))
-    if reason.startswith(("ast_decoder:", "relevance_error:")) and detail.get("error"):
-        facts.append(("does not decode", cut(clean(str(detail["error"])), 300)))
-    if detail.get("reference"):
-        facts.append(("note", f"the reference {clean(str(detail['reference']))}"))
+    if isinstance(details, TurnDetails) and details.turn is not None:
+        facts.append(("in turn", str(details.turn + 1)))
+    if isinstance(details, ObtainedDetails):
+        for call, result in zip(details.missing_calls or (), details.missing or (), strict=False):
+            facts.append(("never obtained", f"{cut(clean(str(call)), 200)} → {cut(clean(str(result)), 300)}"))
+    if isinstance(details, UnreadDetails) and details.error:
+        facts.append(("does not decode", cut(clean(details.error), 300)))
+    if details.reference:
+        facts.append(("note", f"the reference {clean(details.reference)}"))
     return facts[:MAX_LISTED]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.checkers import judge
-from pytest_bfcl.checkers.executable import result_problem, same_value
+from pytest_bfcl.checkers.executable import same_value, wrong_result
 from pytest_bfcl.dataset import Entry
 from pytest_bfcl.execution import Outcome
 from pytest_bfcl.transcript import Reply, Step, Transcript, Turn
@@ -42,14 +42,14 @@ CHECKER = "executable_checker:"
     ],
 )
 def test_comparison(value: Any, expected: Any, kind: str, reason: str | None) -> None:
-    problem = result_problem(Outcome(value), expected, kind)
-    assert (problem.reason if problem else None) == (CHECKER + reason if reason else None)
+    wrong = wrong_result(Outcome(value), expected, kind)
+    assert (wrong.reason.name if wrong else None) == (CHECKER + reason if reason else None)
 
 
 def test_an_error_is_no_result() -> None:
-    problem = result_problem(Outcome(error="no", kind="raised"), None, "structural_match")
-    assert problem is not None
-    assert problem.reason == "executable_checker:execution_error"
+    wrong = wrong_result(Outcome(error="no", kind="raised"), None, "structural_match")
+    assert wrong is not None
+    assert wrong.reason.name == "executable_checker:execution_error"
 
 
 def test_truth_values_are_no_numbers() -> None:

@@ -12,8 +12,8 @@ from tests.checkers.building import schema
 
 
 def reason(word: str | dict[str, Any], value: Any, answers: list[Any]) -> str | None:
-    problem = check_python(value, parameter_type(schema(word) if isinstance(word, str) else word), answers)
-    return problem.reason if problem else None
+    broken = check_python(value, parameter_type(schema(word) if isinstance(word, str) else word), answers)
+    return broken.reason.name if broken else None
 
 
 @pytest.mark.parametrize(
@@ -54,10 +54,10 @@ def test_precedence(word: str, value: Any, answers: list[Any], expected: str | N
     ],
 )
 def test_input_on_which_the_reference_raises_fails_with_a_type(word: str, value: Any, answers: list[Any]) -> None:
-    problem = check_python(value, parameter_type(schema(word)), answers)
-    assert problem is not None
-    assert problem.raises
-    assert ":" in problem.reason
+    broken = check_python(value, parameter_type(schema(word)), answers)
+    assert broken is not None
+    assert broken.raises
+    assert ":" in broken.reason.name
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from pytest_bfcl.checkers import reasons
+from pytest_bfcl.checkers.details import ValueDetails
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.failures import Verdict
 from pytest_bfcl.runs import Fingerprint, ModelFingerprint, result_record
@@ -31,7 +33,7 @@ def single(entry_id: str = "simple_python_1", *, valid: bool = True, repeat: int
     )
     step = Step(reply, [Call("f.x", {"a": 1})])
     transcript = Transcript(entry.id, entry.category, SPEC, "fc", repeat, True, [Turn(steps=[step])])
-    official = Verdict.passed() if valid else Verdict.wrong("value_error:string", **(verdict or {"param": "a"}))
+    official = Verdict.passed() if valid else Verdict.wrong(reasons.TEXT, ValueDetails(**(verdict or {"param": "a"})))
     return result_record(entry, transcript, official, official, cost_usd=0.001)
 
 

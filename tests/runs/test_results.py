@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_bfcl.checkers import reasons
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.failures import AdapterError, Verdict
 from pytest_bfcl.runs import (
@@ -58,7 +59,7 @@ def test_a_conversation_is_nested_turn_by_turn() -> None:
 @pytest.mark.parametrize("rules", ["official", "corrected"])
 def test_both_verdicts_are_kept_whichever_leads(rules: str) -> None:
     entry, transcript = conversation()
-    official, corrected = Verdict.wrong("multi_turn:instance_state_mismatch"), Verdict.passed()
+    official, corrected = Verdict.wrong(reasons.STATE), Verdict.passed()
     record = result_record(entry, transcript, official, corrected, corrected_rules=("C1", "C17"), rules=rules)
     assert record["outcome"] == ("failed" if rules == "official" else "passed")
     assert record["corrected_outcome"] == "passed"
@@ -71,7 +72,7 @@ def test_both_verdicts_are_kept_whichever_leads(rules: str) -> None:
 
 def test_a_corrected_failure_names_its_reason_and_the_rule() -> None:
     entry, transcript = conversation()
-    corrected = Verdict.wrong("irrelevance_error:malformed_call")
+    corrected = Verdict.wrong(reasons.UNDUE_ATTEMPT)
     record = result_record(entry, transcript, Verdict.passed(), corrected, corrected_rules=["C8"])
     assert record["corrected_reason"] == "irrelevance_error:malformed_call (C8)"
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from pytest_bfcl.checkers import reasons
+from pytest_bfcl.checkers.details import StateDetails
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.failures import AdapterError, UsageError, Verdict
 from pytest_bfcl.runs import (
@@ -44,7 +46,7 @@ class Data:
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     entry, transcript = conversation()
-    failed = Verdict.wrong("multi_turn:instance_state_mismatch", turn=0, error="state differs")
+    failed = Verdict.wrong(reasons.STATE, StateDetails(turn=0, error="state differs"))
     quota = AdapterError("quota", "no money").verdict
     with RunDirectory.create(tmp_path / "run", fingerprint()) as run:
         run.append(single("simple_python_10", valid=False))

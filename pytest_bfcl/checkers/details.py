@@ -1,0 +1,310 @@
+"""What a verdict tells beyond its reason: a small record for each family of reasons, written to and read from JSON.
+
+The JSON object is the ``detail`` of a result line (docs/contracts.md). A field that does not apply is left out there.
+What is read back may come from anyone: a value of another type than the field's counts as not told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, Final, NamedTuple, Self, dataclass_transform, get_type_hints
+
+from pytest_bfcl.checkers.json_values import plain
+
+Object = Mapping[str, object]
+
+
+class _Untold:
+    """Stands where any value may, ``None`` too, and none was told."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __repr__(self) -> str:
+        return "UNTOLD"
+
+
+UNTOLD: Final = _Untold()
+
+
+def told(value: object) -> object:
+    """The value, ``None`` where none was told."""
+    return None if value is UNTOLD else value
+
+
+class Attempt(NamedTuple):
+    """One call that was tried for an expected one: its number, why it does not fit, and the details as JSON."""
+
+    call: int
+    reason: str
+    detail: Object
+
+    def to_json(self) -> dict[str, Any]:
+        """As it stands among the ``sub_errors``."""
+        return {"call": self.call, "reason": self.reason, **self.detail}
+
+
+@dataclass_transform(eq_default=False, kw_only_default=True)
+class _Record:
+    """A dataclass in all but one thing: only what is told is kept, since most fields of most failures are not."""
+
+    def __init__(self, **told: Any) -> None:
+        self.__dict__.update(told)
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        return f"{type(self).__name__}({told})"
+
+
+class Details(_Record):
+    """What any family may tell.
+
+    ``expected`` and ``called``: both sides of what is wrong. ``error``: a sentence of the part that refused. The rest
+    is added to a finished verdict: ``advice`` when a known pitfall is the cause; ``underlying``, the reason of a
+    failure that is put down to a cut reply; ``corrected_rules`` that decided; ``reference``, what the original does
+    here when it gives no verdict.
+    """
+
+    expected: object = UNTOLD
+    called: object = UNTOLD
+    error: str | None = None
+    advice: str | None = None
+    underlying: str | None = None
+    corrected_rules: list[object] | None = None
+    reference: str | None = None
+
+    @classmethod
+    def of_json(cls, detail: Object) -> Self:
+        """The details a JSON object tells; never raises."""
+        fields = _fields(cls)  # type: ignore[arg-type]  # mypy: a class has no hash
+        found: dict[str, Any] = {}
+        for key, value in detail.items():
+            field = fields.get(_NAMES.get(key, key))
+            if field is not None and (read := field.read(value)) is not UNTOLD:
+                found[field.name] = read
+        return cls(**found)
+
+    def to_json(self) -> dict[str, Any]:
+        """What applies, by its name in ``detail``."""
+        fields = _fields(type(self))  # type: ignore[arg-type]
+        return {
+            _KEYS.get(name, name): fields[name].write(value)
+            for name, value in self.__dict__.items()
+            if value is not None or fields[name].nullable
+        }
+
+    @property
+    def place(self) -> int | None:
+        """The turn that decided, counted from 0."""
+        return None
+
+
+class CallDetails(Details):
+    """One call against one expected call: the function's name, or an argument that is missing or too much.
+
+    ``call``: number of the call; ``wanted``: the expected one, ``{function: {parameter: [acceptable values]}}``;
+    ``function`` and ``param``: where it parts.
+    """
+
+    call: int | None = None
+    wanted: object = UNTOLD
+    function: str | None = None
+    param: object = UNTOLD
+
+    def fill(self, expected: object, called: object) -> None:
+        """Tell both sides where they are not told yet."""
+        if self.expected is UNTOLD:
+            self.expected = expected
+        if self.called is UNTOLD:
+            self.called = called
+
+
+class ValueDetails(CallDetails):
+    """One argument's value.
+
+    ``type``: the documented one in words; ``index``: of a list's element; ``key``, ``allowed``, ``found``: of an
+    object; ``text``: the source text that was read as ``called``.
+    """
+
+    type: str | None = None
+    index: int | None = None
+    key: object = UNTOLD
+    allowed: object = UNTOLD
+    found: object = UNTOLD
+    text: str | None = None
+
+
+class CountDetails(Details):
+    """Too many or too few calls: how many were due and made, and which."""
+
+    expected: int | None = None
+    called: int | None = None
+    calls: list[object] | None = None
+    wanted: list[object] | None = None
+
+
+class ResultCountDetails(CountDetails):
+    """Too many or too few calls to be carried out; ``wanted`` are texts."""
+
+
+class TriedDetails(Details):
+    """Something expected that no call gives: its number, and the ``sub_errors`` of the calls tried for it."""
+
+    answer: int | None = None
+    sub_errors: tuple[Attempt, ...] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Also with the reasons of the tried calls alone."""
+        return Details.to_json(self) | {"sub_error_types": [tried.reason for tried in self.sub_errors or ()]}
+
+
+class MatchDetails(TriedDetails):
+    """An expected call without a made one: its form, and all calls."""
+
+    wanted: object = UNTOLD
+
+
+class ResultDetails(Details):
+    """What carrying one call out gave, against what it should have given; ``kind`` of the ``error`` where it failed."""
+
+    call: int | None = None
+    wanted_call: str | None = None
+    called_call: object = UNTOLD
+    kind: str | None = None
+
+
+class ResultMatchDetails(TriedDetails):
+    """An expected result that no call gave, and the call that gives it."""
+
+    wanted_call: str | None = None
+
+
+class UnreadDetails(Details):
+    """A reply without a call that can be read, where one was due."""
+
+
+class UndueDetails(Details):
+    """Calls, or an attempt at one, where none was due."""
+
+
+class TurnDetails(Details):
+    """A turn of a conversation: expected and made calls as texts; ``results``: number of a made call → its result."""
+
+    turn: int | None = None
+    results: Object | None = None
+
+    @property
+    def place(self) -> int | None:
+        """The turn that decided, counted from 0."""
+        return self.turn
+
+
+class StateDetails(TurnDetails):
+    """A simulated system in another state: its class, and path → ``{expected, called}`` of what differs."""
+
+    class_name: str | None = None
+    difference: Object | None = None
+
+
+class ObtainedDetails(TurnDetails):
+    """Results that had to be obtained and were not, and the expected calls behind them."""
+
+    missing: list[object] | None = None
+    missing_calls: list[object] | None = None
+
+
+class QuietTurnDetails(TurnDetails):
+    """Calls in a turn that should have none."""
+
+
+class EndDetails(TurnDetails):
+    """A conversation that ended before its time; ``last_turn`` is told where turns are missing."""
+
+    last_turn: int | None = None
+
+    @property
+    def place(self) -> int | None:
+        """The turn that decided, counted from 0."""
+        return self.last_turn if self.turn is None else self.turn
+
+
+class AnswerDetails(Details):
+    """A final message against the accepted answers; ``steps`` there were, where there is no message."""
+
+    steps: int | None = None
+
+
+class ReplyDetails(Details):
+    """A reply that was cut or refused; nothing else is known of it."""
+
+
+class TroubleDetails(Details):
+    """Trouble that is not the model's: ``error`` says what happened."""
+
+
+class _Field(NamedTuple):
+    """How a field goes to and from JSON; ``read`` gives `UNTOLD` for a value of another type."""
+
+    name: str
+    read: Callable[[Any], object]
+    write: Callable[[Any], object]
+    nullable: bool
+
+
+def _same(value: object) -> object:
+    return value
+
+
+def _number(value: object) -> object:
+    return value if type(value) is int and value >= 0 else UNTOLD
+
+
+def _text(value: object) -> object:
+    return value if isinstance(value, str) else UNTOLD
+
+
+def _list(value: object) -> object:
+    return value if isinstance(value, list) else UNTOLD
+
+
+def _object(value: object) -> object:
+    return value if isinstance(value, Mapping) else UNTOLD
+
+
+def _attempts(value: object) -> object:
+    if not isinstance(value, list):
+        return UNTOLD
+    return tuple(
+        Attempt(each["call"], each["reason"], each)
+        for each in value
+        if isinstance(each, Mapping)
+        and type(each.get("call")) is int
+        and isinstance(each.get("reason"), str)
+        and each["call"] >= 0
+    )
+
+
+def _written(attempts: tuple[Attempt, ...]) -> list[dict[str, Any]]:
+    return [each.to_json() for each in attempts]
+
+
+_KINDS: dict[object, tuple[Callable[[Any], object], Callable[[Any], object]]] = {
+    int | None: (_number, _same),
+    str | None: (_text, plain),
+    list[object] | None: (_list, plain),
+    Object | None: (_object, _same),
+    tuple[Attempt, ...] | None: (_attempts, _written),
+    object: (_same, plain),
+}
+"""Type of a field → how it is read and written."""
+_KEYS = {"class_name": "class"}
+_NAMES = {key: name for name, key in _KEYS.items()}
+
+
+@cache
+def _fields(family: type[Details]) -> dict[str, _Field]:
+    """The fields of a family by name."""
+    return {name: _Field(name, *_KINDS[kind], kind is object) for name, kind in get_type_hints(family).items()}

@@ -1,0 +1,609 @@
+"""Every reason an entry can fail or err for: name, tag, rule, headline, remedy, details and advice in one place.
+
+Names are the reference's error types where it has one, ours otherwise (docs/contracts.md, "Tags and reasons"). A
+reason added here is complete: `pytest_bfcl.explaining` puts it into words by its family of details, and docs/reasons.md
+is written from this table. Headlines name what a case tells in braces, with the number of characters there is room for;
+the names of a family stand in `pytest_bfcl.explaining.headlines`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from pytest_bfcl.checkers import advice
+from pytest_bfcl.checkers.details import (
+    AnswerDetails,
+    CallDetails,
+    CountDetails,
+    Details,
+    EndDetails,
+    MatchDetails,
+    ObtainedDetails,
+    QuietTurnDetails,
+    ReplyDetails,
+    ResultCountDetails,
+    ResultDetails,
+    ResultMatchDetails,
+    StateDetails,
+    TroubleDetails,
+    TurnDetails,
+    UndueDetails,
+    UnreadDetails,
+    ValueDetails,
+)
+from pytest_bfcl.failures import FailureTag, Reason
+
+MALFORMED = FailureTag.MALFORMED_OUTPUT
+WRONG = FailureTag.WRONG_ANSWER
+
+_unread = partial(Reason, tag=MALFORMED, details=UnreadDetails)
+_reply = partial(Reason, tag=MALFORMED, details=ReplyDetails)
+_count = partial(Reason, tag=WRONG, details=CountDetails)
+_result_count = partial(Reason, tag=WRONG, details=ResultCountDetails)
+_call = partial(Reason, tag=WRONG, details=CallDetails)
+_value = partial(Reason, tag=WRONG, details=ValueDetails)
+_undue = partial(Reason, tag=WRONG, details=UndueDetails)
+_result = partial(Reason, tag=WRONG, details=ResultDetails)
+
+# -- replies that hold no call that can be read --
+
+_ONE_NOTATION = "Look at the reply: the model has to answer with calls only, in the notation its prompt asks for."
+
+UNREADABLE = _unread(
+    "ast_decoder:decoder_failed",
+    rule="the reply must be a call and nothing else",
+    headline="{unread}",
+    remedy=f"{_ONE_NOTATION} If it calls in a format of its own, ask it natively (`@fc`).",
+    advice=advice.unread_reply,
+)
+WRONG_SHAPE = _unread(
+    "ast_decoder:decoder_wrong_output_format",
+    rule="the reply must be a list of calls with named arguments",
+    headline="Its reply is not a list of calls with named arguments: {called:110}.",
+    remedy=_ONE_NOTATION,
+    advice=advice.unread_reply,
+)
+NO_CALL = _unread(
+    "relevance_error:decoder_failed",
+    rule="a call is due, whichever it is",
+    headline="It called nothing, although one of the offered functions fits the request.",
+    remedy="Read the reply: a question back or a refusal does not count here. A call in another notation: see above.",
+    advice=advice.unread_reply,
+)
+UNREADABLE_EXECUTED = _unread(
+    "executable_decoder:decoder_failed",
+    rule="the reply must be a call and nothing else",
+    headline="{unread}",
+    remedy=_ONE_NOTATION,
+)
+WRONG_SHAPE_EXECUTED = _unread(
+    "executable_decoder:wrong_output_format",
+    rule="the reply must be a list of calls with named arguments",
+    headline="Its reply is not a list of calls with named arguments: {called:110}.",
+    remedy=_ONE_NOTATION,
+)
+
+# -- replies the provider cut or refused: the failure of what arrived is put down to it --
+
+REPLY_LENGTH = _reply(
+    "reply:length",
+    rule="the reply must fit into the token limit",
+    headline="The reply was cut off at the token limit.",
+    remedy="Raise `--bfcl-max-tokens`; a model that reasons at length needs room for it.",
+)
+REPLY_OVERFLOW = _reply(
+    "reply:context_overflow",
+    rule="the conversation must fit into the model's context",
+    headline="The conversation no longer fits into the model's context.",
+    remedy="Serve the model with a longer context. If it has none, this is what it can do.",
+)
+REPLY_FILTERED = _reply(
+    "reply:content_filter",
+    rule="the reply must not be stopped by the provider's filter",
+    headline="The provider's content filter stopped the reply.",
+    remedy="See what the provider lets you set; the questions of the benchmark are harmless.",
+)
+
+# -- the number of calls --
+
+_COUNTED = "It made {made}, where {due}."
+_COUNT_REMEDY = "Read the calls side by side: split into several, made twice, or one of several left out."
+
+WRONG_COUNT = _count(
+    "simple_function_checker:wrong_count",
+    rule="exactly one call is expected",
+    headline=_COUNTED,
+    remedy=_COUNT_REMEDY,
+    advice=advice.broken_json,
+)
+WRONG_COUNT_MULTIPLE = _count(
+    "multiple_function_checker:wrong_count",
+    rule="exactly one call is expected",
+    headline=_COUNTED,
+    remedy=_COUNT_REMEDY,
+)
+WRONG_COUNT_PARALLEL = _count(
+    "parallel_function_checker_no_order:wrong_count",
+    rule="as many calls as expected ones",
+    headline=_COUNTED,
+    remedy=f"{_COUNT_REMEDY} Some servers pass on the first call only: look for a switch for parallel calls.",
+)
+NO_MATCH = Reason(
+    "parallel_function_checker_no_order:cannot_find_match",
+    tag=WRONG,
+    rule="every expected call needs a call of its own that fits",
+    headline="{unmatched}",
+    remedy="The closest call is shown beside the expected one; its marks say what differs.",
+    details=MatchDetails,
+)
+
+# -- one call: function and arguments --
+
+WRONG_NAME = _call(
+    "simple_function_checker:wrong_func_name",
+    rule="the function must be the expected one, spelled exactly",
+    headline="It called {called_text:80}; this request needs {expected_text:80}.",
+    remedy="Another function was chosen. If only dots became underscores, see corrected rule C5.",
+    advice=advice.misspelt_name,
+)
+MISSING_REQUIRED = _call(
+    "simple_function_checker:missing_required",
+    rule="a required argument must be present",
+    headline="The call leaves out the required argument “{param:60}”{must_be}.",
+    remedy="The value stands in the request, or follows from it.",
+    advice=advice.unnamed_argument,
+)
+UNEXPECTED_PARAM = _call(
+    "simple_function_checker:unexpected_param",
+    rule="an argument that is not expected must not be given",
+    headline="The call gives the argument “{param:60}”, which {why_unexpected}.",
+    remedy="Optional arguments the request does not speak of are to be left out.",
+)
+MISSING_OPTIONAL = _call(
+    "simple_function_checker:missing_optional",
+    rule="this argument may not be left out here",
+    headline="The call leaves out the argument “{param:60}”; it has to be {accepted:80}.",
+    remedy="The argument is optional, but the request asks for another value than its default.",
+)
+
+# -- one value --
+
+_OF_TYPE = "The argument “{param:60}” is {called:90}, which is not of type {type:60}."
+_AS_TEXT = "The argument “{param:60}” is {called:90}; it has to be sent as source text, in quotes."
+
+TYPE = _value(
+    "type_error:simple",
+    rule="the argument must be of the documented type",
+    headline=_OF_TYPE,
+    remedy="Usually a number or list sent as a text; guided decoding by the tool's schema cures it.",
+    advice=advice.wrong_type,
+)
+ELEMENT_TYPE = _value(
+    "type_error:nested",
+    rule="every element must be of the documented type",
+    headline=_OF_TYPE,
+    remedy="As above, inside a list. Integers for floats there: corrected rule C6 accepts them.",
+    advice=advice.wrong_element,
+)
+JAVA_TEXT = _value(
+    "type_error:java",
+    rule="values of Java functions are sent as text",
+    headline=_AS_TEXT,
+    remedy="The documents of these functions say so: the value is Java source text.",
+    advice=advice.value_instead_of_text,
+)
+JAVASCRIPT_TEXT = _value(
+    "type_error:js",
+    rule="values of JavaScript functions are sent as text",
+    headline=_AS_TEXT,
+    remedy="The documents of these functions say so: the value is JavaScript source text.",
+    advice=advice.value_instead_of_text,
+)
+TEXT = _value(
+    "value_error:string",
+    rule="the text must be one of the allowed ones (case, spaces and , . / - _ * ^ do not matter)",
+    headline="{broken_value}",
+    remedy="Compare with the allowed texts. If yours is as good, it may be a known issue of the data.",
+    advice=advice.quoted_text,
+    mark="not an allowed text",
+)
+LIST = _value(
+    "value_error:list/tuple",
+    rule="the list must equal an allowed one, in order",
+    headline="{broken_value}",
+    remedy="Compare element by element; the order counts.",
+    advice=advice.wrong_order,
+    mark="not an allowed list",
+)
+OBJECT_KEY = _value(
+    "value_error:dict_key",
+    rule="the object must have the allowed keys, no more and no fewer",
+    headline="{broken_value}",
+    remedy="The error names the key that is missing or too much.",
+)
+OBJECT_VALUE = _value(
+    "value_error:dict_value",
+    rule="the value under a key must be an allowed one",
+    headline="{broken_value}",
+    remedy="The key and what it may be are named.",
+)
+OBJECT_COUNT = _value(
+    "value_error:list_dict_count",
+    rule="the list must have as many objects as an allowed one",
+    headline="{broken_value}",
+    remedy="An object was left out, split, or made up.",
+    mark="wrong number of objects",
+)
+VALUE = _value(
+    "value_error:others",
+    rule="the value must equal an allowed one exactly",
+    headline="{broken_value}",
+    remedy="Numbers, booleans and values of undocumented types are compared exactly.",
+    mark="not an allowed value",
+)
+NO_OBJECT = _value(
+    "dict_checker:unclear",
+    rule="no object is allowed here",
+    headline="{broken_value}",
+    remedy="The argument has to be left out.",
+    mark="no object is allowed",
+)
+
+# -- calls where none is due --
+
+UNDUE_CALL = _undue(
+    "irrelevance_error:decoder_success",
+    rule="no call is due: none of the functions fits the request",
+    headline="It called {calls:150} although none of the offered functions fits the request.",
+    remedy="The model should say what is missing. A server that forces calls (`tool_choice`) fails all of these.",
+)
+UNDUE_ATTEMPT = _undue(
+    "irrelevance_error:malformed_call",
+    rule="no call is due, and a broken one is attempted",
+    headline="It attempted a call, and a broken one, although none of the offered functions fits the request.",
+    remedy="As above; under official rules a broken call passes here (corrected rule C8).",
+)
+CHAT_CALL = _undue(
+    "chat:call_made",
+    rule="no tool is offered, so no call may be made",
+    headline="It called {calls:150} although no tool was offered.",
+    remedy="The model calls from habit: offer it a conversation without tools.",
+)
+CHAT_SILENCE = Reason(
+    "chat:no_text",
+    tag=MALFORMED,
+    rule="the reply must have text",
+    headline="Its reply has no text.",
+    remedy="Look at the finish reason: reasoning may have used up the tokens.",
+    details=UndueDetails,
+)
+
+# -- multi-turn conversations --
+
+EMPTY_TURN = Reason(
+    "multi_turn:empty_turn_model_response",
+    tag=WRONG,
+    rule="this turn needs at least one call that decodes",
+    headline="In {turn} it made no call that decodes{due_calls}.",
+    remedy="See what it said instead; a call in another notation ends the turn.",
+    details=TurnDetails,
+    advice=advice.undecoded_turn,
+)
+STATE = Reason(
+    "multi_turn:instance_state_mismatch",
+    tag=WRONG,
+    rule="after this turn the simulated system must be in the expected state",
+    headline="After {turn} the {system:60} is not in the expected state{differing}.",
+    remedy="What differs is listed, and earlier calls that may be the cause.",
+    details=StateDetails,
+)
+RESULTS = Reason(
+    "multi_turn:execution_response_mismatch",
+    tag=WRONG,
+    rule="the results of all expected calls must have been obtained by now",
+    headline="By the end of {turn} it had not obtained the result of {missing_calls:110}.",
+    remedy="A step was skipped, or taken with other arguments: the missing results are listed with their calls.",
+    details=ObtainedDetails,
+)
+FORCED_END = Reason(
+    "multi_turn:force_terminated",
+    tag=WRONG,
+    rule="every turn must be reached; more than 20 steps in one turn end the conversation",
+    headline="It did not come to an end: the step limit stopped it ({called_turns:60}).",
+    remedy="The model repeats itself: look at the last turn. It has to end a turn with words.",
+    details=EndDetails,
+)
+QUIET_TURN = Reason(
+    "multi_turn:irrelevance_error:decoder_success",
+    tag=WRONG,
+    rule="no call is due in this turn",
+    headline="It called {calls:150} in {turn} where no call was due.",
+    remedy="Something is missing that only the next turn brings; the model should ask for it (corrected rule C17).",
+    details=QuietTurnDetails,
+)
+
+# -- final messages --
+
+NO_MESSAGE = Reason(
+    "agentic:no_last_message",
+    tag=MALFORMED,
+    rule="the conversation must end with a message, not with a call",
+    headline="It never came to a final message: its last step still called something.",
+    remedy="The model did not stop calling within the step limit.",
+    details=AnswerDetails,
+)
+NO_ANSWER = Reason(
+    "agentic:answer_not_found",
+    tag=WRONG,
+    rule="the final message must contain an accepted answer as a word of its own",
+    headline="Its final message does not contain {accepted:90}{quoted}",
+    remedy="Follow its searches or its memory: the answer was found and not said, or never found.",
+    details=AnswerDetails,
+)
+
+# -- calls that are carried out (retired categories) --
+
+_UNEXECUTED_REMEDY = "The error is the function's own: usually an argument that it does not take."
+_RESULT_REMEDY = "The call is right in form and gives something else: compare its arguments with the expected call's."
+
+RESULT_COUNT_SIMPLE = _result_count(
+    "simple_exec_checker:wrong_count",
+    rule="exactly one call is expected",
+    headline=_COUNTED,
+    remedy=_COUNT_REMEDY,
+)
+RESULT_COUNT = _result_count(
+    "value_error:exec_result_count",
+    rule="as many calls as expected ones",
+    headline=_COUNTED,
+    remedy=_COUNT_REMEDY,
+)
+RESULT_ERROR = _result(
+    "executable_checker:execution_error",
+    rule="the call must give a result",
+    headline="The call gives no result: {error:160}",
+    remedy=_UNEXECUTED_REMEDY,
+)
+RESULT = _result(
+    "executable_checker:wrong_result",
+    rule="the result must equal the expected one",
+    headline="The call gives {called:90}; expected is {expected:110}.",
+    remedy=_RESULT_REMEDY,
+)
+RESULT_REAL_TIME = _result(
+    "executable_checker:wrong_result_real_time",
+    rule="the number must be within 20 % of the expected one",
+    headline="The call gives {called:90}, which is not within 20 % of {expected:90}.",
+    remedy=_RESULT_REMEDY,
+)
+RESULT_TYPE = _result(
+    "executable_checker:wrong_result_type",
+    rule="the result must be of the expected type",
+    headline="The call gives {called:90}, which is not of the type of {expected:90}.",
+    remedy=_RESULT_REMEDY,
+)
+RESULT_LENGTH = _result(
+    "executable_checker:wrong_result_type:list_length",
+    rule="the list must be as long as the expected one",
+    headline="The call gives a list of another length than expected: {called:110}.",
+    remedy=_RESULT_REMEDY,
+)
+RESULT_KEY_MISSING = _result(
+    "executable_checker:wrong_result_type:dict_key_not_found",
+    rule="the object must have every expected key",
+    headline="The call gives an object without an expected key: {called:110}.",
+    remedy=_RESULT_REMEDY,
+)
+RESULT_KEY_EXTRA = _result(
+    "executable_checker:wrong_result_type:dict_extra_key",
+    rule="the object must have no other keys",
+    headline="The call gives an object with a key that is not expected: {called:110}.",
+    remedy=_RESULT_REMEDY,
+)
+RESULT_NO_MATCH = Reason(
+    "executable_checker:cannot_find_match",
+    tag=WRONG,
+    rule="every expected result needs a call of its own that gives it",
+    headline="None of its calls gives the expected {expected:130}.",
+    remedy="The results of the calls tried for it are listed.",
+    details=ResultMatchDetails,
+)
+REST_COUNT = _result_count(
+    "executable_checker_rest:wrong_count",
+    rule="exactly one request is expected",
+    headline=_COUNTED,
+    remedy=_COUNT_REMEDY,
+)
+REST_ERROR = _result(
+    "executable_checker_rest:execution_error",
+    rule="the request must get a response",
+    headline="The request gets no response: {error:160}",
+    remedy="The address or the arguments of the request are wrong; a service that is down skips the entry instead.",
+)
+REST_STATUS = _result(
+    "executable_checker_rest:wrong_status",
+    rule="the service must answer with status 200",
+    headline="The request is refused: {error:160}.",
+    remedy="The address or the arguments of the request are wrong.",
+)
+REST_TYPE = _result(
+    "executable_checker_rest:wrong_type",
+    rule="the response must be of the recorded type",
+    headline="The response is not the recorded kind: {error:160} ({called_text:60}, expected {expected_text:60}).",
+    remedy="Another address of the service answers: compare it with the expected one.",
+)
+REST_LENGTH = _result(
+    "executable_checker_rest:wrong_length",
+    rule="the list must be as long as the recorded one",
+    headline="The response has {called_text:40} where {expected_text:40} are expected.",
+    remedy="A limit or a filter of the request differs.",
+)
+REST_KEY = _result(
+    "executable_checker_rest:wrong_key",
+    rule="every object must have the recorded keys, no more and no fewer",
+    headline="In the response {error:160}: {called:110}.",
+    remedy="Another address answers, or the service has changed: compare with its recording.",
+)
+SQL_COUNT = _result_count(
+    "sql_checker:wrong_count",
+    rule="exactly one call is expected",
+    headline=_COUNTED,
+    remedy=_COUNT_REMEDY,
+)
+SQL_NAME = _result(
+    "sql_checker:wrong_func_name",
+    rule="the function must be the offered one, spelled exactly",
+    headline="It called {called_text:90}; offered is {expected_text:90}.",
+    remedy="There is one function to call.",
+)
+SQL_REFUSED = _result(
+    "sql_checker:refused",
+    rule="the call must describe one query that only reads the given tables",
+    headline="The query is not carried out: {error:160}",
+    remedy="It writes, names other tables, or holds several statements.",
+)
+SQL_ERROR = _result(
+    "sql_checker:execution_error",
+    rule="the query must give rows",
+    headline="The query gives no rows: {error:160}",
+    remedy="The error is the database's own: usually a column that does not exist.",
+)
+SQL_ROWS = _result(
+    "sql_checker:wrong_result",
+    rule="the rows must be the expected ones",
+    headline="The query gives {called:100}; expected is {expected:110}.",
+    remedy="Any query that gives these rows is right; a condition or a join differs.",
+)
+
+# -- trouble that is not the model's: no verdict, an error, in no accuracy --
+
+_TROUBLE = "No verdict, not counted: {error:240}"
+
+
+def _adapter(kind: str, rule: str, remedy: str) -> Reason:
+    """A reason of an `AdapterError` of this kind, or of an imported line with an error."""
+    name = kind if ":" in kind else f"adapter:{kind}"
+    return Reason(name, FailureTag.ADAPTER_ERROR, rule, _TROUBLE, remedy, TroubleDetails)
+
+
+def _harness(kind: str, rule: str, remedy: str) -> Reason:
+    """A reason of a `HarnessError` of this kind."""
+    return Reason(f"harness:{kind}", FailureTag.HARNESS_ERROR, rule, _TROUBLE, remedy, TroubleDetails)
+
+
+_ASK_AGAIN = "Continue the run (`--bfcl-out` of the same folder): only entries without a verdict are asked again."
+_REPORT = "Please report it with the text of the error; the other entries are not touched."
+
+ADAPTER_AUTH = _adapter(
+    "auth", "the provider must accept the key", "Set the key named in the error, then continue the run."
+)
+ADAPTER_QUOTA = _adapter("quota", "the account must have credit", "Top the account up, then continue the run.")
+ADAPTER_RATE_LIMIT = _adapter(
+    "rate_limit",
+    "the provider must let requests through in time",
+    f"Lower `--bfcl-concurrency` or raise `--bfcl-retries`. {_ASK_AGAIN}",
+)
+ADAPTER_TIMEOUT = _adapter(
+    "timeout", "the reply must arrive in time", f"Raise `--bfcl-timeout` or lower `--bfcl-concurrency`. {_ASK_AGAIN}"
+)
+ADAPTER_CONNECTION = _adapter(
+    "connection", "the endpoint must be reachable", f"Is the server up, and `--bfcl-base-url` right? {_ASK_AGAIN}"
+)
+ADAPTER_SERVER = _adapter("server", "the server must not fail", f"Look at the server's log. {_ASK_AGAIN}")
+ADAPTER_BAD_REQUEST = _adapter(
+    "bad_request",
+    "the server must take the request",
+    "Its message says what it refuses: often a parameter, a tool's schema, or tools at all (then `@prompt`).",
+)
+ADAPTER_MALFORMED_BODY = _adapter(
+    "malformed_body",
+    "the answer must be what the interface promises",
+    "Is `--bfcl-base-url` that of the interface (usually it ends in `/v1`)? A proxy may put pages of its own there.",
+)
+ADAPTER_CIRCUIT_OPEN = _adapter(
+    "circuit_open", "the provider must answer now and then", f"Requests failed one after the other. {_ASK_AGAIN}"
+)
+ADAPTER_NOT_RECORDED = _adapter(
+    "not_recorded",
+    "a replay must hold the reply, search or request",
+    "The recording lacks it: record it once with the live provider.",
+)
+ADAPTER_FIXTURE = _adapter(
+    "fixture",
+    "the model fixture or callable must give a reply",
+    "The traceback points into your code; a reply is text, calls or a `Reply`.",
+)
+ADAPTER_INFERENCE = _adapter(
+    "inference_error", "the reply must have arrived", "The recorded line is an error: record it again."
+)
+MULTI_TURN_INFERENCE = _adapter("multi_turn:inference_error", ADAPTER_INFERENCE.rule, ADAPTER_INFERENCE.remedy)
+AGENTIC_INFERENCE = _adapter("agentic:inference_error", ADAPTER_INFERENCE.rule, ADAPTER_INFERENCE.remedy)
+
+HARNESS_DATA = _harness(
+    "data",
+    "entry, documents and answers must be usable",
+    "Mend the line the error names; `pytest-bfcl validate` finds them all.",
+)
+HARNESS_CHECKER = _harness("checker", "a checker must come to a verdict", _REPORT)
+HARNESS_CONVERSATION = _harness("conversation", "a conversation must run to its end", _REPORT)
+HARNESS_EXECUTOR = _harness("executor", "calls must be carried out in worker processes", _REPORT)
+HARNESS_LOOKAHEAD = _harness("lookahead", "a conversation started ahead must be there", _REPORT)
+HARNESS_NOT_EXECUTED = _harness(
+    "not_executed",
+    "calls of executable entries must be carried out before they are judged",
+    "Judge through `pytest-bfcl score` or `pytest_bfcl.score_lines`, which carry them out.",
+)
+HARNESS_SEARCH = _harness("search", "a web search entry needs a search provider", "Choose one with `--bfcl-search`.")
+HARNESS_SIMULATOR = _harness(
+    "simulator", "the entry's systems must load", "Look at the entry's `initial_config`, or at your own simulator."
+)
+HARNESS_STOPPED = _harness("stopped", "the run must go on", _ASK_AGAIN)
+HARNESS_STORAGE = _harness(
+    "storage", "the run directory must take what is written", f"Is the disk full, or the folder read-only? {_ASK_AGAIN}"
+)
+HARNESS_WORKER_CRASH = _harness("worker_crash", "a worker must not die", _ASK_AGAIN)
+HARNESS_WRITE_STAGE = _harness(
+    "write_stage",
+    "the write stage of a memory question must have been completed",
+    f"Look at the error of the write stage. {_ASK_AGAIN}",
+)
+HARNESS_SETUP = _harness("setup", "fixtures must set up", "The traceback points to the fixture.")
+HARNESS_CALL = _harness("call", "the test of an entry must end with a verdict", _REPORT)
+
+REASONS: Mapping[str, Reason] = {each.name: each for each in tuple(globals().values()) if isinstance(each, Reason)}
+"""Name → reason, in the order of this page."""
+
+
+def reply_reason(problem: str) -> Reason:
+    """The reason for a reply with this problem (`Reply.problem`), also for one that no adapter of ours tells."""
+    name = f"reply:{problem}"
+    known = REASONS.get(name)
+    if known is not None:
+        return known
+    return Reason(name, MALFORMED, name, "The reply did not arrive in full.", "", ReplyDetails)
+
+
+def rule_of(name: str | None, detail: Mapping[str, object]) -> str:
+    """The rule a reason stands for, in words; of a reason nobody knows, what the line says."""
+    known = REASONS.get(name or "")
+    if known is not None:
+        return known.rule
+    told = detail.get("rule")
+    return told if isinstance(told, str) else ""
+
+
+def details_of(reason: str | None, detail: Mapping[str, object]) -> Details:
+    """The details of a failure from its result line, by the family of its reason; never raises.
+
+    A failure put down to a cut reply has the details of its ``underlying`` reason. Reasons nobody knows (a line of
+    another version) have those of a call, or of trouble where the name says so.
+    """
+    underlying = detail.get("underlying")
+    name = underlying if isinstance(underlying, str) else reason or ""
+    known = REASONS.get(name)
+    if known is None and name.startswith(("adapter:", "harness:")):
+        return TroubleDetails.of_json(detail)
+    family = CallDetails if known is None else known.details
+    assert issubclass(family, Details)
+    return family.of_json(detail)
