@@ -70,6 +70,8 @@ class Entry(BaseModel):
     """Format sensitivity only: the configuration string inside the id."""
     official: bool = False
     """Whether the entry comes from the fetched official set (then prompts and hints are the official ones)."""
+    verified: Any = Field(default=None, exclude=True, repr=False)
+    """Official entries on the list of corrections: the `Entry` with its corrected answer, or ``"excluded"``."""
     source: str | None = None
     """File and line the entry came from, for people."""
     long_context_texts: Any = Field(default=None, exclude=True, repr=False)

@@ -9,15 +9,16 @@ import json
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pytest_bfcl.dataset import expansion, fetching
-from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.dataset.categories import CATEGORIES, Category
 from pytest_bfcl.dataset.entry import Entry, EntryRef, FunctionDoc
 from pytest_bfcl.dataset.entry_checks import check_entry
 from pytest_bfcl.dataset.index import DataProblem, Scan, data_digest, line_spans, parse_line, read_line
 from pytest_bfcl.dataset.layouts import BundledLayout, FileLayout, Layout, OfficialLayout, Part
-from pytest_bfcl.dataset.texts import Texts
+from pytest_bfcl.dataset.texts import Texts, digest
+from pytest_bfcl.dataset.verified import NAME, Verification, verification
 from pytest_bfcl.failures import HarnessError, UsageError
 
 
@@ -37,7 +38,8 @@ class DataSet:
     """Entries of one set, by category.
 
     ``name`` is ``bundled``, ``official`` or the stem of a user's path; ``official`` says whether data and texts are the
-    verified official ones. ``documents`` supplies function documents of classes the data has no file for.
+    verified official ones, ``verified`` whether the reviewed corrections are applied to them. ``documents`` supplies
+    function documents of classes the data has no file for.
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class DataSet:
         sha256: str | None = None,
         official: bool = False,
         documents: Callable[[str], list[FunctionDoc]] | None = None,
+        verification: Verification | None = None,
     ) -> None:
         self.name = name
         self.version = version
@@ -58,6 +61,7 @@ class DataSet:
         self._layout = layout
         self._sha256 = sha256
         self._documents = documents
+        self._verification = verification
         self._scans: dict[str, list[tuple[Part, Scan]]] = {}
         self._refs: dict[str, list[EntryRef]] = {}
         self._by_id: dict[str, dict[str, EntryRef]] = {}
@@ -66,6 +70,11 @@ class DataSet:
 
     def __repr__(self) -> str:
         return f"<DataSet {self.name} {self.version} {self.root}>"
+
+    @property
+    def verified(self) -> bool:
+        """Whether this is the official data with the reviewed corrections (`pytest_bfcl.dataset.verified`)."""
+        return self._verification is not None and self.name == NAME
 
     @property
     def root(self) -> Path:
@@ -112,7 +121,8 @@ class DataSet:
         if category not in self._refs:
             _known(category)
             listed = self._format_refs() if category == "format_sensitivity" else self._plain_refs(category)
-            self._refs[category] = listed
+            left_out = self._verification.exclusions if self._verification and self.verified else {}
+            self._refs[category] = [ref for ref in listed if ref.id not in left_out] if left_out else listed
         return self._refs[category]
 
     def problems(self, category: str) -> list[DataProblem]:
@@ -184,6 +194,17 @@ class DataSet:
         raw = _object(ref.path, ref.offset, ref.length, source)
         if part.calls is not None:
             raw["ground_truth_call"] = self._known_request(part.calls, ref.position)
+        answer = self._answer(part, ref.position)
+        if self.verified and self._verification:
+            raw, answer = self._verification.corrected(ref.id, raw, answer)
+        entry = self._built(ref, category, raw, answer, source)
+        if self._verification and not self.verified and ref.id in self._verification.ids:
+            entry.verified = self._verified_twin(ref, category, raw, answer, source)
+        return entry
+
+    def _built(
+        self, ref: EntryRef, category: Category, raw: dict[str, Any], answer: dict[str, Any] | None, source: str
+    ) -> Entry:
         return expansion.build_entry(
             raw,
             ref.id,
@@ -192,9 +213,19 @@ class DataSet:
             documents=self.documents,
             official=self.official,
             source=source,
-            answer=self._answer(part, ref.position),
+            answer=answer,
             depends_on=self._dependencies(ref, raw.get("scenario")),
         )
+
+    def _verified_twin(
+        self, ref: EntryRef, category: Category, raw: dict[str, Any], answer: dict[str, Any] | None, source: str
+    ) -> Entry | Literal["excluded"]:
+        """The entry with its corrected answer, by which replies to the official question are judged too."""
+        assert self._verification is not None
+        if ref.id in self._verification.exclusions:
+            return "excluded"
+        raw, answer = self._verification.corrected(ref.id, raw, answer, answers_only=True)
+        return self._built(ref, category, raw, answer, source)
 
     def documents(self, class_name: str) -> list[FunctionDoc]:
         """Function documents of a stateful class; raises `HarnessError` when nobody documents it.
@@ -314,17 +345,17 @@ class DataSet:
 
 
 def open_dataset(choice: str | Path = "auto", documents: Callable[[str], list[FunctionDoc]] | None = None) -> DataSet:
-    """Open ``auto`` (the fetched official set, else the bundled one), ``bundled``, ``official`` or a path.
+    """Open ``auto`` (fetched official set, else the bundled one), ``bundled``, ``official``, ``verified`` or a path.
 
     A path is a directory in the official or bundled layout, or one ``.jsonl`` of own entries. ``documents`` gives
     tool documents of classes the data has no file for. Raises `UsageError` saying what to run or to name.
     """
     text = str(choice)
-    if text in ("auto", "official"):
+    if text in ("auto", "official", NAME):
         fetched = fetching.fetched_folder()
         if fetched is not None:
-            return _open_fetched(fetched, documents)
-        if text == "official":
+            return _open_fetched(fetched, documents, verified=text == NAME)
+        if text in ("official", NAME):
             raise UsageError("the official BFCL data is not here yet; run `pytest-bfcl fetch` once (about 2 MB)")
         text = "bundled"
     if text == "bundled":
@@ -332,16 +363,21 @@ def open_dataset(choice: str | Path = "auto", documents: Callable[[str], list[Fu
     return _open_path(Path(text).expanduser(), documents)
 
 
-def _open_fetched(folder: Path, documents: Callable[[str], list[FunctionDoc]] | None) -> DataSet:
+def _open_fetched(
+    folder: Path, documents: Callable[[str], list[FunctionDoc]] | None, *, verified: bool = False
+) -> DataSet:
     manifest = fetching.read_manifest(folder)
+    reviewed = verification(manifest.version)
+    mark = f"+verified.{reviewed.sha256[:8]}" if verified else ""
     return DataSet(
         OfficialLayout(folder / "data", trusted=True),
-        name="official",
-        version=manifest.version,
+        name=NAME if verified else "official",
+        version=manifest.version + mark,
         texts=Texts.load(folder / "texts.json"),
-        sha256=manifest.data_sha256,
+        sha256=digest([manifest.data_sha256, reviewed.sha256]) if verified else manifest.data_sha256,
         official=True,
         documents=documents,
+        verification=reviewed,
     )
 
 
@@ -389,15 +425,15 @@ def _open_path(path: Path, documents: Callable[[str], list[FunctionDoc]] | None)
 
 def _open_official_path(folder: Path, name: str, documents: Callable[[str], list[FunctionDoc]] | None) -> DataSet:
     """A folder in the official layout; it is the official set if its data and the texts beside it have known hashes."""
-    digest = data_digest(folder)
+    found = data_digest(folder)
     texts = fetching.texts_beside(folder)
-    known = digest == fetching.DATA_SHA256 and texts is not None and texts.sha256 == fetching.TEXTS_SHA256
+    known = found == fetching.DATA_SHA256 and texts is not None and texts.sha256 == fetching.TEXTS_SHA256
     return DataSet(
-        OfficialLayout(folder, trusted=digest == fetching.DATA_SHA256),
+        OfficialLayout(folder, trusted=found == fetching.DATA_SHA256),
         name="official" if known else name,
         version=fetching.VERSION if known else fetching.version_beside(folder),
         texts=texts or Texts.own(),
-        sha256=digest,
+        sha256=found,
         official=known,
         documents=documents,
     )

@@ -1,0 +1,143 @@
+"""BFCL-Verified: the official data with a reviewed list of corrections and exclusions (``verified.toml``).
+
+A correction names an entry, a field of its question or answer line, the digest of what stands there and the change:
+facts only, applied to the fetched files and refused when the digest differs. Where no correction is certain the entry
+is excluded, not repaired. Scores on verified data have their own name and never stand in an official column.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from pytest_bfcl.dataset.texts import digest
+from pytest_bfcl.failures import HarnessError
+
+Kind = Literal["wrong_answer", "ambiguous", "unpassable", "schema", "duplicate"]
+
+NAME = "verified"
+DIGEST_CHARS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """One change of one field.
+
+    ``field`` is ``question/…`` or ``answer/…`` with the keys and positions that lead to the value; ``was`` the first
+    `DIGEST_CHARS` characters of its digest. Exactly one of ``to`` (the new value), ``replace`` (a text in it and what
+    takes its place), ``append`` (a further item) and ``remove`` is given.
+    """
+
+    id: str
+    kind: Kind
+    field: str
+    was: str
+    reason: str
+    evidence: str
+    dataset: str
+    to: Any = None
+    replace: tuple[str, str] | None = None
+    append: Any = None
+    remove: bool = False
+
+    @property
+    def of_answer(self) -> bool:
+        """Whether only the expected answer changes: then replies to the official question can be judged by it too."""
+        return self.field.startswith("answer/")
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusion:
+    """An entry without a certain correction."""
+
+    id: str
+    kind: Kind
+    reason: str
+    evidence: str
+    dataset: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """Everything that makes the official data of one version the verified data."""
+
+    corrections: Mapping[str, tuple[Correction, ...]]
+    exclusions: Mapping[str, Exclusion]
+
+    @property
+    def ids(self) -> frozenset[str]:
+        """Ids the verified data treats otherwise than the official data."""
+        return frozenset(self.corrections) | frozenset(self.exclusions)
+
+    @property
+    def sha256(self) -> str:
+        """Digest of the list, for the fingerprint."""
+        rows = [
+            [c.id, c.field, c.was, c.to, c.replace, c.append, c.remove] for cs in self.corrections.values() for c in cs
+        ]
+        return digest([sorted(rows, key=str), sorted(self.exclusions)])
+
+    def corrected(
+        self, entry_id: str, question: dict[str, Any], answer: dict[str, Any] | None, *, answers_only: bool = False
+    ) -> tuple[dict[str, Any], dict[str, Any] | None]:
+        """The question and answer lines of an entry with its corrections applied; the given ones stay as they are.
+
+        Raises `HarnessError` (kind ``data``) when a field is not what the correction was written for.
+        """
+        changes = [c for c in self.corrections.get(entry_id, ()) if c.of_answer or not answers_only]
+        if not changes:
+            return question, answer
+        lines = {"question": copy.deepcopy(question), "answer": copy.deepcopy(answer)}
+        for change in changes:
+            apply(change, lines)
+        return lines["question"] or {}, lines["answer"]
+
+
+def apply(change: Correction, lines: dict[str, Any]) -> None:
+    """Carry out one correction on ``{"question": …, "answer": …}``."""
+    *path, last = [int(part) if part.isdecimal() else part for part in change.field.split("/")]
+    try:
+        holder: Any = lines
+        for part in path:
+            holder = holder[part]
+        value = holder[last]
+    except (KeyError, IndexError, TypeError) as error:
+        raise _foreign(change, "the field is not there") from error
+    if digest(value)[:DIGEST_CHARS] != change.was:
+        raise _foreign(change, "the field holds another value")
+    if change.remove:
+        del holder[last]
+    elif change.replace is not None:
+        holder[last] = value.replace(*change.replace)
+    elif change.append is not None:
+        holder[last] = [*value, change.append]
+    else:
+        holder[last] = change.to
+
+
+def _foreign(change: Correction, why: str) -> HarnessError:
+    return HarnessError(
+        "data",
+        f"{change.id}: the correction of {change.field} was written for other data: {why}",
+        advice="fetch the official data again (pytest-bfcl fetch --force), or run --bfcl-data official",
+    )
+
+
+@cache
+def verification(version: str) -> Verification:
+    """The list for a version of the official data; empty for versions nobody has reviewed."""
+    import tomllib
+
+    text = Path(__file__).with_name("verified.toml").read_text(encoding="utf-8")
+    listed = tomllib.loads(text)
+    corrections: dict[str, list[Correction]] = {}
+    for row in listed.get("corrections", []):
+        if row["dataset"] == version:
+            given = {**row, "replace": tuple(row["replace"])} if "replace" in row else row
+            corrections.setdefault(row["id"], []).append(Correction(**given))
+    exclusions = {row["id"]: Exclusion(**row) for row in listed.get("exclusions", []) if row["dataset"] == version}
+    return Verification({name: tuple(rows) for name, rows in corrections.items()}, exclusions)

@@ -1,0 +1,129 @@
+"""The verified data: corrections as facts over ids, refused on other data, exclusions where nothing is certain."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from pytest_bfcl.dataset.texts import digest
+from pytest_bfcl.dataset.verified import DIGEST_CHARS, Correction, Verification, apply, verification
+from pytest_bfcl.failures import HarnessError, UsageError
+from pytest_bfcl.rescoring import open_data
+
+VERSION = "2026.3.23"
+ANSWER = {"id": "x_0", "ground_truth": [["post(text='b a')", "stop()"]]}
+QUESTION = {"id": "x_0", "function": [{"name": "f", "enum": ["a"]}]}
+
+
+def _correction(field: str, value: Any, **change: Any) -> Correction:
+    was = digest(value)[:DIGEST_CHARS]
+    return Correction("x_0", "wrong_answer", field, was, "why", "proof", VERSION, **change)
+
+
+@pytest.mark.parametrize(
+    ("field", "change", "truth"),
+    [
+        ("answer/ground_truth/0/0", {"replace": ("b a", "a b")}, [["post(text='a b')", "stop()"]]),
+        ("answer/ground_truth/0/1", {"remove": True}, [["post(text='b a')"]]),
+        ("answer/ground_truth/0/0", {"to": "go()"}, [["go()", "stop()"]]),
+        ("answer/ground_truth/0", {"append": "go()"}, [["post(text='b a')", "stop()", "go()"]]),
+    ],
+)
+def test_each_kind_of_change(field: str, change: dict[str, Any], truth: list[list[str]]) -> None:
+    value: Any = {"answer": ANSWER}
+    for part in field.split("/"):
+        value = value[int(part)] if part.isdecimal() else value[part]
+    listed = Verification({"x_0": (_correction(field, value, **change),)}, {})
+    question, answer = listed.corrected("x_0", QUESTION, ANSWER)
+    assert answer is not None
+    assert answer["ground_truth"] == truth
+    assert ANSWER["ground_truth"] == [["post(text='b a')", "stop()"]]
+    assert question == QUESTION
+
+
+def test_a_correction_written_for_other_data_is_refused() -> None:
+    change = _correction("answer/ground_truth/0/0", "something else", to="go()")
+    with pytest.raises(HarnessError, match="x_0: the correction of answer/ground_truth/0/0 was written for other data"):
+        apply(change, {"question": {}, "answer": json.loads(json.dumps(ANSWER))})
+    missing = _correction("answer/ground_truth/7/0", "", to="go()")
+    with pytest.raises(HarnessError, match="the field is not there"):
+        apply(missing, {"question": {}, "answer": ANSWER})
+
+
+def test_changes_of_the_question_are_left_out_where_only_the_answer_may_change() -> None:
+    change = _correction("question/function/0/enum", ["a"], append="b")
+    listed = Verification({"x_0": (change,)}, {})
+    assert listed.corrected("x_0", QUESTION, ANSWER, answers_only=True) == (QUESTION, ANSWER)
+    assert listed.corrected("x_0", QUESTION, ANSWER)[0]["function"][0]["enum"] == ["a", "b"]
+
+
+def test_the_list_names_every_change_once_with_reason_and_evidence() -> None:
+    listed = verification(VERSION)
+    changes = [change for rows in listed.corrections.values() for change in rows]
+    assert len({(change.id, change.field) for change in changes}) == len(changes)
+    assert not set(listed.corrections) & set(listed.exclusions)
+    for row in [*changes, *listed.exclusions.values()]:
+        assert row.reason
+        assert row.evidence
+    assert verification("1999.1.1").ids == frozenset()
+
+
+@pytest.fixture(scope="module")
+def official() -> Any:
+    try:
+        return open_data("official")
+    except UsageError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="module")
+def verified(official: Any) -> Any:
+    return open_data("verified")
+
+
+def test_every_correction_fits_the_official_data(official: Any, verified: Any) -> None:
+    listed = verification(official.version)
+    assert listed.ids
+    for entry_id in listed.corrections:
+        before, after = official.entry(entry_id), verified.entry(entry_id)
+        assert before != after, entry_id
+        if all(change.of_answer for change in listed.corrections[entry_id]):
+            assert before.verified.possible_answer == after.possible_answer
+            assert before.question == after.question
+
+
+def test_excluded_entries_are_not_in_the_verified_data(official: Any, verified: Any) -> None:
+    listed = verification(official.version)
+    for entry_id in listed.exclusions:
+        assert official.entry(entry_id).verified == "excluded"
+        assert verified.find(entry_id) is None, entry_id
+    sizes = [sum(len(data.index(name)) for name in data.categories() if name != "format_sensitivity")
+             for data in (official, verified)]  # fmt: skip
+    assert sizes[0] - sizes[1] == len(listed.exclusions)
+
+
+def test_the_verified_data_has_a_name_version_and_digest_of_its_own(official: Any, verified: Any) -> None:
+    assert (verified.name, verified.official, verified.verified) == ("verified", True, True)
+    assert verified.version.startswith(f"{official.version}+verified.")
+    assert verified.sha256 != official.sha256
+
+
+def test_corrected_ground_truths_run_without_an_error(verified: Any) -> None:
+    from pytest_bfcl.simulators import CallExecutor, create_simulator
+
+    for entry_id in verification(VERSION).corrections:
+        if entry_id.startswith("multi_turn"):
+            entry = verified.entry(entry_id)
+            executor = CallExecutor(
+                {
+                    name: create_simulator(
+                        name, entry.initial_config.get(name), long_context=entry.row.long_context,
+                        texts=entry.long_context_texts, sentences=(entry.sentences or {}).get(name),
+                    )
+                    for name in entry.involved_classes
+                }
+            )  # fmt: skip
+            results = [executor.execute(call) for turn in entry.possible_answer for call in turn]
+            assert not [text for text in results if "error" in text.lower()[:40]], entry_id
