@@ -43,7 +43,7 @@ class Option(NamedTuple):
 OPTIONS: tuple[Option, ...] = (
     Option("model", "model under test, provider:name[@fc|@prompt]; repeatable; without it this plugin does nothing",
            metavar="SPEC", many=True),
-    Option("data", "entries to run: auto (fetched official set, else bundled), bundled, official, verified, a directory "
+    Option("data", "entries to run: auto (fetched official set, else bundled), bundled, official, verified, a folder "
            "in the official layout, or a .jsonl file of your own (write --bfcl-data=PATH: pytest takes PATH after a "
            "blank for a place to look for its configuration)", default="auto", metavar="SET"),
     Option("mode", "native calls (fc), calls written as text (prompt), or auto", default="auto",
