@@ -197,12 +197,12 @@ class DataSet:
         answer = self._answer(part, ref.position)
         if self.verified and self._verification:
             raw, answer = self._verification.corrected(ref.id, raw, answer)
-        entry = self._built(ref, category, raw, answer, source)
+        entry = self._expanded(ref, category, raw, answer, source)
         if self._verification and not self.verified and ref.id in self._verification.ids:
             entry.verified = self._verified_twin(ref, category, raw, answer, source)
         return entry
 
-    def _built(
+    def _expanded(
         self, ref: EntryRef, category: Category, raw: dict[str, Any], answer: dict[str, Any] | None, source: str
     ) -> Entry:
         return expansion.build_entry(
@@ -225,7 +225,7 @@ class DataSet:
         if ref.id in self._verification.exclusions:
             return "excluded"
         raw, answer = self._verification.corrected(ref.id, raw, answer, answers_only=True)
-        return self._built(ref, category, raw, answer, source)
+        return self._expanded(ref, category, raw, answer, source)
 
     def documents(self, class_name: str) -> list[FunctionDoc]:
         """Function documents of a stateful class; raises `HarnessError` when nobody documents it.
