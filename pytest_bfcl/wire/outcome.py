@@ -1,0 +1,76 @@
+"""What came of a check: attempts, how often it held, and the exchanges that prove a fault."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from pytest_bfcl.failures import BenchmarkError
+from pytest_bfcl.wire.check import Check
+from pytest_bfcl.wire.exchange import Exchange
+
+STATES = {
+    "held": "the rule held",
+    "broke": "the server broke the rule",
+    "not_called": "the model did not call as it was plainly asked; nothing is said about the server",
+    "refused": "the server says that it does not offer this",
+    "blocked": "not judged, because a rule it builds on is broken",
+    "error": "the endpoint could not be asked",
+}
+"""State of a check → what it means."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One attempt of a check."""
+
+    state: str
+    why: str = ""
+    exchanges: tuple[Exchange, ...] = ()
+    proof: bytes = b""
+    certain: bool = True
+    error: BenchmarkError | None = None
+    figures: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A check's attempts taken together. ``counts``: state → attempts."""
+
+    check: Check
+    state: str
+    counts: Mapping[str, int]
+    why: str = ""
+    exchanges: tuple[Exchange, ...] = ()
+    proof: bytes = b""
+    certain: bool = True
+    blocked_by: str = ""
+    error: BenchmarkError | None = None
+    figures: Mapping[str, float] = field(default_factory=dict)
+
+    def blocked(self, by: str) -> Outcome:
+        """The same, not judged because another check is broken."""
+        return replace(self, state="blocked", blocked_by=by, why=f"not judged: {by} is broken ({self.why})")
+
+    @property
+    def held(self) -> str:
+        """How often the rule held: ``3 of 5``."""
+        return f"{self.counts.get('held', 0)} of {sum(self.counts.values())}"
+
+
+def summed(check: Check, attempts: Sequence[Attempt]) -> Outcome:
+    """One fault is a fault; then an error, a rule that held, a refusal, and last a model that never called."""
+    counts = Counter(attempt.state for attempt in attempts)
+    state = next(name for name in ("broke", "error", "held", "refused", "not_called") if counts[name])
+    first = next(attempt for attempt in attempts if attempt.state == state)
+    names = {name for attempt in attempts for name in attempt.figures}
+    figures = {name: _mean([a.figures[name] for a in attempts if name in a.figures]) for name in sorted(names)}
+    return Outcome(
+        check, state, dict(counts), first.why, first.exchanges, first.proof, first.certain,
+        error=first.error, figures=figures,
+    )  # fmt: skip
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
