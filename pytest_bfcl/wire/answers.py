@@ -50,7 +50,8 @@ def _whole(value: Any) -> int | None:
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer. ``finish`` is ``calls``, ``stop``, ``length`` or the server's own word; ``choice`` its position (``n``).
+    """An answer. ``finish`` is ``calls``, ``stop``, ``length`` or the server's own word; ``choice`` its position
+    (``n``).
 
     ``problem`` says why it cannot be read; then nothing else means anything.
     """

@@ -1,16 +1,14 @@
-"""What a check is, and how one ends: held, broken by the server, refused, or not tried because the model did not call."""
+"""What a check is: a rule, and a judgement that asks and raises an `pytest_bfcl.wire.ends.Ending` unless the rule
+held.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from pytest_bfcl.wire.exchange import Exchange
-
-if TYPE_CHECKING:
-    from pytest_bfcl.wire.answers import Answer
-    from pytest_bfcl.wire.probe import Probe
+from pytest_bfcl.wire.probe import Probe
 
 Api = Literal["chat", "responses"]
 APIS: tuple[Api, ...] = ("chat", "responses")
@@ -45,33 +43,3 @@ class Check:
     def reason(self) -> str:
         """The reason of a failure."""
         return f"wire:{self.name}"
-
-
-class Ending(Exception):
-    """How a check ended other than held. ``exchanges`` prove it; ``proof`` is the part of the bytes that matters."""
-
-    def __init__(self, why: str, *shown: Answer | Exchange, proof: bytes = b"") -> None:
-        super().__init__(why)
-        self.why = why
-        self.exchanges = tuple(each if isinstance(each, Exchange) else each.exchange for each in shown)
-        self.proof = proof
-
-
-class Broke(Ending):
-    """The server broke the rule. ``certain`` is false where a strange model could have done the same."""
-
-    certain = True
-
-
-class LikelyBroke(Broke):
-    """A rule is broken by something that a model could do too, but none is known to."""
-
-    certain = False
-
-
-class NotCalled(Ending):
-    """The model did not do what was plainly asked: nothing is said about the server."""
-
-
-class Refused(Ending):
-    """The server says, with a 4xx, that it does not offer this."""

@@ -7,7 +7,7 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
@@ -156,7 +156,7 @@ class _Reception:
         )  # fmt: skip
 
 
-async def _closable(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def _closable(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
     """An iterator that can be closed early, whatever it was."""
     try:
         async for chunk in chunks:

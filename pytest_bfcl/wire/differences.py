@@ -1,6 +1,7 @@
 """How a value differs from the one that was dictated, and whether the difference carries a server's signature.
 
-A model that copies badly writes something else. Some differences no model is known for and parsers are: characters replaced
+A model that copies badly writes something else. Some differences no model is known for and parsers are: characters
+replaced
 by U+FFFD, a text escaped twice, ``None`` for null, an object as a text. Those are called damage.
 """
 
@@ -22,7 +23,9 @@ Kind = Literal["exact", "damaged", "other", "none"]
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """``exact``; ``damaged`` (the server's mark is on it); ``other`` (called, with something else); ``none`` (no call)."""
+    """``exact``; ``damaged`` (the server's mark is on it); ``other`` (called, with something else); ``none`` (no
+    call).
+    """
 
     kind: Kind
     why: str = ""
@@ -47,7 +50,9 @@ def compare(wanted: Sequence[Wanted], answer: Answer) -> Match:
         if lost:
             return Match("damaged", lost)
         if merged := next((call for call in calls if isinstance(call.arguments, str) and call.values is None), None):
-            return Match("damaged", f"{len(calls)} of {len(wanted)} calls, with broken arguments: {_short(merged.arguments)}")
+            return Match(
+                "damaged", f"{len(calls)} of {len(wanted)} calls, with broken arguments: {_short(merged.arguments)}"
+            )
         return Match("other" if calls else "none", f"{len(calls)} of {len(wanted)} calls")
     if len(calls) > len(wanted):
         return _too_many(wanted, calls)
@@ -177,10 +182,10 @@ def _short(value: Any) -> str:
 
 
 MARKERS = (
-    "<tool_call>", "</tool_call>", "<tool_calls>", "<tool▁", "<｜tool", "<|tool", "<|python_tag|>", "[TOOL_CALLS]", "[TOOL_RESULTS]",
-    "<function=", "</function>", "<function_call>", "<|function", "functools[", "<TOOLCALL>", "<|channel|>", "<|message|>", "<|call|>",
-    "<|start|>", "<|im_start|>", "<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|plugin|>", "<arg_key>", "<parameter=", "<|action_start|>",
-    "<minimax:tool_call>", "<|DSML|",
+    "<tool_call>", "</tool_call>", "<tool_calls>", "<tool▁", "<｜tool", "<|tool", "<|python_tag|>", "[TOOL_CALLS]",
+    "[TOOL_RESULTS]", "<function=", "</function>", "<function_call>", "<|function", "functools[", "<TOOLCALL>",
+    "<|channel|>", "<|message|>", "<|call|>", "<|start|>", "<|im_start|>", "<|im_end|>", "<|eot_id|>", "<|eom_id|>",
+    "<|plugin|>", "<arg_key>", "<parameter=", "<|action_start|>", "<minimax:tool_call>", "<|DSML|",
 )  # fmt: skip
 """How models write calls and turns in their own formats; none of it belongs into an answer's text."""
 

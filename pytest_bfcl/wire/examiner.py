@@ -9,10 +9,10 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from pytest_bfcl.failures import BenchmarkError, HarnessError
-from pytest_bfcl.wire.check import Broke, Check, Ending, NotCalled, Refused
+from pytest_bfcl.wire.check import Check
+from pytest_bfcl.wire.ends import Broke, Ending, NotCalled, Refused
 from pytest_bfcl.wire.outcome import Attempt, Outcome, summed
 from pytest_bfcl.wire.probe import Line, Probe
-
 
 CROSSTALK = "crosstalk"
 """The check that asks many things at once."""
@@ -31,7 +31,9 @@ class Examiner:
         self._floor = _Floor()
 
     async def outcomes(self, names: Iterable[str] | None = None) -> list[Outcome]:
-        """Outcomes of the named checks (default: all), in order; raises `AdapterError` when the endpoint is not there."""
+        """Outcomes of the named checks (default: all), in order; raises `AdapterError` when the endpoint is not
+        there.
+        """
         tasks = [self.start(name) for name in (self.checks if names is None else names)]
         await asyncio.gather(*tasks, return_exceptions=True)
         return [task.result() for task in tasks]
@@ -65,7 +67,7 @@ class Examiner:
         return summed(check, attempts)
 
     async def _attempt(self, check: Check, number: int) -> Attempt:
-        probe = Probe(self.line, check, number)
+        probe = Probe(self.line, check.name, number, optional=check.optional)
         try:
             await check.judge(probe)
         except Broke as end:

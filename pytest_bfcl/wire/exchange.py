@@ -1,6 +1,7 @@
 """What went over the wire, kept as bytes: the request as sent, the answer as received, its server-sent events.
 
-Nothing here repairs anything. Event streams are taken apart as the WHATWG HTML standard (§9.2.6) says; what a server does
+Nothing here repairs anything. Event streams are taken apart as the WHATWG HTML standard (§9.2.6) says; what a server
+does
 differently stays visible.
 """
 
@@ -80,7 +81,9 @@ class Exchange:
 
 
 def loads(text: str) -> Any:
-    """JSON or ``None``: hostile texts (deep nesting, giant numbers) are no JSON either. NaN and Infinity are refused."""
+    """JSON or ``None``: hostile texts (deep nesting, giant numbers) are no JSON either. NaN and Infinity are
+    refused.
+    """
     try:
         return json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError):

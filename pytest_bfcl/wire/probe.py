@@ -1,23 +1,26 @@
-"""What a check asks with: fresh words, both forms of an answer, and the question whether model or server was at fault."""
+"""What a check asks with: fresh words, both forms of an answer, and the question whether model or server was at
+fault.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.wire.answers import Answer
 from pytest_bfcl.wire.asks import Ask
 from pytest_bfcl.wire.chat import Chat
-from pytest_bfcl.wire.check import Broke, Check, LikelyBroke, NotCalled, Refused
 from pytest_bfcl.wire.client import WireClient
 from pytest_bfcl.wire.differences import Match, Wanted, compare
+from pytest_bfcl.wire.ends import Broke, LikelyBroke, NotCalled, Refused
 from pytest_bfcl.wire.exchange import Exchange
 from pytest_bfcl.wire.responses import Responses
 
+T = TypeVar("T")
 Dialect = Chat | Responses
 _LETTERS = "bcdfghjkmnpqrstvwxz"
 _RETRIED = (429, 502, 503, 504)
@@ -26,7 +29,9 @@ _ADAPTED = ("temperature", "max_tokens")
 
 @dataclass(frozen=True, slots=True)
 class Conduct:
-    """How checks are run. ``slack_s``: what a busy server may take longer than an idle one; ``wait_s``: between retries."""
+    """How checks are run. ``slack_s``: what a busy server may take longer than an idle one; ``wait_s``: between
+    retries.
+    """
 
     repeat: int = 1
     seed: int = 0
@@ -54,7 +59,9 @@ class Line:
         return {name: value for key, value in body.items() if (name := self.renamed.get(key, key)) is not None}
 
     def learn(self, exchange: Exchange, body: dict[str, Any]) -> bool:
-        """Whether the refusal teaches how to ask: reasoning models know no temperature, and name the limit otherwise."""
+        """Whether the refusal teaches how to ask: reasoning models know no temperature, and name the limit
+        otherwise.
+        """
         if exchange.status not in (400, 422):
             return False
         for name in _ADAPTED:
@@ -65,17 +72,20 @@ class Line:
 
 
 class Probe:
-    """One attempt of one check. ``called`` tells whether any answer held a call: without one nothing can have held."""
+    """One attempt of the check ``name``. ``called`` tells whether any answer held a call: without one nothing can
+    have held.
+    ``optional``: a 4xx is `Refused`.
+    """
 
-    def __init__(self, line: Line, check: Check, attempt: int) -> None:
+    def __init__(self, line: Line, name: str, attempt: int, *, optional: bool = False) -> None:
         self.line = line
-        self.check = check
+        self.optional = optional
         self.api = line.dialect.name
         self.conduct = line.conduct
         self.called = False
         self.figures: dict[str, float] = {}
         self.exchanges: list[Exchange] = []
-        self._random = random.Random(f"{line.conduct.seed}/{check.name}/{attempt}")
+        self._random = random.Random(f"{line.conduct.seed}/{name}/{attempt}")
 
     def word(self) -> str:
         """A fresh word that occurs nowhere else."""
@@ -114,7 +124,7 @@ class Probe:
         answers = self.line.dialect.join(exchange) if ask.stream else self.line.dialect.read(exchange)
         problem = next((answer.problem for answer in answers if answer.problem), "")
         if problem:
-            if 400 <= exchange.status < 500 and self.check.optional:
+            if 400 <= exchange.status < 500 and self.optional:
                 raise Refused(problem, exchange)
             raise Broke(problem, exchange)
         self.called = self.called or any(answer.calls for answer in answers)
@@ -122,7 +132,8 @@ class Probe:
 
     async def both(self, ask: Ask) -> tuple[Answer, Answer]:
         """The same question unstreamed and streamed, at the same time."""
-        return await together(self.ask(ask, stream=False), self.ask(ask, stream=True))
+        whole, streamed = await together(self.ask(ask, stream=False), self.ask(ask, stream=True))
+        return whole, streamed
 
     async def dictated(self, ask: Ask, wanted: Sequence[Wanted]) -> tuple[Answer, Answer]:
         """Both forms of an answer to dictated calls, which must be exactly those; see `weigh`."""
@@ -153,9 +164,9 @@ class Probe:
             raise NotCalled(f"the model answers now so, now otherwise: {match.why}", answer)
 
 
-async def together(*coroutines: Any) -> Any:
+async def together(*coroutines: Coroutine[Any, Any, T]) -> tuple[T, ...]:
     """All at once; when one fails, the others are still waited for (their connections close in order)."""
-    done = await asyncio.gather(*coroutines, return_exceptions=True)
+    done: list[Any] = await asyncio.gather(*coroutines, return_exceptions=True)
     errors = [each for each in done if isinstance(each, BaseException)]
     # What says most about the server goes first.
     for kind in (AdapterError, Broke, Refused, NotCalled, BaseException):
@@ -163,11 +174,6 @@ async def together(*coroutines: Any) -> Any:
             if isinstance(error, kind):
                 raise error
     return tuple(done)
-
-
-def without(ask: Ask, **changed: Any) -> Ask:
-    """The question with some switches changed."""
-    return replace(ask, **changed)
 
 
 def _reached(exchange: Exchange) -> None:

@@ -58,7 +58,9 @@ def order(
 
 
 def dictate(*wanted: Wanted, tools: Sequence[Tool] = (NOTE,), **more: Any) -> Ask:
-    """One order to make calls; ``before``, ``after``, ``think``, ``repeat_result`` shape it, the rest goes to the request."""
+    """One order to make calls; ``before``, ``after``, ``think``, ``repeat_result`` shape it, the rest goes to the
+    request.
+    """
     shaping = {key: more.pop(key) for key in ("before", "after", "think", "repeat_result") if key in more}
     return Ask.of(order(wanted, **shaping), *tools, **more)
 

@@ -20,7 +20,9 @@ def examine(
 
     async def work() -> list[Outcome]:
         client = WireClient(Direct(server), concurrency=64, limit_s=20.0)
-        line = Line(client, Chat() if api == "chat" else Responses(), "m", Conduct(repeat=repeat, slack_s=0.1, wait_s=0.0))
+        line = Line(
+            client, Chat() if api == "chat" else Responses(), "m", Conduct(repeat=repeat, slack_s=0.1, wait_s=0.0)
+        )
         examiner = Examiner(line, checks_for(api))
         try:
             return await examiner.outcomes(names)

@@ -1,7 +1,9 @@
 """A correct server for chat completions and Responses, with a model that does what it is told.
 
-Everything is a pipeline of stages, so that a fault can be put at exactly one place: the request as heard, what the model
-says, the whole answer, the events of a stream, the bytes. `Served` is what a transport needs; `tests.wire.serving` puts it
+Everything is a pipeline of stages, so that a fault can be put at exactly one place: the request as heard, what the
+model
+says, the whole answer, the events of a stream, the bytes. `Served` is what a transport needs; `tests.wire.serving`
+puts it
 behind HTTP.
 """
 
@@ -82,7 +84,7 @@ class Served:
         return self.body
 
 
-# -- the request --------------------------------------------------------------------------------------------------------
+# -- the request -----------------------------------------------------------------------------------------------------
 
 
 def text_of(content: Any) -> str:
@@ -98,7 +100,13 @@ def hear(api: str, body: Any) -> Heard:
         raise Refusal("the body must be a JSON object")
     turns = _chat_turns(body) if api == "chat" else _response_turns(body)
     tools = [_tool(tool, api) for tool in body.get("tools") or []]
-    heard = Heard(api, turns, tools, bool(body.get("stream")), size=len(json.dumps([body.get("messages"), body.get("input"), body.get("tools")])))
+    heard = Heard(
+        api,
+        turns,
+        tools,
+        bool(body.get("stream")),
+        size=len(json.dumps([body.get("messages"), body.get("input"), body.get("tools")])),
+    )
     heard.usage = bool((body.get("stream_options") or {}).get("include_usage"))
     heard.parallel = body.get("parallel_tool_calls", True)
     heard.limit = body.get("max_tokens") or body.get("max_completion_tokens") or body.get("max_output_tokens")
@@ -177,7 +185,7 @@ def _check_history(turns: list[Turn]) -> None:
         raise Refusal(f"tool call {sorted(waiting)[0]} has no result")
 
 
-# -- the model ----------------------------------------------------------------------------------------------------------
+# -- the model -------------------------------------------------------------------------------------------------------
 
 ORDER = re.compile(r"^- `([^`]+)` with exactly these arguments: (.*)$", re.MULTILINE)
 ORDINALS = ("first", "second", "third", "fourth", "fifth")
@@ -215,7 +223,10 @@ def _obey(heard: Heard, text: str) -> Said:
             if code:
                 arguments = arguments.replace("CODEWORD", code[1])
             said.calls.append((name, json.dumps(json.loads(arguments), ensure_ascii=False)))
-    for which, words in (("before", "Before any call, write exactly: "), ("after", "After the calls, in the same answer, write exactly: ")):
+    for which, words in (
+        ("before", "Before any call, write exactly: "),
+        ("after", "After the calls, in the same answer, write exactly: "),
+    ):
         if found := re.search(re.escape(words) + r"(.*)$", text, re.MULTILINE):
             setattr(said, which, json.loads(found[1]))
     if found := re.search(r"Write exactly this and nothing else: (.*)$", text, re.MULTILINE):
@@ -259,13 +270,17 @@ def cut(said: Said, heard: Heard, size: int) -> Said:
     said.calls = calls
     said.after = said.after[: max(0, left) * size]
     left -= -(-len(said.after) // size)
-    said.tokens = (heard.limit if left < 0 and heard.limit is not None else 10**9 - left) if heard.limit is None else heard.limit - max(0, left)
+    said.tokens = (
+        (heard.limit if left < 0 and heard.limit is not None else 10**9 - left)
+        if heard.limit is None
+        else heard.limit - max(0, left)
+    )
     if left < 0:
         said.finish = "length"
     return said
 
 
-# -- the answers --------------------------------------------------------------------------------------------------------
+# -- the answers -----------------------------------------------------------------------------------------------------
 
 FINISH = {"calls": "tool_calls", "stop": "stop", "length": "length"}
 
@@ -312,7 +327,10 @@ def chat_chunks(saids: list[Said], heard: Heard, size: int) -> Iterator[Json]:
             yield chunk(index, {"content": piece})
         for number, (name, arguments) in enumerate(said.calls):
             function = {"name": name, "arguments": ""}
-            yield chunk(index, {"tool_calls": [{"index": number, "id": said.ids[number], "type": "function", "function": function}]})
+            yield chunk(
+                index,
+                {"tool_calls": [{"index": number, "id": said.ids[number], "type": "function", "function": function}]},
+            )
             for piece in pieces(arguments, size):
                 yield chunk(index, {"tool_calls": [{"index": number, "function": {"arguments": piece}}]})
         for piece in pieces(said.text[len(said.before) :], size):
@@ -325,14 +343,35 @@ def chat_chunks(saids: list[Said], heard: Heard, size: int) -> Iterator[Json]:
 def response_items(said: Said) -> list[Json]:
     items: list[Json] = []
     if said.reasoning:
-        items.append({"type": "reasoning", "id": f"rs_{said.ids[-1]}", "summary": [{"type": "summary_text", "text": said.reasoning}]})
+        items.append(
+            {
+                "type": "reasoning",
+                "id": f"rs_{said.ids[-1]}",
+                "summary": [{"type": "summary_text", "text": said.reasoning}],
+            }
+        )
     for name, text in (("a", said.before), ("b", said.after)):
         if text:
             content = [{"type": "output_text", "text": text, "annotations": []}]
-            items.append({"type": "message", "id": f"msg_{name}{said.ids[-1]}", "role": "assistant", "status": "completed", "content": content})
+            items.append(
+                {
+                    "type": "message",
+                    "id": f"msg_{name}{said.ids[-1]}",
+                    "role": "assistant",
+                    "status": "completed",
+                    "content": content,
+                }
+            )
         if name == "a":
             items += [
-                {"type": "function_call", "id": f"fc_{n}{said.ids[-1]}", "call_id": call_id, "name": function, "arguments": arguments, "status": "completed"}
+                {
+                    "type": "function_call",
+                    "id": f"fc_{n}{said.ids[-1]}",
+                    "call_id": call_id,
+                    "name": function,
+                    "arguments": arguments,
+                    "status": "completed",
+                }
                 for n, (call_id, (function, arguments)) in enumerate(zip(said.ids, said.calls, strict=False))
             ]
     return items
@@ -351,7 +390,11 @@ def response_whole(saids: list[Said], heard: Heard) -> Json:
     }  # fmt: skip
 
 
-_FILLED = {"function_call": {"arguments": "", "status": "in_progress"}, "message": {"content": []}, "reasoning": {"summary": []}}
+_FILLED = {
+    "function_call": {"arguments": "", "status": "in_progress"},
+    "message": {"content": []},
+    "reasoning": {"summary": []},
+}
 
 
 def response_events(saids: list[Said], heard: Heard, size: int) -> Iterator[Json]:
@@ -370,7 +413,9 @@ def response_events(saids: list[Said], heard: Heard, size: int) -> Iterator[Json
         if item["type"] == "function_call":
             for piece in pieces(item["arguments"], size):
                 yield event("response.function_call_arguments.delta", **place, delta=piece)
-            yield event("response.function_call_arguments.done", **place, arguments=item["arguments"], name=item["name"])
+            yield event(
+                "response.function_call_arguments.done", **place, arguments=item["arguments"], name=item["name"]
+            )
         elif item["type"] == "message":
             text = item["content"][0]["text"]
             place["content_index"] = 0
@@ -388,16 +433,26 @@ def response_events(saids: list[Said], heard: Heard, size: int) -> Iterator[Json
     yield event("response.incomplete" if whole["status"] == "incomplete" else "response.completed", response=whole)
 
 
-# -- the server ---------------------------------------------------------------------------------------------------------
+# -- the server ------------------------------------------------------------------------------------------------------
 
 Stage = Callable[..., Any]
 
 
 class Reference:
-    """The pipeline. ``stages`` replace what they name: hear, think, cut, whole, chunks, encode, refuse, end, release."""
+    """The pipeline. ``stages`` replace what they name: hear, think, cut, whole, chunks, encode, refuse, end,
+    release.
+    """
 
-    def __init__(self, *, size: int = 3, slots: int = 64, delay_s: float = 0.0, ascii_only: bool = False,
-        stream_type: str = "text/event-stream; charset=utf-8", **stages: Stage) -> None:
+    def __init__(
+        self,
+        *,
+        size: int = 3,
+        slots: int = 64,
+        delay_s: float = 0.0,
+        ascii_only: bool = False,
+        stream_type: str = "text/event-stream; charset=utf-8",
+        **stages: Stage,
+    ) -> None:
         self.size = size
         self.delay_s = delay_s
         self.ascii_only = ascii_only

@@ -37,7 +37,7 @@ def fails(*names: str) -> frozenset[str]:
     return frozenset(names)
 
 
-# -- where a fault sits -------------------------------------------------------------------------------------------------
+# -- where a fault sits ----------------------------------------------------------------------------------------------
 
 
 def in_message(change: Callable[[Json], None]) -> Stages:
@@ -207,7 +207,9 @@ def drop(events: list[Json], wanted: Callable[[Json], bool], which: int) -> list
 
 def has_arguments(event: Json) -> bool:
     return any(
-        delta["function"].get("arguments") for choice in event["choices"] for delta in choice["delta"].get("tool_calls", ())
+        delta["function"].get("arguments")
+        for choice in event["choices"]
+        for delta in choice["delta"].get("tool_calls", ())
     )
 
 
@@ -234,7 +236,9 @@ _CALLS = changing("call_x")
 
 
 def _text_of_calls(said: Said) -> str:
-    return "\n".join(f'<tool_call>\n{{"name": "{name}", "arguments": {text}}}\n</tool_call>' for name, text in said.calls)
+    return "\n".join(
+        f'<tool_call>\n{{"name": "{name}", "arguments": {text}}}\n</tool_call>' for name, text in said.calls
+    )
 
 
 def leave_in_text(said: Said, heard: Heard) -> None:
@@ -442,7 +446,11 @@ BREAKS_PARALLEL = ("calls_two", "calls_five", "calls_same_twice")
 CHAT: tuple[Variant, ...] = (
     # the answer and its parts
     Variant("no choices", fails("answers"), in_whole(set_in("choices", value=[]))),
-    Variant("answer is not JSON", fails("answers"), {"bytes": lambda data: data.replace(b'"', b"'") if b"choices" in data else data}),
+    Variant(
+        "answer is not JSON",
+        fails("answers"),
+        {"bytes": lambda data: data.replace(b'"', b"'") if b"choices" in data else data},
+    ),
     Variant("content type is text", fails("answers"), {"kind": lambda: "text/plain"}),
     Variant("every request fails", fails("answers"), refusing(lambda heard: True, status=500)),
     Variant("tools are refused", fails("answers"), refusing(lambda heard: bool(heard.tools))),
@@ -451,8 +459,11 @@ CHAT: tuple[Variant, ...] = (
     Variant("id missing", fails("call_id"), in_calls(set_in("id", value=None))),
     Variant("id empty", fails("call_id"), in_calls(set_in("id", value=""))),
     Variant("type missing", fails("call_type"), in_calls(set_in("type", value=None))),
-    Variant("arguments are an object", fails("arguments_text"),
-            in_calls(lambda call: call["function"].update(arguments={"text": call["function"]["arguments"]}))),
+    Variant(
+        "arguments are an object",
+        fails("arguments_text"),
+        in_calls(lambda call: call["function"].update(arguments={"text": call["function"]["arguments"]})),
+    ),
     Variant("single quotes", fails("arguments_parse"), in_arguments(lambda text: str(json.loads(text)))),
     Variant("arguments doubled", fails("arguments_parse"), in_arguments(lambda text: text + text)),
     Variant("arguments in a list", fails("arguments_parse"), in_arguments(lambda text: f"[{text}]")),
@@ -465,96 +476,206 @@ CHAT: tuple[Variant, ...] = (
     Variant("stream says JSON", fails("stream_events"), {}, options={"stream_type": "application/json"}),
     Variant("no DONE", fails("stream_events"), {"end": lambda text: ""}),
     Variant("events without an empty line", fails("stream_events"), encoded(lambda event, text: text[:-1])),
-    Variant("a chunk is no JSON", fails("stream_events"),
-            encoded(lambda event, text: text.replace("}\n\n", "\n\n") if event.get("usage") else text)),
-    Variant("id of the answer changes", fails("chunk_form"),
-            in_chunks(lambda events: [{**event, "id": next(_COUNT)} for event in events])),
+    Variant(
+        "a chunk is no JSON",
+        fails("stream_events"),
+        encoded(lambda event, text: text.replace("}\n\n", "\n\n") if event.get("usage") else text),
+    ),
+    Variant(
+        "id of the answer changes",
+        fails("chunk_form"),
+        in_chunks(lambda events: [{**event, "id": next(_COUNT)} for event in events]),
+    ),
     Variant("no role", fails("chunk_form"), encoded(lambda event, text: text.replace('"role": "assistant", ', ""))),
     Variant("text after the finish reason", fails("finish_last"), in_chunks(after_finish)),
-    Variant("two finish reasons", fails("finish_last"),
-            in_chunks(lambda events: [e for event in events for e in [event, *([event] if _finishes(event) else [])]])),
+    Variant(
+        "two finish reasons",
+        fails("finish_last"),
+        in_chunks(lambda events: [e for event in events for e in [event, *([event] if _finishes(event) else [])]]),
+    ),
     Variant("index reset", fails("delta_index"), in_chunks(reuse_index)),
     Variant("index missing", fails("delta_index"), in_deltas(lambda delta, event: delta.pop("index"))),
-    Variant("index from 1", fails("delta_index"), in_deltas(lambda delta, event: delta.update(index=delta["index"] + 1))),
-    Variant("index counts deltas", fails("delta_index"),
-            in_chunks(lambda events: _counted(events))),
+    Variant(
+        "index from 1", fails("delta_index"), in_deltas(lambda delta, event: delta.update(index=delta["index"] + 1))
+    ),
+    Variant("index counts deltas", fails("delta_index"), in_chunks(lambda events: _counted(events))),
     Variant("id per chunk", fails("delta_id"), in_deltas(lambda delta, event: delta.update(id=next(_CALLS)))),
     Variant("id repeated", fails("delta_id"), in_deltas(lambda delta, event: delta.setdefault("id", "call_same"))),
     Variant("id only at the end", fails("delta_id"), in_deltas(lambda delta, event: delta.pop("id", None))),
     Variant("type missing in the stream", fails("delta_type"), in_deltas(lambda delta, event: delta.pop("type", None))),
     Variant("type repeated", fails("delta_type"), in_deltas(lambda delta, event: delta.update(type="function"))),
-    Variant("name repeated", fails("delta_name"), in_deltas(lambda delta, event: delta["function"].setdefault("name", "save_note"))),
+    Variant(
+        "name repeated",
+        fails("delta_name"),
+        in_deltas(lambda delta, event: delta["function"].setdefault("name", "save_note")),
+    ),
     Variant("name in two pieces", fails("delta_name"), in_chunks(lambda events: _name_in_pieces(events))),
-    Variant("argument deltas are null", fails("delta_arguments"),
-            in_deltas(lambda delta, event: delta["function"].update(arguments=[delta["function"]["arguments"]]))),
+    Variant(
+        "argument deltas are null",
+        fails("delta_arguments"),
+        in_deltas(lambda delta, event: delta["function"].update(arguments=[delta["function"]["arguments"]])),
+    ),
     Variant("streamed call left in the text", fails("stream_calls"), in_speech(leave_in_text, form=True)),
     Variant("streamed calls swapped", fails("stream_calls"), reversed_calls(form=True)),
     Variant("streamed second call lost", fails("stream_calls"), in_speech(cap(1), form=True)),
     Variant("last delta lost", fails("stream_arguments"), in_chunks(lambda events: drop(events, has_arguments, -1))),
     Variant("first delta lost", fails("stream_arguments"), in_chunks(lambda events: drop(events, has_arguments, 0))),
     Variant("arguments joined with a space", fails("stream_arguments"), in_chunks(spaced)),
-    Variant("a delta twice", fails("stream_arguments"),
-            in_chunks(lambda events: [e for event in events for e in [event] * (1 + has_arguments(event) * (len(str(event)) % 2))])),
-    Variant("streamed arguments with single quotes", fails("stream_arguments"), in_arguments(lambda t: str(json.loads(t)), form=True)),
-    Variant("streamed text loses its end", fails("stream_text"),
-            in_chunks(lambda events: drop(events, lambda e: bool(e["choices"] and e["choices"][0]["delta"].get("content")), -1))),
-    Variant("streamed finish is stop", fails("stream_finish"),
-            encoded(lambda event, text: text.replace('"finish_reason": "tool_calls"', '"finish_reason": "stop"'))),
-    Variant("streamed usage missing", fails("stream_usage"),
-            in_chunks(lambda events: [event for event in events if event["choices"]])),
-    Variant("streamed prompt tokens differ", fails("stream_usage"),
-            in_chunks(lambda events: [_other_usage(event) for event in events])),
-    Variant("usage in every chunk", fails("usage_last"),
-            in_chunks(lambda events: [{**event, "usage": events[-1]["usage"]} for event in events])),
-    Variant("usage beside a choice", fails("usage_last"),
-            in_chunks(lambda events: [*events[:-1], {**events[-1], "choices": events[0]["choices"]}])),
+    Variant(
+        "a delta twice",
+        fails("stream_arguments"),
+        in_chunks(
+            lambda events: [e for event in events for e in [event] * (1 + has_arguments(event) * (len(str(event)) % 2))]
+        ),
+    ),
+    Variant(
+        "streamed arguments with single quotes",
+        fails("stream_arguments"),
+        in_arguments(lambda t: str(json.loads(t)), form=True),
+    ),
+    Variant(
+        "streamed text loses its end",
+        fails("stream_text"),
+        in_chunks(
+            lambda events: drop(events, lambda e: bool(e["choices"] and e["choices"][0]["delta"].get("content")), -1)
+        ),
+    ),
+    Variant(
+        "streamed finish is stop",
+        fails("stream_finish"),
+        encoded(lambda event, text: text.replace('"finish_reason": "tool_calls"', '"finish_reason": "stop"')),
+    ),
+    Variant(
+        "streamed usage missing",
+        fails("stream_usage"),
+        in_chunks(lambda events: [event for event in events if event["choices"]]),
+    ),
+    Variant(
+        "streamed prompt tokens differ",
+        fails("stream_usage"),
+        in_chunks(lambda events: [_other_usage(event) for event in events]),
+    ),
+    Variant(
+        "usage in every chunk",
+        fails("usage_last"),
+        in_chunks(lambda events: [{**event, "usage": events[-1]["usage"]} for event in events]),
+    ),
+    Variant(
+        "usage beside a choice",
+        fails("usage_last"),
+        in_chunks(lambda events: [*events[:-1], {**events[-1], "choices": events[0]["choices"]}]),
+    ),
     # values
     Variant("numbers as floats", fails("arguments_numbers"), in_arguments(numbered_twice)),
-    Variant("numbers as texts", fails("arguments_numbers", "arguments_nested", "schema_deep", "schema_any_of", "schema_enum",
-                                      "schema_odd_keys", "strict"),
-            in_values(lambda value: str(value) if type(value) in (int, float) else value)),
-    Variant("texts as numbers", fails("arguments_number_text", "schema_any_of"),
-            in_values(texts(lambda text: _literal(text)))),
-    Variant("booleans as Python words", fails("arguments_booleans", "schema_odd_keys"),
-            in_values(lambda value: str(value) if isinstance(value, bool) else value)),
+    Variant(
+        "numbers as texts",
+        fails(
+            "arguments_numbers",
+            "arguments_nested",
+            "schema_deep",
+            "schema_any_of",
+            "schema_enum",
+            "schema_odd_keys",
+            "strict",
+        ),
+        in_values(lambda value: str(value) if type(value) in (int, float) else value),
+    ),
+    Variant(
+        "texts as numbers",
+        fails("arguments_number_text", "schema_any_of"),
+        in_values(texts(lambda text: _literal(text))),
+    ),
+    Variant(
+        "booleans as Python words",
+        fails("arguments_booleans", "schema_odd_keys"),
+        in_values(lambda value: str(value) if isinstance(value, bool) else value),
+    ),
     Variant("null as None", fails("arguments_null"), in_values(lambda value: "None" if value is None else value)),
     Variant("null left out", fails("arguments_null"), in_arguments(without_nulls)),
-    Variant("inner objects as texts", fails("arguments_nested", "schema_deep", "schema_recursive", "schema_any_of"),
-            in_arguments(flat)),
-    Variant("empty arguments as an empty text", fails("arguments_empty", "schema_none"),
-            in_arguments(lambda text: "" if text == "{}" else text)),
-    Variant("empty arguments as null", fails("arguments_empty", "schema_none"),
-            in_arguments(lambda text: "null" if text == "{}" else text)),
-    Variant("empty arguments lost in the stream", fails("arguments_empty", "schema_none"),
-            in_arguments(lambda text: "" if text == "{}" else text, form=True)),
-    Variant("letters beyond ASCII lost", fails("arguments_unicode"),
-            in_values(texts(lambda text: text.encode("ascii", "ignore").decode()))),
-    Variant("bytes read as latin-1", fails("arguments_unicode"),
-            in_arguments(lambda text: text.encode().decode("latin-1"))),
+    Variant(
+        "inner objects as texts",
+        fails("arguments_nested", "schema_deep", "schema_recursive", "schema_any_of"),
+        in_arguments(flat),
+    ),
+    Variant(
+        "empty arguments as an empty text",
+        fails("arguments_empty", "schema_none"),
+        in_arguments(lambda text: "" if text == "{}" else text),
+    ),
+    Variant(
+        "empty arguments as null",
+        fails("arguments_empty", "schema_none"),
+        in_arguments(lambda text: "null" if text == "{}" else text),
+    ),
+    Variant(
+        "empty arguments lost in the stream",
+        fails("arguments_empty", "schema_none"),
+        in_arguments(lambda text: "" if text == "{}" else text, form=True),
+    ),
+    Variant(
+        "letters beyond ASCII lost",
+        fails("arguments_unicode"),
+        in_values(texts(lambda text: text.encode("ascii", "ignore").decode())),
+    ),
+    Variant(
+        "bytes read as latin-1", fails("arguments_unicode"), in_arguments(lambda text: text.encode().decode("latin-1"))
+    ),
     Variant("bytes cut in half", fails("arguments_unicode"), in_arguments(cut_bytes, form=True)),
-    Variant("emoji lost", fails("arguments_surrogates"),
-            in_values(texts(lambda text: re.sub(r"[\U00010000-\U0010ffff]", "\ufffd", text)))),
-    Variant("surrogate pair cut in half", fails("arguments_surrogates"), in_chunks(halved), options={"ascii_only": True}),
-    Variant("emoji broken at some boundaries", fails("unicode_boundaries"),
-            in_values(texts(lambda text: text.replace("aaaaaé", "aaaaa\ufffd")), form=True)),
-    Variant("quotes lost their backslash", fails("arguments_quotes"),
-            in_values(texts(lambda text: text.replace('"no"', "'no'")))),
-    Variant("unescaped twice", fails("arguments_backslashes"),
-            in_values(texts(lambda text: text.replace("\\", "")))),
-    Variant("line ends escaped twice", fails("arguments_newlines"),
-            in_values(texts(lambda text: text.replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")))),
-    Variant("line ends become blanks", fails("arguments_newlines"), in_values(texts(lambda text: re.sub(r"[\n\r\t]", " ", text)))),
+    Variant(
+        "emoji lost",
+        fails("arguments_surrogates"),
+        in_values(texts(lambda text: re.sub(r"[\U00010000-\U0010ffff]", "\ufffd", text))),
+    ),
+    Variant(
+        "surrogate pair cut in half", fails("arguments_surrogates"), in_chunks(halved), options={"ascii_only": True}
+    ),
+    Variant(
+        "emoji broken at some boundaries",
+        fails("unicode_boundaries"),
+        in_values(texts(lambda text: text.replace("aaaaaé", "aaaaa\ufffd")), form=True),
+    ),
+    Variant(
+        "quotes lost their backslash",
+        fails("arguments_quotes"),
+        in_values(texts(lambda text: text.replace('"no"', "'no'"))),
+    ),
+    Variant("unescaped twice", fails("arguments_backslashes"), in_values(texts(lambda text: text.replace("\\", "")))),
+    Variant(
+        "line ends escaped twice",
+        fails("arguments_newlines"),
+        in_values(texts(lambda text: text.replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r"))),
+    ),
+    Variant(
+        "line ends become blanks",
+        fails("arguments_newlines"),
+        in_values(texts(lambda text: re.sub(r"[\n\r\t]", " ", text))),
+    ),
     Variant("braces counted in texts", fails("arguments_braces"), in_arguments(brace_parser)),
-    Variant("escaped for HTML", fails("arguments_markup", "arguments_quotes", "arguments_backslashes", "arguments_braces"),
-            in_values(texts(html.escape))),
+    Variant(
+        "escaped for HTML",
+        fails("arguments_markup", "arguments_quotes", "arguments_backslashes", "arguments_braces"),
+        in_values(texts(html.escape)),
+    ),
     Variant("blanks stripped", fails("arguments_blanks"), in_values(texts(str.strip))),
     Variant("long arguments cut", fails("arguments_long"), in_values(texts(lambda text: text[:15_000]))),
-    Variant("long arguments lost in the stream", fails("arguments_long"), in_values(texts(lambda text: text[:15_000]), form=True)),
+    Variant(
+        "long arguments lost in the stream",
+        fails("arguments_long"),
+        in_values(texts(lambda text: text[:15_000]), form=True),
+    ),
     # calls and choices
-    Variant("five tools are too many when streamed", fails("calls_one"),
-            in_speech(lambda said, heard: leave_in_text(said, heard) if len(heard.tools) == 5 else None, form=True)),
-    Variant("second call's arguments lost when streamed", fails("calls_two"),
-            in_speech(lambda said, heard: said.calls.__setitem__(slice(1, 2), [(n, "{}") for n, _ in said.calls[1:2]]), form=True)),
+    Variant(
+        "five tools are too many when streamed",
+        fails("calls_one"),
+        in_speech(lambda said, heard: leave_in_text(said, heard) if len(heard.tools) == 5 else None, form=True),
+    ),
+    Variant(
+        "second call's arguments lost when streamed",
+        fails("calls_two"),
+        in_speech(
+            lambda said, heard: said.calls.__setitem__(slice(1, 2), [(n, "{}") for n, _ in said.calls[1:2]]), form=True
+        ),
+    ),
     Variant("auto is fatal", fails("choice_auto"), {"body": lambda body: _no_auto(body)}),
     Variant("unstreamed second call lost", fails("calls_unstreamed"), in_speech(merged, form=False)),
     Variant("two calls merged", fails("calls_unstreamed"), in_speech(merged)),
@@ -566,19 +687,49 @@ CHAT: tuple[Variant, ...] = (
     Variant("text before calls lost when streamed", fails("text_before"), clear("before", form=True)),
     Variant("text before calls lost unstreamed", fails("text_before"), clear("before", form=False)),
     Variant("text after calls lost when streamed", fails("text_after"), clear("after", form=True)),
-    Variant("none is ignored", fails("choice_none"),
-            in_hearing(lambda heard: setattr(heard, "choice", "auto") if heard.choice == "none" else None)),
-    Variant("none leaks the call", fails("choice_none"),
-            in_speech(lambda said, heard: setattr(said, "before", "<tool_call>{}</tool_call>") if heard.choice == "none" else None)),
-    Variant("required is ignored", fails("choice_required"),
-            in_hearing(lambda heard: setattr(heard, "choice", "auto") if heard.choice == "required" else None)),
-    Variant("required is ignored when streamed", fails("choice_required_stream"),
-            in_hearing(lambda heard: setattr(heard, "choice", "auto") if heard.choice == "required" and heard.stream else None)),
-    Variant("named function is ignored", fails("choice_function"),
-            in_hearing(lambda heard: setattr(heard, "choice", "required") if heard.choice.startswith("=") else None)),
-    Variant("named function is ignored when streamed", fails("choice_function_stream"),
-            in_hearing(lambda heard: setattr(heard, "choice", "required") if heard.choice.startswith("=") and heard.stream else None)),
-    Variant("parallel_tool_calls is ignored", fails("parallel_off"), in_hearing(lambda heard: setattr(heard, "parallel", True))),
+    Variant(
+        "none is ignored",
+        fails("choice_none"),
+        in_hearing(lambda heard: setattr(heard, "choice", "auto") if heard.choice == "none" else None),
+    ),
+    Variant(
+        "none leaks the call",
+        fails("choice_none"),
+        in_speech(
+            lambda said, heard: setattr(said, "before", "<tool_call>{}</tool_call>") if heard.choice == "none" else None
+        ),
+    ),
+    Variant(
+        "required is ignored",
+        fails("choice_required"),
+        in_hearing(lambda heard: setattr(heard, "choice", "auto") if heard.choice == "required" else None),
+    ),
+    Variant(
+        "required is ignored when streamed",
+        fails("choice_required_stream"),
+        in_hearing(
+            lambda heard: setattr(heard, "choice", "auto") if heard.choice == "required" and heard.stream else None
+        ),
+    ),
+    Variant(
+        "named function is ignored",
+        fails("choice_function"),
+        in_hearing(lambda heard: setattr(heard, "choice", "required") if heard.choice.startswith("=") else None),
+    ),
+    Variant(
+        "named function is ignored when streamed",
+        fails("choice_function_stream"),
+        in_hearing(
+            lambda heard: (
+                setattr(heard, "choice", "required") if heard.choice.startswith("=") and heard.stream else None
+            )
+        ),
+    ),
+    Variant(
+        "parallel_tool_calls is ignored",
+        fails("parallel_off"),
+        in_hearing(lambda heard: setattr(heard, "parallel", True)),
+    ),
     # tools
     Variant("32 tools at most", fails("tools_64", "tools_200"), in_hearing(first_tools(32)), size=50),
     Variant("64 tools or 500", fails("tools_200"), refusing(lambda heard: len(heard.tools) > 64, status=500)),
@@ -586,11 +737,13 @@ CHAT: tuple[Variant, ...] = (
     Variant("$ref is fatal", fails("schema_recursive"), refusing(schema_has("$ref"), status=500)),
     Variant("anyOf is refused", fails("schema_any_of"), refusing(schema_has("anyOf"))),
     Variant("deep schemas are fatal", fails("schema_deep"), refusing(schema_has("level_9"), status=500)),
-    Variant("long descriptions are fatal", fails("schema_long_description"),
-            {"body": lambda body: _no_long(body)}),
+    Variant("long descriptions are fatal", fails("schema_long_description"), {"body": lambda body: _no_long(body)}),
     Variant("enum with signs is fatal", fails("schema_enum"), refusing(schema_has("kelvin"), status=500)),
-    Variant("odd keys are changed", fails("schema_odd_keys"),
-            in_arguments(lambda text: text.replace("max-size", "max_size"), form=True)),
+    Variant(
+        "odd keys are changed",
+        fails("schema_odd_keys"),
+        in_arguments(lambda text: text.replace("max-size", "max_size"), form=True),
+    ),
     Variant("missing parameters are fatal", fails("schema_none"), {"body": lambda body: _no_bare_tools(body)}),
     Variant("dots become underscores", fails("name_dots"), rename(lambda name: name.replace(".", "_"))),
     Variant("dashes become underscores", fails("name_dashes"), rename(lambda name: name.replace("-", "_"))),
@@ -598,26 +751,45 @@ CHAT: tuple[Variant, ...] = (
     Variant("strict is fatal", fails("strict"), {"body": lambda body: _no_strict(body)}),
     # conversations
     Variant("own ids are refused", fails("ids_accepted"), refusing(last_is_tool)),
-    Variant("foreign ids are refused", fails("ids_foreign"),
-            refusing(lambda heard: any(c[0].startswith("toolu_") for t in heard.turns for c in t.calls))),
-    Variant("results do not arrive when streamed", fails("result_string"), in_hearing(lambda heard: _no_results(heard))),
+    Variant(
+        "foreign ids are refused",
+        fails("ids_foreign"),
+        refusing(lambda heard: any(c[0].startswith("toolu_") for t in heard.turns for c in t.calls)),
+    ),
+    Variant(
+        "results do not arrive when streamed", fails("result_string"), in_hearing(lambda heard: _no_results(heard))
+    ),
     Variant("parts are refused", fails("result_parts"), {"body": lambda body: _no_parts(body)}),
     Variant("only the first part is read", fails("result_parts"), {"body": only_last_part}),
-    Variant("empty results are fatal", fails("result_empty"),
-            refusing(lambda heard: last_is_tool(heard) and not heard.turns[-1].text, status=500)),
+    Variant(
+        "empty results are fatal",
+        fails("result_empty"),
+        refusing(lambda heard: last_is_tool(heard) and not heard.turns[-1].text, status=500),
+    ),
     Variant("long results are cut", fails("result_large"), in_hearing(clip_results)),
-    Variant("errors as results are fatal", fails("result_error"),
-            refusing(lambda heard: last_is_tool(heard) and '"error"' in heard.turns[-1].text, status=500)),
+    Variant(
+        "errors as results are fatal",
+        fails("result_error"),
+        refusing(lambda heard: last_is_tool(heard) and '"error"' in heard.turns[-1].text, status=500),
+    ),
     Variant("results by position", fails("results_reordered"), in_hearing(by_position)),
-    Variant("long conversations are fatal", fails("conversation_20"), refusing(lambda heard: len(heard.turns) > 40, status=500)),
+    Variant(
+        "long conversations are fatal",
+        fails("conversation_20"),
+        refusing(lambda heard: len(heard.turns) > 40, status=500),
+    ),
     Variant("system is dropped", fails("role_system"), in_hearing(without_role("system"))),
     Variant("developer is dropped", fails("role_developer"), in_hearing(without_role("developer"))),
     Variant("history is dropped", fails("role_user"), in_hearing(lambda heard: _drop_history(heard))),
     # endings
-    Variant("finish is stop with calls", fails("finish_calls"),
-            in_whole(lambda body: _refinish(body, "tool_calls", "stop"))),
-    Variant("finish is tool_calls without calls", fails("finish_stop"),
-            in_whole(lambda body: _refinish(body, "stop", "tool_calls"))),
+    Variant(
+        "finish is stop with calls", fails("finish_calls"), in_whole(lambda body: _refinish(body, "tool_calls", "stop"))
+    ),
+    Variant(
+        "finish is tool_calls without calls",
+        fails("finish_stop"),
+        in_whole(lambda body: _refinish(body, "stop", "tool_calls")),
+    ),
     Variant("usage missing", fails("usage_present"), in_whole(set_in("usage", value=None))),
     Variant("usage without total", fails("usage_present"), in_whole(set_in("usage", "total_tokens", value=None))),
     Variant("usage is zero", fails("usage_plausible"), in_whole(set_in("usage", "completion_tokens", value=0))),
@@ -627,26 +799,41 @@ CHAT: tuple[Variant, ...] = (
     Variant("reasoning lost when streamed", fails("stream_reasoning"), clear("reasoning", form=True)),
     Variant("cut calls look complete", fails("cut_in_call"), {"cut": repair}),
     Variant("max_tokens is ignored", fails("cut_in_call"), {"cut": uncut}),
-    Variant("streams cut look complete", fails("cut_in_call_stream"),
-            {"cut": lambda said, heard, size: (repair if heard.stream else reference.cut)(said, heard, size)}),
+    Variant(
+        "streams cut look complete",
+        fails("cut_in_call_stream"),
+        {"cut": lambda said, heard, size: (repair if heard.stream else reference.cut)(said, heard, size)},
+    ),
     Variant("stop is ignored", fails("stop"), {"cut": no_stop}),
     Variant("stop is part of the text", fails("stop"), {"cut": kept_stop}),
     Variant("stop is called length", fails("stop"), {"cut": stop_is_length}),
     Variant("n is ignored", fails("n"), in_hearing(lambda heard: setattr(heard, "n", 1))),
-    Variant("choices all have index 0", fails("n"),
-            encoded(lambda event, text: text.replace('{"index": 1, "delta"', '{"index": 0, "delta"'))),
-    Variant("logprobs lose the call", fails("logprobs"),
-            in_speech(lambda said, heard: said.calls.clear() if heard.logprobs else None)),
+    Variant(
+        "choices all have index 0",
+        fails("n"),
+        encoded(lambda event, text: text.replace('{"index": 1, "delta"', '{"index": 0, "delta"')),
+    ),
+    Variant(
+        "logprobs lose the call",
+        fails("logprobs"),
+        in_speech(lambda said, heard: said.calls.clear() if heard.logprobs else None),
+    ),
     Variant("logprobs are fatal", fails("logprobs"), refusing(lambda heard: heard.logprobs, status=500)),
     # faults
     Variant("broken body is 500", fails("fault_body"), told("the body is no JSON", 500, "internal error")),
     Variant("broken body is not named", fails("fault_body"), told("the body is no JSON", 400, "no")),
     Variant("missing result is taken", fails("fault_missing_result"), accepting("no result")),
     Variant("missing result is 500", fails("fault_missing_result"), told("has no result", 500, "KeyError")),
-    Variant("unknown tool in history is 500", fails("fault_unknown_tool"),
-            refusing(lambda heard: any(c[1] == "gone_tool" for t in heard.turns for c in t.calls), status=500)),
-    Variant("broken arguments in history are 500", fails("fault_history_arguments"),
-            told("are no JSON", 500, "json.decoder.JSONDecodeError")),
+    Variant(
+        "unknown tool in history is 500",
+        fails("fault_unknown_tool"),
+        refusing(lambda heard: any(c[1] == "gone_tool" for t in heard.turns for c in t.calls), status=500),
+    ),
+    Variant(
+        "broken arguments in history are 500",
+        fails("fault_history_arguments"),
+        told("are no JSON", 500, "json.decoder.JSONDecodeError"),
+    ),
     Variant("unknown id is 500", fails("fault_unknown_id"), told("belongs to no call", 500, "KeyError")),
     Variant("unknown choice is taken", fails("fault_choice"), accepting("tool_choice names")),
     Variant("tool without function is 500", fails("fault_tool"), told("is missing", 500, "KeyError: name")),
@@ -654,7 +841,7 @@ CHAT: tuple[Variant, ...] = (
     # load
     Variant("cross-talk", fails("crosstalk"), {"fly": swap_flying}),
     Variant("a disconnect frees nothing", fails("disconnect"), {"release": hold_slot}, slots=8),
-)  # fmt: skip
+)
 
 
 def _finishes(event: Json) -> bool:
@@ -751,7 +938,7 @@ def _refinish(body: Json, old: str, new: str) -> None:
             choice["finish_reason"] = new
 
 
-# -- Responses ----------------------------------------------------------------------------------------------------------
+# -- Responses -------------------------------------------------------------------------------------------------------
 
 
 def responses(name: str, failing: frozenset[str], stages: Stages, **more: Any) -> Variant:
@@ -800,8 +987,11 @@ RESPONSES: tuple[Variant, ...] = (
     responses("call left in the text", fails("call_recognised"), in_speech(leave_in_text)),
     responses("call_id missing", fails("call_id"), in_items(set_in("call_id", value=None))),
     responses("call item without a type", fails("call_recognised"), in_items(set_in("type", value="tool_call"))),
-    responses("arguments are an object", fails("arguments_text"),
-              in_items(lambda item: item.update(arguments={"text": item["arguments"]}))),
+    responses(
+        "arguments are an object",
+        fails("arguments_text"),
+        in_items(lambda item: item.update(arguments={"text": item["arguments"]})),
+    ),
     responses("single quotes", fails("arguments_parse"), in_arguments(lambda text: str(json.loads(text)))),
     responses("object is wrong", fails("message_form"), in_whole(set_in("object", value="chat.completion"))),
     responses("call leaks into the text", fails("content_markers"), in_speech(leak)),
@@ -810,33 +1000,62 @@ RESPONSES: tuple[Variant, ...] = (
     responses("no end", fails("stream_events"), _without(COMPLETED)),
     responses("events without an empty line", fails("stream_events"), encoded(lambda event, text: text[:-1])),
     responses("no event lines", fails("events_names"), encoded(lambda event, text: text.split("\n", 1)[1])),
-    responses("event line of another type", fails("events_names"),
-              encoded(lambda event, text: text.replace("event: response.output_item", "event: output_item"))),
-    responses("sequence numbers missing", fails("events_sequence"), in_chunks(lambda events: [_bare(e) for e in events])),
-    responses("sequence numbers from 1", fails("events_sequence"),
-              in_chunks(lambda events: [{**e, "sequence_number": e["sequence_number"] + 1} for e in events])),
+    responses(
+        "event line of another type",
+        fails("events_names"),
+        encoded(lambda event, text: text.replace("event: response.output_item", "event: output_item")),
+    ),
+    responses(
+        "sequence numbers missing", fails("events_sequence"), in_chunks(lambda events: [_bare(e) for e in events])
+    ),
+    responses(
+        "sequence numbers from 1",
+        fails("events_sequence"),
+        in_chunks(lambda events: [{**e, "sequence_number": e["sequence_number"] + 1} for e in events]),
+    ),
     responses("no created", fails("events_begin"), _without("response.created")),
     responses("no added", fails("events_items"), _without(ADDED)),
     responses("no done", fails("events_items"), _without(DONE)),
-    responses("output_index reset", fails("events_items"), in_events(ADDED, lambda event: event.update(output_index=0))),
-    responses("deltas of another index", fails("events_items"), in_events(DELTA, lambda event: event.update(output_index=7))),
-    responses("item id per event", fails("events_item_ids"), in_events(DELTA, lambda event: event.update(item_id=next(_ITEMS)))),
+    responses(
+        "output_index reset", fails("events_items"), in_events(ADDED, lambda event: event.update(output_index=0))
+    ),
+    responses(
+        "deltas of another index", fails("events_items"), in_events(DELTA, lambda event: event.update(output_index=7))
+    ),
+    responses(
+        "item id per event",
+        fails("events_item_ids"),
+        in_events(DELTA, lambda event: event.update(item_id=next(_ITEMS))),
+    ),
     responses("item id missing", fails("events_item_ids"), in_events(DELTA, lambda event: event.pop("item_id"))),
-    responses("call_id changes", fails("events_call_ids"),
-              in_events(DONE, _call_item(lambda item: item.update(call_id="call_other")))),
+    responses(
+        "call_id changes",
+        fails("events_call_ids"),
+        in_events(DONE, _call_item(lambda item: item.update(call_id="call_other"))),
+    ),
     responses("last delta lost", fails("events_arguments"), _without(DELTA, -1)),
-    responses("done without arguments", fails("events_arguments"), in_events(ARGUMENTS_DONE, lambda e: e.update(arguments=""))),
+    responses(
+        "done without arguments", fails("events_arguments"), in_events(ARGUMENTS_DONE, lambda e: e.update(arguments=""))
+    ),
     responses("arguments never done", fails("events_arguments"), _without(ARGUMENTS_DONE)),
     responses("completed is empty", fails("events_completed"), _in_end(lambda response: response.update(output=[]))),
-    responses("completed has other arguments", fails("events_completed"),
-              _in_end(lambda response: [item.update(arguments="{}") for item in response["output"] if "arguments" in item])),
+    responses(
+        "completed has other arguments",
+        fails("events_completed"),
+        _in_end(lambda response: [item.update(arguments="{}") for item in response["output"] if "arguments" in item]),
+    ),
     responses("streamed call left in the text", fails("stream_calls"), in_speech(leave_in_text, form=True)),
     responses("streamed calls swapped", fails("stream_calls"), reversed_calls(form=True)),
-    responses("streamed arguments with single quotes", fails("stream_arguments"),
-              in_arguments(lambda text: str(json.loads(text)), form=True)),
+    responses(
+        "streamed arguments with single quotes",
+        fails("stream_arguments"),
+        in_arguments(lambda text: str(json.loads(text)), form=True),
+    ),
     responses("streamed text loses its end", fails("stream_text"), _without("response.output_text.delta", -1)),
     responses("streamed usage missing", fails("stream_usage"), _in_end(set_in("usage", value=None))),
-    responses("streamed prompt tokens differ", fails("stream_usage"), _in_end(set_in("usage", "input_tokens", value=3))),
+    responses(
+        "streamed prompt tokens differ", fails("stream_usage"), _in_end(set_in("usage", "input_tokens", value=3))
+    ),
     responses("streamed status is failed", fails("stream_finish"), _in_end(set_in("status", value="failed"))),
     responses("status is failed", fails("finish_calls", "finish_stop"), in_whole(set_in("status", value="failed"))),
     responses("status missing", fails("finish_calls", "finish_stop"), in_whole(set_in("status", value=None))),
@@ -848,11 +1067,15 @@ RESPONSES: tuple[Variant, ...] = (
     responses("output as parts is refused", fails("result_parts"), {"body": lambda body: _no_output_parts(body)}),
     responses("results by position", fails("results_reordered"), in_hearing(by_position)),
     responses("one id for all calls", fails("ids_in_answer"), {"new_id": lambda server, n: "call_1"}),
-    responses("surrogate pair cut in half", fails("arguments_surrogates"), in_chunks(lambda events: _halved_deltas(events)),
-              options={"ascii_only": True}),
+    responses(
+        "surrogate pair cut in half",
+        fails("arguments_surrogates"),
+        in_chunks(lambda events: _halved_deltas(events)),
+        options={"ascii_only": True},
+    ),
     responses("cross-talk", fails("crosstalk"), {"fly": swap_flying}),
     responses("a disconnect frees nothing", fails("disconnect"), {"release": hold_slot}, slots=8),
-)  # fmt: skip
+)
 
 _FORMLESS = {"think", "cut", "hear", "refuse", "new_id"}
 _ONLY_CHAT = {"stop", "n", "logprobs"}

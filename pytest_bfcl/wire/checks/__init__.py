@@ -20,9 +20,18 @@ from pytest_bfcl.wire.checks import (
 )
 
 GROUPS = {
-    "answers": basics, "streams": streams, "events": events, "arguments": arguments, "calls": calls, "tools": schemas,
-    "conversations": results, "endings": endings, "faults": faults, "load": load, "measures": measures,
-}  # fmt: skip
+    "answers": basics,
+    "streams": streams,
+    "events": events,
+    "arguments": arguments,
+    "calls": calls,
+    "tools": schemas,
+    "conversations": results,
+    "endings": endings,
+    "faults": faults,
+    "load": load,
+    "measures": measures,
+}
 
 
 def all_checks() -> tuple[Check, ...]:

@@ -4,17 +4,30 @@ from __future__ import annotations
 
 from pytest_bfcl.wire.answers import CALLS, Answer, text_of
 from pytest_bfcl.wire.chat import function_of
-from pytest_bfcl.wire.check import Broke, Check, LikelyBroke, NotCalled, Rule
-from pytest_bfcl.wire.differences import lost_call, marker_in
+from pytest_bfcl.wire.check import Check, Rule
+from pytest_bfcl.wire.differences import Wanted, lost_call, marker_in
+from pytest_bfcl.wire.ends import Broke, LikelyBroke, NotCalled
 from pytest_bfcl.wire.probe import Probe
-from pytest_bfcl.wire.tasks import NOTE, PING, Wanted, dictate, note
+from pytest_bfcl.wire.tasks import NOTE, PING, dictate, note
 
 CHAT_OBJECT = "OpenAI API reference, Chat Completions, The chat completion object"
 BOTH_OBJECTS = f"{CHAT_OBJECT}; Responses, The response object"
 BASICS = (
-    "answers", "call_recognised", "call_id", "call_type", "arguments_text", "arguments_parse", "stream_events", "delta_index",
-    "delta_id", "delta_name", "stream_calls", "stream_arguments", "events_items", "events_arguments",
-)  # fmt: skip
+    "answers",
+    "call_recognised",
+    "call_id",
+    "call_type",
+    "arguments_text",
+    "arguments_parse",
+    "stream_events",
+    "delta_index",
+    "delta_id",
+    "delta_name",
+    "stream_calls",
+    "stream_arguments",
+    "events_items",
+    "events_arguments",
+)
 """What a check about anything finer builds on."""
 
 
@@ -38,7 +51,7 @@ async def _call_recognised(probe: Probe) -> None:
     answer = await probe.ask(dictate(note(word)))
     if not answer.calls:
         lost = lost_call(answer)
-        if not lost and (answer.finish == CALLS or word in answer.exchange.text and word not in answer.text):
+        if not lost and (answer.finish == CALLS or (word in answer.exchange.text and word not in answer.text)):
             lost = "the answer has a call somewhere, but none where calls are"
         raise (LikelyBroke if lost else NotCalled)(lost or "the model did not call", answer)
     if answer.calls[0].name != NOTE.name:
@@ -124,52 +137,83 @@ async def _no_markers(probe: Probe, *, stream: bool) -> None:
 CHECKS = (
     Check(
         "answers",
-        Rule("A request with one tool is answered with 200 and a JSON object that has choices (Responses: output).",
-             BOTH_OBJECTS),
+        Rule(
+            "A request with one tool is answered with 200 and a JSON object that has choices (Responses: output).",
+            BOTH_OBJECTS,
+        ),
         _answers,
     ),
     Check(
         "call_recognised",
-        Rule("A call that the model made stands once in tool_calls (Responses: a function_call item) with the function's "
-             "name, not in the text.", f"{BOTH_OBJECTS}: tool_calls, output"),
-        _call_recognised, ("answers",),
+        Rule(
+            "A call that the model made stands once in tool_calls (Responses: a function_call item) with the "
+            "function's "
+            "name, not in the text.",
+            f"{BOTH_OBJECTS}: tool_calls, output",
+        ),
+        _call_recognised,
+        ("answers",),
     ),
     Check(
         "call_id",
-        Rule("Every call has an id (Responses: call_id), a text that is not empty.", f"{BOTH_OBJECTS}: tool_calls[].id, call_id"),
-        _call_id, ("answers", "call_recognised"),
+        Rule(
+            "Every call has an id (Responses: call_id), a text that is not empty.",
+            f"{BOTH_OBJECTS}: tool_calls[].id, call_id",
+        ),
+        _call_id,
+        ("answers", "call_recognised"),
     ),
     Check(
         "call_type",
         Rule("Every call says its type: function (Responses: function_call).", f"{BOTH_OBJECTS}: tool_calls[].type"),
-        _call_type, ("answers", "call_recognised"),
+        _call_type,
+        ("answers", "call_recognised"),
     ),
     Check(
         "arguments_text",
-        Rule("The arguments are a text with JSON in it, not an object.", f"{BOTH_OBJECTS}: arguments, “in JSON format”"),
-        _arguments_text, ("answers", "call_recognised"),
+        Rule(
+            "The arguments are a text with JSON in it, not an object.", f"{BOTH_OBJECTS}: arguments, “in JSON format”"
+        ),
+        _arguments_text,
+        ("answers", "call_recognised"),
     ),
     Check(
         "arguments_parse",
-        Rule("The arguments of a complete call parse as JSON and are an object.", f"{BOTH_OBJECTS}: arguments; RFC 8259"),
-        _arguments_parse, ("arguments_text",),
+        Rule(
+            "The arguments of a complete call parse as JSON and are an object.", f"{BOTH_OBJECTS}: arguments; RFC 8259"
+        ),
+        _arguments_parse,
+        ("arguments_text",),
     ),
     Check(
         "message_form",
-        Rule("The answer has id, object and (chat) model; the message's role is assistant and its content text or null; a "
-             "function has name and arguments.", BOTH_OBJECTS),
-        _message_form, ("answers", "call_recognised"),
+        Rule(
+            "The answer has id, object and (chat) model; the message's role is assistant and its content text or "
+            "null; a "
+            "function has name and arguments.",
+            BOTH_OBJECTS,
+        ),
+        _message_form,
+        ("answers", "call_recognised"),
     ),
     Check(
         "content_markers",
-        Rule("The text of an unstreamed answer holds none of the marks with which the model writes calls, and no copy of them.",
-             f"{BOTH_OBJECTS}: content is “the contents of the message”, calls stand apart"),
-        _content_markers, ("answers", "call_recognised", "calls_two"),
+        Rule(
+            "The text of an unstreamed answer holds none of the marks with which the model writes calls, and no copy "
+            "of them.",
+            f"{BOTH_OBJECTS}: content is “the contents of the message”, calls stand apart",
+        ),
+        _content_markers,
+        ("answers", "call_recognised", "calls_two"),
     ),
     Check(
         "stream_markers",
-        Rule("The text of a streamed answer holds none of the marks with which the model writes calls, and no copy of them.",
-             f"{BOTH_OBJECTS}: content is “the contents of the message”, calls stand apart"),
-        _stream_markers, (*BASICS, "content_markers", "calls_two"),
+        Rule(
+            "The text of a streamed answer holds none of the marks with which the model writes calls, and no copy of "
+            "them.",
+            f"{BOTH_OBJECTS}: content is “the contents of the message”, calls stand apart",
+        ),
+        _stream_markers,
+        (*BASICS, "content_markers", "calls_two"),
     ),
-)  # fmt: skip
+)

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from pytest_bfcl.wire.answers import Answer
 from pytest_bfcl.wire.asks import Ask, Tool
-from pytest_bfcl.wire.check import Broke, Check, LikelyBroke, NotCalled, Rule
+from pytest_bfcl.wire.check import Check, Rule
 from pytest_bfcl.wire.checks.basics import BASICS
 from pytest_bfcl.wire.differences import EXACT, Match, Wanted, compare, lost_call, marker_in
+from pytest_bfcl.wire.ends import Broke, LikelyBroke, NotCalled
 from pytest_bfcl.wire.probe import Probe, together
 from pytest_bfcl.wire.tasks import LOOK_UP, NOTE, PING, TEXT, dictate, note, schema
 
@@ -67,11 +68,10 @@ async def _text_after(probe: Probe) -> None:
     await _text(probe, after=f"That was everything, {probe.word()}.")
 
 
-async def _text(probe: Probe, **said: str) -> None:
-    wanted = [note(probe.word())]
-    ask = dictate(*wanted, **said)
+async def _text(probe: Probe, *, before: str = "", after: str = "") -> None:
+    ask = dictate(note(probe.word()), before=before, after=after)
     whole, streamed = await probe.both(ask)
-    text = next(iter(said.values()))
+    text = before or after
 
     def kept(answer: Answer) -> Match:
         if not answer.calls:
@@ -137,35 +137,106 @@ async def _parallel_off(probe: Probe) -> None:
 
 _TWO = ("calls_unstreamed", "calls_two")
 CHECKS = (
-    Check("calls_unstreamed", Rule("Two calls of an unstreamed answer are both there, in the model's order.", PARALLEL),
-          _unstreamed, ("answers", "call_recognised", "arguments_text", "arguments_parse")),
-    Check("calls_one", Rule("One call, with five tools to choose from, arrives in both forms.", PARALLEL), parallel(1), BASICS),
-    Check("calls_two", Rule("Two calls in one answer arrive in both forms.", PARALLEL), parallel(2),
-          (*BASICS, "calls_unstreamed", "calls_one")),
-    Check("calls_five", Rule("Five calls in one answer arrive in both forms.", PARALLEL), parallel(5), (*BASICS, *_TWO)),
-    Check("calls_same_twice", Rule("Two calls of the same function with different arguments arrive as two calls.", PARALLEL),
-          _same_twice, (*BASICS, *_TWO)),
-    Check("ids_in_answer", Rule("The calls of one answer have different ids.", "OpenAI API reference, tool_calls[].id; call_id"),
-          _ids_in_answer, (*BASICS, *_TWO)),
-    Check("text_before", Rule("Text that the model writes before a call is kept.", "OpenAI API reference, message.content"),
-          _text_before, (*BASICS, "stream_text")),
-    Check("text_after", Rule("Text that the model writes after a call is kept.", "OpenAI API reference, message.content"),
-          _text_after, (*BASICS, "stream_text")),
-    Check("choice_auto", Rule("tool_choice auto is the same as none given: the model decides.", f"{CHOICE}: auto is the default"),
-          _auto, BASICS),
-    Check("choice_none", Rule("With tool_choice none there is no call, neither in tool_calls nor raw in the text.",
-                              f"{CHOICE}: none"), _none, BASICS, optional=True),
-    Check("choice_required", Rule("With tool_choice required there is at least one call.", f"{CHOICE}: required"),
-          forced("required", None, stream=False), BASICS, optional=True),
-    Check("choice_required_stream", Rule("With tool_choice required a stream holds at least one call.", f"{CHOICE}: required"),
-          forced("required", None, stream=True), (*BASICS, "choice_required"), optional=True),
-    Check("choice_function", Rule("With tool_choice naming a function exactly that one is called.",
-                                  f"{CHOICE}: forces the model to call that function"),
-          forced(f"={PING.name}", PING.name, stream=False), BASICS, optional=True),
-    Check("choice_function_stream", Rule("With tool_choice naming a function a stream calls exactly that one.",
-                                         f"{CHOICE}: forces the model to call that function"),
-          forced(f"={PING.name}", PING.name, stream=True), (*BASICS, "choice_function"), optional=True),
-    Check("parallel_off", Rule("With parallel_tool_calls false an answer holds at most one call.",
-                               "OpenAI API reference, parallel_tool_calls"),
-          _parallel_off, (*BASICS, *_TWO), optional=True),
-)  # fmt: skip
+    Check(
+        "calls_unstreamed",
+        Rule("Two calls of an unstreamed answer are both there, in the model's order.", PARALLEL),
+        _unstreamed,
+        ("answers", "call_recognised", "arguments_text", "arguments_parse"),
+    ),
+    Check(
+        "calls_one",
+        Rule("One call, with five tools to choose from, arrives in both forms.", PARALLEL),
+        parallel(1),
+        BASICS,
+    ),
+    Check(
+        "calls_two",
+        Rule("Two calls in one answer arrive in both forms.", PARALLEL),
+        parallel(2),
+        (*BASICS, "calls_unstreamed", "calls_one"),
+    ),
+    Check(
+        "calls_five", Rule("Five calls in one answer arrive in both forms.", PARALLEL), parallel(5), (*BASICS, *_TWO)
+    ),
+    Check(
+        "calls_same_twice",
+        Rule("Two calls of the same function with different arguments arrive as two calls.", PARALLEL),
+        _same_twice,
+        (*BASICS, *_TWO),
+    ),
+    Check(
+        "ids_in_answer",
+        Rule("The calls of one answer have different ids.", "OpenAI API reference, tool_calls[].id; call_id"),
+        _ids_in_answer,
+        (*BASICS, *_TWO),
+    ),
+    Check(
+        "text_before",
+        Rule("Text that the model writes before a call is kept.", "OpenAI API reference, message.content"),
+        _text_before,
+        (*BASICS, "stream_text"),
+    ),
+    Check(
+        "text_after",
+        Rule("Text that the model writes after a call is kept.", "OpenAI API reference, message.content"),
+        _text_after,
+        (*BASICS, "stream_text"),
+    ),
+    Check(
+        "choice_auto",
+        Rule("tool_choice auto is the same as none given: the model decides.", f"{CHOICE}: auto is the default"),
+        _auto,
+        BASICS,
+    ),
+    Check(
+        "choice_none",
+        Rule("With tool_choice none there is no call, neither in tool_calls nor raw in the text.", f"{CHOICE}: none"),
+        _none,
+        BASICS,
+        optional=True,
+    ),
+    Check(
+        "choice_required",
+        Rule("With tool_choice required there is at least one call.", f"{CHOICE}: required"),
+        forced("required", None, stream=False),
+        BASICS,
+        optional=True,
+    ),
+    Check(
+        "choice_required_stream",
+        Rule("With tool_choice required a stream holds at least one call.", f"{CHOICE}: required"),
+        forced("required", None, stream=True),
+        (*BASICS, "choice_required"),
+        optional=True,
+    ),
+    Check(
+        "choice_function",
+        Rule(
+            "With tool_choice naming a function exactly that one is called.",
+            f"{CHOICE}: forces the model to call that function",
+        ),
+        forced(f"={PING.name}", PING.name, stream=False),
+        BASICS,
+        optional=True,
+    ),
+    Check(
+        "choice_function_stream",
+        Rule(
+            "With tool_choice naming a function a stream calls exactly that one.",
+            f"{CHOICE}: forces the model to call that function",
+        ),
+        forced(f"={PING.name}", PING.name, stream=True),
+        (*BASICS, "choice_function"),
+        optional=True,
+    ),
+    Check(
+        "parallel_off",
+        Rule(
+            "With parallel_tool_calls false an answer holds at most one call.",
+            "OpenAI API reference, parallel_tool_calls",
+        ),
+        _parallel_off,
+        (*BASICS, *_TWO),
+        optional=True,
+    ),
+)

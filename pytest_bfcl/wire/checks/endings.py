@@ -6,9 +6,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from pytest_bfcl.wire.answers import CALLS, LENGTH, STOP, Answer, Usage
-from pytest_bfcl.wire.check import Broke, Check, NotCalled, Rule
+from pytest_bfcl.wire.check import Check, Rule
 from pytest_bfcl.wire.checks.basics import BASICS, called
 from pytest_bfcl.wire.differences import EXACT, Match, compare
+from pytest_bfcl.wire.ends import Broke, NotCalled
 from pytest_bfcl.wire.probe import Probe, together
 from pytest_bfcl.wire.tasks import dictate, note, write
 
@@ -53,11 +54,11 @@ async def _usage_plausible(probe: Probe) -> None:
         raise NotCalled("the model did not call", short)
     for answer in (short, long):
         usage = answer.usage or Usage(None, None, None)
-        if not usage.input or not usage.output or usage.input < 0 or usage.output < 0:
+        if (usage.input or 0) <= 0 or (usage.output or 0) <= 0:
             raise Broke(f"an answer with a call cost {usage.input} tokens in and {usage.output} out", answer)
-        if usage.total != usage.input + usage.output:
+        if usage.total != (usage.input or 0) + (usage.output or 0):
             raise Broke(f"{usage.input} + {usage.output} tokens are not {usage.total}", answer)
-    one, two = (answer.usage.input for answer in (short, long))
+    one, two = ((answer.usage and answer.usage.input) or 0 for answer in (short, long))
     if two <= one:
         raise Broke(f"a prompt with 60 more words has {two} tokens, the short one {one}", short, long)
 
@@ -159,28 +160,82 @@ async def _logprobs(probe: Probe) -> None:
 
 
 CHECKS = (
-    Check("finish_calls", Rule("An answer with calls ends with tool_calls (Responses: status completed).", FINISH),
-          _finish_calls, ("answers", "call_recognised")),
-    Check("finish_stop", Rule("An answer that is a text ends with stop (Responses: status completed), tools or not.", FINISH),
-          _finish_stop, ("answers", "call_recognised")),
-    Check("usage_present", Rule("An answer tells its usage: tokens in, out and in all, as whole numbers.", USAGE),
-          _usage_present, ("answers", "call_recognised")),
-    Check("usage_plausible", Rule("Usage adds up, is not zero, and grows with the prompt.", USAGE), _usage_plausible,
-          ("answers", "call_recognised", "usage_present")),
-    Check("reasoning_apart", Rule("Reasoning stands in a field of its own, not in the content.", REASONING), _reasoning_apart,
-          ("answers", "call_recognised")),
-    Check("stream_reasoning", Rule("Streamed, reasoning stands in the field where it stands unstreamed.", REASONING),
-          _stream_reasoning, (*BASICS, "reasoning_apart", "stream_text")),
-    Check("cut_in_call", Rule("An answer that max_tokens cuts inside a call ends with length, not as if it were complete.", LIMIT),
-          cut(stream=False), ("answers", "call_recognised", "finish_calls")),
-    Check("cut_in_call_stream", Rule("A stream that max_tokens cuts inside a call ends with length, not as if it were complete.",
-                                     LIMIT), cut(stream=True), (*BASICS, "cut_in_call", "stream_finish", "finish_last")),
-    Check("stop", Rule("A stop sequence ends a text and is not part of it; it does no harm to calls.",
-                       "OpenAI API reference, Chat Completions, stop"), _stop, (*BASICS, "stream_text", "finish_stop",
-                                                                               "stream_finish"),
-          ("chat",), optional=True),
-    Check("n", Rule("With n = 2 there are two choices, 0 and 1, each with its call, in both forms.",
-                    "OpenAI API reference, Chat Completions, n"), _n, BASICS, ("chat",), optional=True),
-    Check("logprobs", Rule("Asking for logprobs does no harm to calls.", "OpenAI API reference, Chat Completions, logprobs"),
-          _logprobs, BASICS, ("chat",), optional=True),
-)  # fmt: skip
+    Check(
+        "finish_calls",
+        Rule("An answer with calls ends with tool_calls (Responses: status completed).", FINISH),
+        _finish_calls,
+        ("answers", "call_recognised"),
+    ),
+    Check(
+        "finish_stop",
+        Rule("An answer that is a text ends with stop (Responses: status completed), tools or not.", FINISH),
+        _finish_stop,
+        ("answers", "call_recognised"),
+    ),
+    Check(
+        "usage_present",
+        Rule("An answer tells its usage: tokens in, out and in all, as whole numbers.", USAGE),
+        _usage_present,
+        ("answers", "call_recognised"),
+    ),
+    Check(
+        "usage_plausible",
+        Rule("Usage adds up, is not zero, and grows with the prompt.", USAGE),
+        _usage_plausible,
+        ("answers", "call_recognised", "usage_present"),
+    ),
+    Check(
+        "reasoning_apart",
+        Rule("Reasoning stands in a field of its own, not in the content.", REASONING),
+        _reasoning_apart,
+        ("answers", "call_recognised"),
+    ),
+    Check(
+        "stream_reasoning",
+        Rule("Streamed, reasoning stands in the field where it stands unstreamed.", REASONING),
+        _stream_reasoning,
+        (*BASICS, "reasoning_apart", "stream_text"),
+    ),
+    Check(
+        "cut_in_call",
+        Rule("An answer that max_tokens cuts inside a call ends with length, not as if it were complete.", LIMIT),
+        cut(stream=False),
+        ("answers", "call_recognised", "finish_calls"),
+    ),
+    Check(
+        "cut_in_call_stream",
+        Rule("A stream that max_tokens cuts inside a call ends with length, not as if it were complete.", LIMIT),
+        cut(stream=True),
+        (*BASICS, "cut_in_call", "stream_finish", "finish_last"),
+    ),
+    Check(
+        "stop",
+        Rule(
+            "A stop sequence ends a text and is not part of it; it does no harm to calls.",
+            "OpenAI API reference, Chat Completions, stop",
+        ),
+        _stop,
+        (*BASICS, "stream_text", "finish_stop", "stream_finish"),
+        ("chat",),
+        optional=True,
+    ),
+    Check(
+        "n",
+        Rule(
+            "With n = 2 there are two choices, 0 and 1, each with its call, in both forms.",
+            "OpenAI API reference, Chat Completions, n",
+        ),
+        _n,
+        BASICS,
+        ("chat",),
+        optional=True,
+    ),
+    Check(
+        "logprobs",
+        Rule("Asking for logprobs does no harm to calls.", "OpenAI API reference, Chat Completions, logprobs"),
+        _logprobs,
+        BASICS,
+        ("chat",),
+        optional=True,
+    ),
+)

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from pytest_bfcl.wire.answers import Answer
-from pytest_bfcl.wire.check import Broke, Check, NotCalled, Rule
-from pytest_bfcl.wire.differences import lost_call
+from pytest_bfcl.wire.check import Check, Rule
+from pytest_bfcl.wire.differences import Wanted, lost_call
+from pytest_bfcl.wire.ends import Broke, NotCalled
 from pytest_bfcl.wire.probe import Probe
 from pytest_bfcl.wire.responses import ENDS, Json, calls_of, events
-from pytest_bfcl.wire.tasks import NOTE, PING, Wanted, dictate, note
+from pytest_bfcl.wire.tasks import NOTE, PING, dictate, note
 
 EVENTS = "OpenAI API reference, Responses, Streaming events"
 Facts = Callable[[list[Json]], str | None]
@@ -133,15 +134,35 @@ def _check(name: str, text: str, facts: Facts, after: tuple[str, ...] = ()) -> C
 
 
 CHECKS = (
-    Check("events_names", Rule("The line event: of every event is the type in its data.", EVENTS), _names, ("stream_events",),
-          ("responses",)),
+    Check(
+        "events_names",
+        Rule("The line event: of every event is the type in its data.", EVENTS),
+        _names,
+        ("stream_events",),
+        ("responses",),
+    ),
     _check("events_sequence", "sequence_number counts the events from 0.", _sequence),
     _check("events_begin", "The first event is response.created, the last one response.completed.", _begin),
     _check("events_items", "Every item is added, filled and done, with output_index 0, 1, … in order.", _items),
-    _check("events_item_ids", "All events of an item tell the same id, and no other item has it.", _item_ids, ("events_items",)),
-    _check("events_call_ids", "call_id is the same when a call is added and when it is done.", _call_ids, ("events_items",)),
-    _check("events_arguments", "The deltas of the arguments join to what function_call_arguments.done says.", _arguments,
-           ("events_items",)),
-    _check("events_completed", "The final response holds the same calls as the items that were done.", _completed,
-           ("events_items", "events_arguments", "events_begin", "events_call_ids")),
-)  # fmt: skip
+    _check(
+        "events_item_ids",
+        "All events of an item tell the same id, and no other item has it.",
+        _item_ids,
+        ("events_items",),
+    ),
+    _check(
+        "events_call_ids", "call_id is the same when a call is added and when it is done.", _call_ids, ("events_items",)
+    ),
+    _check(
+        "events_arguments",
+        "The deltas of the arguments join to what function_call_arguments.done says.",
+        _arguments,
+        ("events_items",),
+    ),
+    _check(
+        "events_completed",
+        "The final response holds the same calls as the items that were done.",
+        _completed,
+        ("events_items", "events_arguments", "events_begin", "events_call_ids"),
+    ),
+)

@@ -7,8 +7,9 @@ from typing import Any
 
 from pytest_bfcl.wire.answers import Call
 from pytest_bfcl.wire.asks import Ask, Made, Returned, Said, Tool
-from pytest_bfcl.wire.check import Broke, Check, Rule
+from pytest_bfcl.wire.check import Check, Rule
 from pytest_bfcl.wire.checks.basics import called
+from pytest_bfcl.wire.ends import Broke
 from pytest_bfcl.wire.exchange import Exchange
 from pytest_bfcl.wire.probe import Probe
 from pytest_bfcl.wire.tasks import LOOK_UP, NOTE, dictate
@@ -91,24 +92,59 @@ _IDS = (
     "tool message",
 )
 CHECKS = (
-    Check("fault_body", Rule("A body that is no JSON is a 4xx that says so.", ERRORS),
-          refused(_broken_body, "json", "pars", "decod", "body", "syntax"), ("answers",)),
-    Check("fault_missing_result", Rule("A history in which a call has no result is a 4xx that says so.",
-                                       f"{ERRORS}; OpenAI, Function calling guide: every call needs its result"),
-          refused(history(MADE, Said("user", "Go on.")), *_IDS), ("answers",)),
-    Check("fault_unknown_tool", Rule("A history that calls a tool which is not offered any more is answered, or is a 4xx that "
-                                     "names it.", ERRORS),
-          refused(history(UNKNOWN, RESULT), "gone_tool", "tool", "function", or_answered=True), ("answers", "result_string")),
-    Check("fault_history_arguments", Rule("A history whose call has arguments that are no JSON is answered, or is a 4xx that "
-                                          "says so.", ERRORS),
-          refused(history(BROKEN, RESULT), "json", "argument", "pars", "decod", or_answered=True),
-          ("answers", "result_string")),
-    Check("fault_unknown_id", Rule("A result for a call that nobody made is a 4xx that says so, or is answered.", ERRORS),
-          refused(history(FOREIGN), "call_zz", *_IDS, or_answered=True), ("answers",)),
-    Check("fault_choice", Rule("tool_choice naming a function that is not offered is a 4xx that says so.", ERRORS),
-          refused(_other_choice, "gone_tool", "tool_choice", "tool choice", "not found", "tool"), ("answers",)),
-    Check("fault_tool", Rule("A tool without a function is a 4xx that says so.", ERRORS),
-          refused(_broken_tool, "function", "name", "tool"), ("answers",)),
-    Check("error_form", Rule("The body of an error is an object error with a message.",
-                             "OpenAI API reference, Errors, the error object"), _error_form, ("answers", "fault_body")),
-)  # fmt: skip
+    Check(
+        "fault_body",
+        Rule("A body that is no JSON is a 4xx that says so.", ERRORS),
+        refused(_broken_body, "json", "pars", "decod", "body", "syntax"),
+        ("answers",),
+    ),
+    Check(
+        "fault_missing_result",
+        Rule(
+            "A history in which a call has no result is a 4xx that says so.",
+            f"{ERRORS}; OpenAI, Function calling guide: every call needs its result",
+        ),
+        refused(history(MADE, Said("user", "Go on.")), *_IDS),
+        ("answers",),
+    ),
+    Check(
+        "fault_unknown_tool",
+        Rule(
+            "A history that calls a tool which is not offered any more is answered, or is a 4xx that names it.", ERRORS
+        ),
+        refused(history(UNKNOWN, RESULT), "gone_tool", "tool", "function", or_answered=True),
+        ("answers", "result_string"),
+    ),
+    Check(
+        "fault_history_arguments",
+        Rule("A history whose call has arguments that are no JSON is answered, or is a 4xx that says so.", ERRORS),
+        refused(history(BROKEN, RESULT), "json", "argument", "pars", "decod", or_answered=True),
+        ("answers", "result_string"),
+    ),
+    Check(
+        "fault_unknown_id",
+        Rule("A result for a call that nobody made is a 4xx that says so, or is answered.", ERRORS),
+        refused(history(FOREIGN), "call_zz", *_IDS, or_answered=True),
+        ("answers",),
+    ),
+    Check(
+        "fault_choice",
+        Rule("tool_choice naming a function that is not offered is a 4xx that says so.", ERRORS),
+        refused(_other_choice, "gone_tool", "tool_choice", "tool choice", "not found", "tool"),
+        ("answers",),
+    ),
+    Check(
+        "fault_tool",
+        Rule("A tool without a function is a 4xx that says so.", ERRORS),
+        refused(_broken_tool, "function", "name", "tool"),
+        ("answers",),
+    ),
+    Check(
+        "error_form",
+        Rule(
+            "The body of an error is an object error with a message.", "OpenAI API reference, Errors, the error object"
+        ),
+        _error_form,
+        ("answers", "fault_body"),
+    ),
+)

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 
 from pytest_bfcl.wire.answers import Answer
 from pytest_bfcl.wire.asks import Ask
-from pytest_bfcl.wire.check import Broke, Check, LikelyBroke, NotCalled, Rule
+from pytest_bfcl.wire.check import Check, Rule
 from pytest_bfcl.wire.checks.basics import BASICS
 from pytest_bfcl.wire.differences import Wanted, compare
+from pytest_bfcl.wire.ends import Broke, LikelyBroke, NotCalled
 from pytest_bfcl.wire.probe import Probe
 from pytest_bfcl.wire.tasks import NOTE, PING, dictate, note
 
@@ -76,7 +77,8 @@ async def _disconnect(probe: Probe) -> None:
     except TimeoutError:
         waited = time.perf_counter() - began
         raise LikelyBroke(
-            f"after {len(left)} clients left long streams, a short answer took more than {waited:.1f} s; before, {idle:.2f} s",
+            f"after {len(left)} clients left long streams, a short answer took more than {waited:.1f} s; before, "
+            f"{idle:.2f} s",
             *left[:1],
         ) from None
     if any(len(exchange.received) > len(long) for exchange in left):
@@ -84,10 +86,24 @@ async def _disconnect(probe: Probe) -> None:
 
 
 CHECKS = (
-    Check("crosstalk", Rule(f"{AT_ONCE} requests at once get the answers they get one after another; none holds another's words.",
-                            "HTTP semantics, RFC 9110 §3.3: every request stands alone"),
-          _crosstalk, ("answers", "stream_events"), alone=True),
-    Check("disconnect", Rule("When clients leave in the middle of a stream, the server stops working for them and has room for "
-                             "others.", "RFC 9110 §9.3 and common sense; vLLM, SGLang and llama.cpp abort such requests"),
-          _disconnect, (*BASICS, "crosstalk"), alone=True),
-)  # fmt: skip
+    Check(
+        "crosstalk",
+        Rule(
+            f"{AT_ONCE} requests at once get the answers they get one after another; none holds another's words.",
+            "HTTP semantics, RFC 9110 §3.3: every request stands alone",
+        ),
+        _crosstalk,
+        ("answers", "stream_events"),
+        alone=True,
+    ),
+    Check(
+        "disconnect",
+        Rule(
+            "When clients leave in the middle of a stream, the server stops working for them and has room for others.",
+            "RFC 9110 §9.3 and common sense; vLLM, SGLang and llama.cpp abort such requests",
+        ),
+        _disconnect,
+        (*BASICS, "crosstalk"),
+        alone=True,
+    ),
+)

@@ -84,7 +84,14 @@ def fits(name: Any, values: Any) -> bool:
 
 
 CHECKS = (
-    Check("measures", Rule("No rule but figures: the share of calls whose arguments satisfy the schema, and precision, recall and "
-                           "F1 of calling when a call is due, over the same questions unstreamed and streamed.",
-                           "JSON Schema 2020-12; F1 as in information retrieval"), _measures, ("answers", "stream_events")),
-)  # fmt: skip
+    Check(
+        "measures",
+        Rule(
+            "No rule but figures: the share of calls whose arguments satisfy the schema, and precision, recall and "
+            "F1 of calling when a call is due, over the same questions unstreamed and streamed.",
+            "JSON Schema 2020-12; F1 as in information retrieval",
+        ),
+        _measures,
+        ("answers", "stream_events"),
+    ),
+)

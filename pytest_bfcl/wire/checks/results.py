@@ -8,9 +8,10 @@ from dataclasses import replace
 
 from pytest_bfcl.wire.answers import Answer, Call
 from pytest_bfcl.wire.asks import Ask, Made, Returned, Role, Said
-from pytest_bfcl.wire.check import Broke, Check, NotCalled, Rule
+from pytest_bfcl.wire.check import Check, Rule
 from pytest_bfcl.wire.checks.basics import BASICS, called
 from pytest_bfcl.wire.differences import EXACT, Match, Wanted, compare
+from pytest_bfcl.wire.ends import Broke, NotCalled
 from pytest_bfcl.wire.probe import Probe, together
 from pytest_bfcl.wire.tasks import LOOK_UP, NOTE, dictate, line, note
 
@@ -156,7 +157,7 @@ def told_by(role: Role) -> Judge:
     async def judge(probe: Probe) -> None:
         word = probe.word()
         told = f"The code word is {word}."
-        asked = f"Call this function once:\n- {line(note('CODEWORD'))}\nWrite the code word that you were told for CODEWORD."
+        asked = f"Call this function once:\n- {line(note('CODEWORD'))}\nWrite the code word you were told for CODEWORD."
         whole = Ask.of(f"{told}\n{asked}", NOTE)
         if role == "user":
             apart = Ask((Said("user", told), Said("assistant", "I will remember it."), Said("user", asked)), (NOTE,))
@@ -172,30 +173,91 @@ def told_by(role: Role) -> Judge:
 
 _GIVEN = (*BASICS, "result_string", "ids_accepted")
 CHECKS = (
-    Check("ids_accepted", Rule("An id that the server gave, streamed or not, is taken back with a result.", ID), _ids_accepted,
-          BASICS),
-    Check("ids_unique", Rule("The calls of a conversation's steps have different ids.", ID), _ids_unique,
-          (*BASICS, "ids_in_answer")),
-    Check("ids_foreign", Rule("Ids from other servers (histories move between providers) are taken.",
-                              f"{ID}: a text, no form is asked for"), _ids_foreign, (*_GIVEN,)),
-    Check("result_string", Rule("A result given as a text reaches the model.", f"{TOOL_MESSAGE}: content, string"), _string,
-          (*BASICS, "ids_accepted", "stream_text")),
-    Check("result_parts", Rule("A result given as a list of text parts reaches the model, every part.",
-                               f"{TOOL_MESSAGE}: content, array of content parts"), like_a_string(_parts), _GIVEN),
+    Check(
+        "ids_accepted",
+        Rule("An id that the server gave, streamed or not, is taken back with a result.", ID),
+        _ids_accepted,
+        BASICS,
+    ),
+    Check(
+        "ids_unique",
+        Rule("The calls of a conversation's steps have different ids.", ID),
+        _ids_unique,
+        (*BASICS, "ids_in_answer"),
+    ),
+    Check(
+        "ids_foreign",
+        Rule(
+            "Ids from other servers (histories move between providers) are taken.",
+            f"{ID}: a text, no form is asked for",
+        ),
+        _ids_foreign,
+        (*_GIVEN,),
+    ),
+    Check(
+        "result_string",
+        Rule("A result given as a text reaches the model.", f"{TOOL_MESSAGE}: content, string"),
+        _string,
+        (*BASICS, "ids_accepted", "stream_text"),
+    ),
+    Check(
+        "result_parts",
+        Rule(
+            "A result given as a list of text parts reaches the model, every part.",
+            f"{TOOL_MESSAGE}: content, array of content parts",
+        ),
+        like_a_string(_parts),
+        _GIVEN,
+    ),
     Check("result_empty", Rule("An empty result is taken.", f"{TOOL_MESSAGE}: content"), _empty, _GIVEN),
-    Check("result_large", Rule("A result of 100,000 characters reaches the model to its end, or a 4xx says that it is too long.",
-                               f"{TOOL_MESSAGE}: content"), like_a_string(_large), _GIVEN, optional=True),
-    Check("result_error", Rule("A result that is an error, written as JSON, reaches the model.", f"{TOOL_MESSAGE}: content"),
-          like_a_string(_error), _GIVEN),
-    Check("results_reordered", Rule("Results belong to calls by id, in whatever order they are given.",
-                                    f"{TOOL_MESSAGE}: tool_call_id, “tool call that this message is responding to”"),
-          _reordered, (*_GIVEN, "calls_two", "ids_in_answer")),
-    Check("conversation_20", Rule("Twenty steps of call and result, every other one streamed, work like the first.",
-                                  TOOL_MESSAGE), _conversation, (*_GIVEN, "ids_unique")),
-    Check("role_system", Rule("A system message reaches the model together with tools.", f"{ROLES}, system"),
-          told_by("system"), BASICS),
-    Check("role_developer", Rule("A developer message reaches the model together with tools.", f"{ROLES}, developer"),
-          told_by("developer"), BASICS, optional=True),
-    Check("role_user", Rule("Earlier messages of user and assistant reach the model together with tools.", f"{ROLES}, user"),
-          told_by("user"), BASICS),
-)  # fmt: skip
+    Check(
+        "result_large",
+        Rule(
+            "A result of 100,000 characters reaches the model to its end, or a 4xx says that it is too long.",
+            f"{TOOL_MESSAGE}: content",
+        ),
+        like_a_string(_large),
+        _GIVEN,
+        optional=True,
+    ),
+    Check(
+        "result_error",
+        Rule("A result that is an error, written as JSON, reaches the model.", f"{TOOL_MESSAGE}: content"),
+        like_a_string(_error),
+        _GIVEN,
+    ),
+    Check(
+        "results_reordered",
+        Rule(
+            "Results belong to calls by id, in whatever order they are given.",
+            f"{TOOL_MESSAGE}: tool_call_id, “tool call that this message is responding to”",
+        ),
+        _reordered,
+        (*_GIVEN, "calls_two", "ids_in_answer"),
+    ),
+    Check(
+        "conversation_20",
+        Rule("Twenty steps of call and result, every other one streamed, work like the first.", TOOL_MESSAGE),
+        _conversation,
+        (*_GIVEN, "ids_unique"),
+    ),
+    Check(
+        "role_system",
+        Rule("A system message reaches the model together with tools.", f"{ROLES}, system"),
+        told_by("system"),
+        BASICS,
+    ),
+    Check(
+        "role_developer",
+        Rule("A developer message reaches the model together with tools.", f"{ROLES}, developer"),
+        told_by("developer"),
+        BASICS,
+        optional=True,
+    ),
+    Check(
+        "role_user",
+        Rule("Earlier messages of user and assistant reach the model together with tools.", f"{ROLES}, user"),
+        told_by("user"),
+        BASICS,
+    ),
+)

@@ -67,14 +67,17 @@ TREE: Json = {
     "tree": {"name": "root", "children": [{"name": "leaf", "children": []}, {"name": "twig", "children": []}]}
 }
 ANY_OF: Json = schema(
-    {"label": TEXT, "to": {"anyOf": [schema({"mail": TEXT}), schema({"number": {"type": "integer"}})]},
-     "when": {"anyOf": [{"type": "integer"}, {"type": "string"}, {"type": "null"}]}}
-)  # fmt: skip
+    {
+        "label": TEXT,
+        "to": {"anyOf": [schema({"mail": TEXT}), schema({"number": {"type": "integer"}})]},
+        "when": {"anyOf": [{"type": "integer"}, {"type": "string"}, {"type": "null"}]},
+    }
+)
 ENUM: Json = schema(
     {"label": TEXT, "unit": {"type": "string", "enum": ["°C", "°F", "K / kelvin"]}, "level": {"enum": [1, 2, 3]}}
 )
 ODD_KEYS: Json = {"@type": "a", "max-size": 3, "größe": 4, "with blank": True, "$id": "b", "class": "c"}
-ODD_SCHEMA: Json = schema({"label": TEXT, **dict.fromkeys(ODD_KEYS, {})})
+ODD_SCHEMA: Json = schema({"label": TEXT, **{key: {} for key in ODD_KEYS}})
 LONG = "Sets something up. " + "The value is kept until it is changed; nothing else happens. " * 130
 STRICT: Json = schema({"label": TEXT, "count": {"type": "integer"}}, additionalProperties=False)
 
@@ -86,27 +89,74 @@ def _check(name: str, text: str, where: str, judge: Judge, *, optional: bool = F
 CHECKS = (
     _check("tools_1", "One tool: its call arrives.", TOOLS, one_of(1)),
     _check("tools_64", "64 tools: the call of the last one arrives.", TOOLS, one_of(64)),
-    _check("tools_200", "200 tools: the call of the last one arrives, or a 4xx says how many are allowed.", TOOLS, one_of(200),
-           optional=True),
-    _check("schema_deep", "A schema nested eleven levels deep is taken, and its call arrives.", SCHEMAS,
-           tool(schema({"label": TEXT, "tree": DEEP_SCHEMA}), {"tree": DEEP})),
-    _check("schema_recursive", "A schema that refers to itself ($defs, $ref) is taken, and its call arrives.", SCHEMAS,
-           tool(RECURSIVE, TREE)),
-    _check("schema_any_of", "A schema with anyOf is taken; values keep the type that was chosen.", SCHEMAS,
-           tool(ANY_OF, {"to": {"number": 5}, "when": "12"})),
-    _check("schema_enum", "A schema with enum is taken; signs and blanks in its values survive.", SCHEMAS,
-           tool(ENUM, {"unit": "K / kelvin", "level": 2})),
-    _check("schema_long_description", "A description of 8,000 characters is taken, and the call arrives.", TOOLS,
-           tool(schema({"label": TEXT}), {}, description=LONG)),
-    _check("schema_odd_keys", "Property names with signs, blanks and other letters survive.", SCHEMAS,
-           tool(ODD_SCHEMA, ODD_KEYS)),
-    _check("schema_none", "A tool without parameters is taken; leaving them out means an empty list of parameters.",
-           f"{TOOLS}, parameters: “omitting parameters defines a function with an empty parameter list”",
-           tool(None, {}, name="get_status", key=None)),
-    _check("name_dots", "A name with dots comes back unchanged, or a 4xx refuses it.", NAMES, named("files.v2.save"),
-           optional=True),
+    _check(
+        "tools_200",
+        "200 tools: the call of the last one arrives, or a 4xx says how many are allowed.",
+        TOOLS,
+        one_of(200),
+        optional=True,
+    ),
+    _check(
+        "schema_deep",
+        "A schema nested eleven levels deep is taken, and its call arrives.",
+        SCHEMAS,
+        tool(schema({"label": TEXT, "tree": DEEP_SCHEMA}), {"tree": DEEP}),
+    ),
+    _check(
+        "schema_recursive",
+        "A schema that refers to itself ($defs, $ref) is taken, and its call arrives.",
+        SCHEMAS,
+        tool(RECURSIVE, TREE),
+    ),
+    _check(
+        "schema_any_of",
+        "A schema with anyOf is taken; values keep the type that was chosen.",
+        SCHEMAS,
+        tool(ANY_OF, {"to": {"number": 5}, "when": "12"}),
+    ),
+    _check(
+        "schema_enum",
+        "A schema with enum is taken; signs and blanks in its values survive.",
+        SCHEMAS,
+        tool(ENUM, {"unit": "K / kelvin", "level": 2}),
+    ),
+    _check(
+        "schema_long_description",
+        "A description of 8,000 characters is taken, and the call arrives.",
+        TOOLS,
+        tool(schema({"label": TEXT}), {}, description=LONG),
+    ),
+    _check(
+        "schema_odd_keys",
+        "Property names with signs, blanks and other letters survive.",
+        SCHEMAS,
+        tool(ODD_SCHEMA, ODD_KEYS),
+    ),
+    _check(
+        "schema_none",
+        "A tool without parameters is taken; leaving them out means an empty list of parameters.",
+        f"{TOOLS}, parameters: “omitting parameters defines a function with an empty parameter list”",
+        tool(None, {}, name="get_status", key=None),
+    ),
+    _check(
+        "name_dots",
+        "A name with dots comes back unchanged, or a 4xx refuses it.",
+        NAMES,
+        named("files.v2.save"),
+        optional=True,
+    ),
     _check("name_dashes", "A name with dashes comes back unchanged.", NAMES, named("save-the-file")),
-    _check("name_64", "A name of 64 characters comes back whole.", NAMES, named("save_" + "a_very_long_name_" * 3 + "12345678")),
-    _check("strict", "A tool with strict: true gives arguments that fit its schema exactly.",
-           "OpenAI, Function calling guide, Strict mode", tool(STRICT, {"count": 3}, strict=True), optional=True),
-)  # fmt: skip
+    _check(
+        "name_64",
+        "A name of 64 characters comes back whole.",
+        NAMES,
+        named("save_" + "a_very_long_name_" * 3 + "12345678"),
+    ),
+    _check(
+        "strict",
+        "A tool with strict: true gives arguments that fit its schema exactly.",
+        "OpenAI, Function calling guide, Strict mode",
+        tool(STRICT, {"count": 3}, strict=True),
+        optional=True,
+    ),
+)

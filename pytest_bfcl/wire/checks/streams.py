@@ -8,11 +8,12 @@ from typing import Any
 
 from pytest_bfcl.wire.answers import Answer
 from pytest_bfcl.wire.chat import Json, call_deltas, choices_of, chunks, deltas_of, function_of
-from pytest_bfcl.wire.check import Broke, Check, NotCalled, Rule
-from pytest_bfcl.wire.differences import EXACT, Match, lost_call
+from pytest_bfcl.wire.check import Check, Rule
+from pytest_bfcl.wire.differences import EXACT, Match, Wanted, lost_call
+from pytest_bfcl.wire.ends import Broke, NotCalled
 from pytest_bfcl.wire.exchange import DONE, loads
 from pytest_bfcl.wire.probe import Probe
-from pytest_bfcl.wire.tasks import NOTE, PING, Wanted, dictate, note, write
+from pytest_bfcl.wire.tasks import NOTE, PING, dictate, note, write
 
 CHUNK = "OpenAI API reference, Chat Completions, The chat completion chunk object"
 SSE = "WHATWG HTML standard, Server-sent events"
@@ -184,10 +185,10 @@ async def _stream_usage(probe: Probe) -> None:
     one, two = whole.usage, streamed.usage
     if one.input != two.input:
         raise Broke(f"the same prompt has {one.input} tokens unstreamed and {two.input} streamed", whole, streamed)
-    if (
-        abs((one.output or 0) - (two.output or 0)) > max(2, (one.output or 0) // 5)
-        and (whole.reasoning, whole.text) == (streamed.reasoning, streamed.text)
-    ):
+    if abs((one.output or 0) - (two.output or 0)) > max(2, (one.output or 0) // 5) and (
+        whole.reasoning,
+        whole.text,
+    ) == (streamed.reasoning, streamed.text):
         raise Broke(f"the same answer has {one.output} tokens unstreamed and {two.output} streamed", whole, streamed)
 
 
@@ -210,77 +211,136 @@ def _arguments_are_pieces(found: list[tuple[int, Json]]) -> str | None:
 CHECKS = (
     Check(
         "stream_events",
-        Rule("A stream is text/event-stream; every event ends with an empty line and its data is a JSON object; the last one "
-             "is [DONE] (Responses: response.completed).", f"{SSE}; {CHUNK}: “terminated by a data: [DONE] message”"),
-        _stream_events, ("answers",),
+        Rule(
+            "A stream is text/event-stream; every event ends with an empty line and its data is a JSON object; the "
+            "last one "
+            "is [DONE] (Responses: response.completed).",
+            f"{SSE}; {CHUNK}: “terminated by a data: [DONE] message”",
+        ),
+        _stream_events,
+        ("answers",),
     ),
     Check(
         "chunk_form",
-        Rule("Every chunk has the same id and object chat.completion.chunk; the role is assistant.",
-             f"{CHUNK}: id, “each chunk has the same ID”"),
-        _chunk_form, ("stream_events",), ("chat",),
+        Rule(
+            "Every chunk has the same id and object chat.completion.chunk; the role is assistant.",
+            f"{CHUNK}: id, “each chunk has the same ID”",
+        ),
+        _chunk_form,
+        ("stream_events",),
+        ("chat",),
     ),
     Check(
         "finish_last",
         Rule("A stream has one finish reason, and neither text nor calls after it.", f"{CHUNK}: finish_reason"),
-        _finish_last, ("stream_events",), ("chat",),
+        _finish_last,
+        ("stream_events",),
+        ("chat",),
     ),
     Check(
         "delta_index",
-        Rule("Every call delta has an index; the first call has 0, the next 1, and so on; a new call never takes an old index.",
-             f"{CHUNK}: delta.tool_calls[].index"),
-        deltas(2, _index), ("stream_events",), ("chat",),
+        Rule(
+            "Every call delta has an index; the first call has 0, the next 1, and so on; a new call never takes an "
+            "old index.",
+            f"{CHUNK}: delta.tool_calls[].index",
+        ),
+        deltas(2, _index),
+        ("stream_events",),
+        ("chat",),
     ),
     Check(
         "delta_id",
-        Rule("The first delta of a call tells its id; later ones do not tell it again, and never another.",
-             f"{CHUNK}: delta.tool_calls[].id"),
-        deltas(1, _once("id", lambda delta: delta.get("id"))), ("stream_events", "call_id", "delta_index"), ("chat",),
+        Rule(
+            "The first delta of a call tells its id; later ones do not tell it again, and never another.",
+            f"{CHUNK}: delta.tool_calls[].id",
+        ),
+        deltas(1, _once("id", lambda delta: delta.get("id"))),
+        ("stream_events", "call_id", "delta_index"),
+        ("chat",),
     ),
     Check(
         "delta_type",
-        Rule("The first delta of a call tells its type, function; later ones do not tell it again.",
-             f"{CHUNK}: delta.tool_calls[].type"),
-        deltas(1, _once("type", lambda delta: delta.get("type"))), ("stream_events", "call_type", "delta_index"), ("chat",),
+        Rule(
+            "The first delta of a call tells its type, function; later ones do not tell it again.",
+            f"{CHUNK}: delta.tool_calls[].type",
+        ),
+        deltas(1, _once("type", lambda delta: delta.get("type"))),
+        ("stream_events", "call_type", "delta_index"),
+        ("chat",),
     ),
     Check(
         "delta_name",
-        Rule("The first delta of a call tells the whole name; later ones tell none: clients add the pieces up.",
-             f"{CHUNK}: delta.tool_calls[].function.name"),
-        deltas(1, _once("name", lambda delta: function_of(delta).get("name"))), ("stream_events", "delta_index"), ("chat",),
+        Rule(
+            "The first delta of a call tells the whole name; later ones tell none: clients add the pieces up.",
+            f"{CHUNK}: delta.tool_calls[].function.name",
+        ),
+        deltas(1, _once("name", lambda delta: function_of(delta).get("name"))),
+        ("stream_events", "delta_index"),
+        ("chat",),
     ),
     Check(
         "delta_arguments",
-        Rule("The arguments of every call delta are a text, a piece of the whole.",
-             f"{CHUNK}: delta.tool_calls[].function.arguments"),
-        deltas(1, _arguments_are_pieces), ("stream_events", "arguments_text"), ("chat",),
+        Rule(
+            "The arguments of every call delta are a text, a piece of the whole.",
+            f"{CHUNK}: delta.tool_calls[].function.arguments",
+        ),
+        deltas(1, _arguments_are_pieces),
+        ("stream_events", "arguments_text"),
+        ("chat",),
     ),
     Check(
         "stream_calls",
         Rule("Streamed and unstreamed answers hold the same calls in the same order.", EQUAL),
-        _stream_calls, ("call_recognised", "stream_events", "delta_index", "delta_name", "events_items", "calls_unstreamed"),
+        _stream_calls,
+        ("call_recognised", "stream_events", "delta_index", "delta_name", "events_items", "calls_unstreamed"),
     ),
     Check(
         "stream_arguments",
         Rule("The deltas of a call's arguments join to the text of the unstreamed answer.", EQUAL),
         _stream_arguments,
-        ("call_recognised", "arguments_text", "arguments_parse", "stream_calls", "delta_index", "delta_name", "delta_arguments",
-         "stream_events", "events_items", "events_arguments"),
+        (
+            "call_recognised",
+            "arguments_text",
+            "arguments_parse",
+            "stream_calls",
+            "delta_index",
+            "delta_name",
+            "delta_arguments",
+            "stream_events",
+            "events_items",
+            "events_arguments",
+        ),
     ),
-    Check("stream_text", Rule("The deltas of the text join to the text of the unstreamed answer.", EQUAL), _stream_text,
-          ("answers", "stream_events", "events_items")),
-    Check("stream_finish", Rule("Streamed and unstreamed answers end for the same reason.", EQUAL), _stream_finish,
-          ("stream_events", "stream_calls", "finish_calls", "finish_stop", "finish_last")),
+    Check(
+        "stream_text",
+        Rule("The deltas of the text join to the text of the unstreamed answer.", EQUAL),
+        _stream_text,
+        ("answers", "stream_events", "events_items"),
+    ),
+    Check(
+        "stream_finish",
+        Rule("Streamed and unstreamed answers end for the same reason.", EQUAL),
+        _stream_finish,
+        ("stream_events", "stream_calls", "finish_calls", "finish_stop", "finish_last"),
+    ),
     Check(
         "stream_usage",
-        Rule("A stream that is asked for usage tells it: the same prompt tokens as unstreamed, and as many for the same answer.",
-             "OpenAI API reference, Chat Completions, stream_options.include_usage; Responses, response.completed"),
-        _stream_usage, (*("stream_arguments", "usage_present", "usage_plausible", "stream_events"),),
+        Rule(
+            "A stream that is asked for usage tells it: the same prompt tokens as unstreamed, and as many for the "
+            "same answer.",
+            "OpenAI API reference, Chat Completions, stream_options.include_usage; Responses, response.completed",
+        ),
+        _stream_usage,
+        (*("stream_arguments", "usage_present", "usage_plausible", "stream_events"),),
     ),
     Check(
         "usage_last",
-        Rule("Usage stands in one chunk, the last before [DONE], whose choices are empty.",
-             "OpenAI API reference, Chat Completions, stream_options.include_usage"),
-        _usage_last, ("stream_events", "stream_usage"), ("chat",),
+        Rule(
+            "Usage stands in one chunk, the last before [DONE], whose choices are empty.",
+            "OpenAI API reference, Chat Completions, stream_options.include_usage",
+        ),
+        _usage_last,
+        ("stream_events", "stream_usage"),
+        ("chat",),
     ),
-)  # fmt: skip
+)
