@@ -48,15 +48,16 @@ def reward(
     Args:
         entry: An `Entry`, or a mapping with ``function`` and ``possible_answer`` (and what else an entry has; ``id``
             and ``category`` default to those of a Python entry whose rule fits the number of functions and calls).
-        output: Text, a `Reply`, a list of native calls (``{name, arguments}``), an OpenAI message, or a `Transcript`.
+        output: What `pytest_bfcl.replies.read_reply` reads (text, calls, messages, completions and objects of common
+            libraries, a rollout's list of messages), or a `Transcript`.
         rules: ``official`` or ``corrected``.
         mode: How the calls are written; default: ``fc`` for native calls, else ``prompt``.
         underscore_names: Names went over the wire with dots replaced.
         partial: Graded instead of strict, see the module.
         services: What calls of executable entries reach; give one that is kept open, or each call makes its own.
 
-    Never raises for what a model wrote. Raises `HarnessError` when the entry cannot be judged: a broken entry must not
-    look like a bad policy.
+    Never raises for what a model wrote. Raises `HarnessError` when the entry cannot be judged and `UsageError` when the
+    output has no known shape: neither must look like a bad policy.
     """
     from pytest_bfcl.checkers import judge
     from pytest_bfcl.conversation.execution import execute, is_executed
@@ -109,13 +110,16 @@ def compute_score(
 ) -> float:
     """One completion in the signature verl calls custom rewards with.
 
-    ``ground_truth`` is the entry: a mapping or its JSON text with ``function`` and ``possible_answer``; ``extra_info``
-    may hold either instead. ``data_source`` is not used.
+    ``ground_truth`` is the entry: a mapping or its JSON text with ``function`` and ``possible_answer``. It may be the
+    possible answer alone; then ``extra_info`` holds the rest of the entry. Nothing in ``extra_info`` changes an entry
+    that has its functions, and columns that no entry has are left alone. ``data_source`` is not used.
     """
     given = _unpacked(ground_truth)
-    if not isinstance(given, Mapping):
-        given = {**(extra_info or {}), "possible_answer": given}
-    return reward({**(extra_info or {}), **given}, solution_str, **options)
+    if not isinstance(given, Mapping) or not any(name in given for name in ("function", "possible_answer", "category")):
+        given = {"possible_answer": given if given is None or isinstance(given, list) else [given]}
+    if "function" not in given:
+        given = {**{name: value for name, value in (extra_info or {}).items() if name in _ENTRY_COLUMNS}, **given}
+    return reward(given, solution_str, **options)
 
 
 def as_entry(entry: Entry | Mapping[str, Any]) -> Entry:
@@ -143,31 +147,16 @@ def as_entry(entry: Entry | Mapping[str, Any]) -> Entry:
 
 
 def as_transcript(entry: Entry, output: Any, *, mode: Mode | None = None, underscore_names: bool = False) -> Transcript:
-    """An output as the single reply of a conversation; a transcript passes through."""
+    """An output as the single reply of a conversation; a transcript passes through. Raises `UsageError`."""
     if isinstance(output, Transcript):
         return output
-    reply = as_reply(output)
+    from pytest_bfcl.replies import read_reply
+
+    reply = read_reply(output)
     chosen: Mode = mode or ("fc" if reply.tool_calls else "prompt")
     return Transcript(
         entry.id, entry.category, mode=chosen, underscore_names=underscore_names, turns=[Turn(steps=[Step(reply)])]
     )
-
-
-def as_reply(output: Any) -> Reply:
-    """Text, native calls, an OpenAI message or a list of messages (the last one) as a reply; other shapes as text."""
-    if isinstance(output, Reply):
-        return output
-    if isinstance(output, list) and output and isinstance(output[-1], Mapping) and "role" in output[-1]:
-        output = output[-1]
-    if hasattr(output, "model_dump"):  # a client library's message object
-        output = output.model_dump()
-    if isinstance(output, Mapping) and ("content" in output or "tool_calls" in output):
-        calls = [call.get("function", call) for call in output.get("tool_calls") or []]
-        output = calls or output.get("content")
-    try:
-        return Reply.from_output(output)
-    except TypeError:
-        return Reply(text=str(output))
 
 
 def _python_category(functions: Sequence[Any], answer: Any) -> str:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pytest_bfcl.failures import HarnessError
+from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.rewards import MOST_PARTIAL, batch_rewards, compute_score, reward, reward_function
 from pytest_bfcl.transcript import Reply, ToolCall
 
@@ -63,9 +63,17 @@ def test_right_native_calls(output):
     assert reward(ENTRY, output) == 0.0  # dots are part of the name unless they were replaced on the wire
 
 
-@pytest.mark.parametrize("output", ["", None, "no", "[water.plant(plant='fern')]", "[", 7, {"a": 1}, [], [3]])
+@pytest.mark.parametrize("output", ["", None, "no", "[water.plant(plant='fern')]", "[", [], [{"a": "1"}], [{"a": {}}]])
 def test_wrong_answers_earn_nothing_and_raise_nothing(output):
     assert reward(ENTRY, output) == 0.0
+
+
+@pytest.mark.parametrize(
+    "output", [7, {"a": 1}, [3], {"error": "rate limit"}, object(), [{"role": "user", "content": ""}]]
+)
+def test_an_output_of_unknown_shape_is_no_bad_policy(output):
+    with pytest.raises(UsageError):
+        reward(ENTRY, output)
 
 
 @pytest.mark.parametrize(
@@ -165,4 +173,16 @@ def test_columns_with_ids():
 def test_single_score_signature():
     assert compute_score("bfcl", RIGHT, json.dumps(ENTRY)) == 1.0
     assert compute_score("bfcl", RIGHT, ENTRY["possible_answer"], {"function": [DOCUMENT]}) == 1.0
+    assert compute_score("bfcl", RIGHT, ENTRY["possible_answer"][0], {"function": [DOCUMENT]}) == 1.0
     assert compute_score("bfcl", "no", ENTRY) == 0.0
+
+
+def test_extra_info_of_a_trainer_does_not_touch_the_entry():
+    """verl's data sets keep an index, a split, the question's text, and sometimes a category of their own there."""
+    other = {"water.plant": {"plant": ["rose"], "ml": [1]}}
+    extra = {"index": 3, "split": "train", "id": 17, "question": "How much?", "category": "irrelevance",
+             "language": "java", "possible_answer": [other], "function": []}  # fmt: skip
+    assert compute_score("bfcl", RIGHT, ENTRY, extra) == 1.0
+    assert compute_score("bfcl", RIGHT, json.dumps(ENTRY), extra) == 1.0
+    unrelated = {"index": 3, "split": "train", "function": [DOCUMENT]}
+    assert compute_score("bfcl", RIGHT, ENTRY["possible_answer"], unrelated) == 1.0

@@ -15,9 +15,10 @@ from pytest_bfcl.checkers.differences import ABSENT, state_difference
 from pytest_bfcl.checkers.explain import failure_text
 from pytest_bfcl.checkers.json_values import plain
 from pytest_bfcl.checkers.judge import judge
-from pytest_bfcl.checkers.outputs import as_reply, function_documents, plain_answers, possible_answers
+from pytest_bfcl.checkers.outputs import function_documents, plain_answers, possible_answers
 from pytest_bfcl.checkers.wording import allowed_text, value_text
 from pytest_bfcl.failures import Failure, FailureTag, UsageError, Verdict
+from pytest_bfcl.replies import read_reply
 from pytest_bfcl.transcript import Mode, Reply, Step, Transcript, Turn
 
 if TYPE_CHECKING:
@@ -43,7 +44,9 @@ def assert_calls(
 
     Args:
         output: What the model said: a `Reply`, text, a list of calls (``{"name", "arguments"}``, one-key
-            ``{name: {…}}`` objects, `ToolCall`), or an OpenAI-style message, tool call list or completion.
+            ``{name: {…}}`` objects, `ToolCall`), a message or completion of any common library (OpenAI chat and
+            Responses, Anthropic, litellm, LangChain, pydantic-ai, smolagents, LlamaIndex, Gemini), as object or dict,
+            or a list of messages (`pytest_bfcl.replies.read_reply` says how it is read).
         functions: Function documents, or OpenAI-style tools (JSON-schema types are fine).
         possible_answer: One ``{function: {parameter: [acceptable values]}}`` or a list of them; ``""`` among the values
             means the parameter may be left out.
@@ -68,7 +71,7 @@ def assert_calls(
     documents = function_documents(functions)
     answers = plain_answers(expected) if possible_answer is None else possible_answers(possible_answer)
     row_category, row_language = _category(category, rule, language, len(answers), len(documents))
-    reply = as_reply(output)
+    reply = read_reply(output)
     entry = _entry(
         category=row_category,
         question=[[{"role": "user", "content": request}]] if request else [],
@@ -95,7 +98,7 @@ def assert_no_calls(
     """
     question = [[{"role": "user", "content": request}]] if request else []
     entry = _entry(category="irrelevance", question=question, function=function_documents(functions))
-    transcript = _transcript(as_reply(output), mode, "irrelevance", False)
+    transcript = _transcript(read_reply(output), mode, "irrelevance", False)
     _raise_unless_valid(judge(entry, transcript, rules), entry, transcript)
 
 
@@ -125,13 +128,13 @@ def assert_state(actual: Any, expected: Any) -> None:
 def assert_answer(output: Any, answers: Any, *, rules: str | Iterable[str] = "official") -> None:
     """The final message contains an accepted answer as words of its own.
 
-    ``output``: text, a `Reply` or an OpenAI-style message; ``answers``: one text or several. Case and
+    ``output``: as in `assert_calls`; ``answers``: one text or several. Case and
     ``, . / - _ * ^ ( )`` do not matter. Raises `Failure`.
     """
     accepted = [answers] if isinstance(answers, str) or not isinstance(answers, Sequence) else list(answers)
     if not accepted:
         raise UsageError("assert_answer needs at least one accepted answer")
-    message = as_reply(output).text
+    message = read_reply(output).text
     if not message:
         reason = reasons.NO_MESSAGE
     elif contains_answer(message, accepted, rule_set(rules)):

@@ -1,4 +1,4 @@
-"""What callers of the assertions may hand in: outputs, function documents and answers in their usual shapes."""
+"""What callers of the assertions may hand in beside outputs: function documents and answers in their usual shapes."""
 
 from __future__ import annotations
 
@@ -6,74 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.transcript import Reply, ToolCall, arguments_text
-
-_MAX_DEPTH = 4
-
-
-def as_reply(output: Any) -> Reply:
-    """A model's output as a `Reply`; raises `UsageError` for shapes nobody documents."""
-    return _reply(output, 0)
-
-
-def _reply(output: Any, depth: int) -> Reply:
-    if isinstance(output, Reply):
-        return output
-    if output is None or isinstance(output, str):
-        return Reply(text=output)
-    if isinstance(output, ToolCall):
-        return Reply(tool_calls=(output,))
-    if depth < _MAX_DEPTH:
-        if hasattr(output, "model_dump"):  # objects of provider libraries
-            return _reply(output.model_dump(), depth + 1)
-        if isinstance(output, Mapping):
-            return _from_mapping(output, depth)
-        if isinstance(output, Sequence):
-            return _from_calls(output)
-    raise UsageError(f"an output is text, a Reply, a message or a list of calls, not {type(output).__name__}")
-
-
-def _from_mapping(output: Mapping[str, Any], depth: int) -> Reply:
-    choices = output.get("choices")
-    if isinstance(choices, Sequence) and choices:
-        return _reply(choices[0], depth + 1)
-    if isinstance(output.get("message"), Mapping):
-        return _reply(output["message"], depth + 1)
-    if "tool_calls" in output or "content" in output:
-        calls = output.get("tool_calls") or ()
-        if calls:
-            return _from_calls(calls)
-        content = output.get("content")
-        if content is None or isinstance(content, str):
-            return Reply(text=content)
-        if isinstance(content, Sequence):  # content parts
-            return Reply(text="".join(str(part.get("text", "")) for part in content if isinstance(part, Mapping)))
-        raise UsageError("a message's content is text")
-    return _from_calls([output])
-
-
-def _from_calls(calls: Sequence[Any]) -> Reply:
-    if not calls:
-        return Reply(text="")  # an empty list and an empty text decode alike (ast_checker spec §2)
-    return Reply(tool_calls=tuple(_tool_call(call) for call in calls))
-
-
-def _tool_call(call: Any) -> ToolCall:
-    if isinstance(call, ToolCall):
-        return call
-    if hasattr(call, "model_dump"):
-        call = call.model_dump()
-    if isinstance(call, Mapping):
-        inner = call.get("function")
-        if isinstance(inner, Mapping):
-            call = {**inner, "id": call.get("id")}
-        if "name" in call and ("arguments" in call or "input" in call):
-            arguments = call["arguments"] if "arguments" in call else call["input"]
-            return ToolCall(str(call["name"]), arguments_text(arguments), call.get("id"))
-        if len(call) == 1:
-            ((name, arguments),) = call.items()
-            return ToolCall(str(name), arguments_text(arguments))
-    raise UsageError(f"a call is {{name, arguments}} or {{name: {{parameter: value}}}}, not {str(call)[:80]!r}")
 
 
 def function_documents(functions: Any) -> list[dict[str, Any]]:

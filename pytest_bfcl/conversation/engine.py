@@ -19,6 +19,7 @@ from pytest_bfcl.conversation.services import Services
 from pytest_bfcl.conversation.world import World, open_world
 from pytest_bfcl.failures import AdapterError, BenchmarkError, HarnessError
 from pytest_bfcl.models.base import Request
+from pytest_bfcl.models.callable import read_result
 from pytest_bfcl.transcript import Message, Reply, Step, Transcript, Turn, wire_name
 
 if TYPE_CHECKING:
@@ -281,9 +282,8 @@ class _Conversation:
         return reply
 
     async def _live(self, request: Request) -> Reply:
-        reply = await self._generate(request)
-        if not isinstance(reply, Reply):
-            raise AdapterError("fixture", f"{self.model.spec} answered with {type(reply).__name__}, not with a Reply")
+        # A user's own model may hand on what its client library gave.
+        reply = read_result(await self._generate(request))
         if self.on_reply is not None:
             self.on_reply(reply)
         return reply

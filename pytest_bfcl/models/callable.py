@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
 from pytest_bfcl.failures import AdapterError, BenchmarkError, UsageError
 from pytest_bfcl.models.base import Model, Request
-from pytest_bfcl.models.completions import read_completion
 from pytest_bfcl.rendering.tools import compile_tools, wire_names
-from pytest_bfcl.transcript import Mode, Reply, ToolCall
+from pytest_bfcl.replies import UnknownShape, read_reply
+from pytest_bfcl.transcript import Mode, Reply
 
 _ARGUMENTS: dict[str, Callable[[Request], Any]] = {
     "request": lambda request: request,
@@ -32,8 +32,9 @@ def as_model(obj: Any, spec: str = "fixture:model", *, mode: Mode | None = None)
 
     Taken: a complete `Model` (returned as it is); an object with ``generate``; a plain function, sync or async. A
     function gets its arguments by name among ``request``, ``messages``, ``tools``, ``functions``, ``entry``,
-    ``parameters``; with other names: one argument is the `Request`, two are messages and tools. It may return text, a
-    `Reply`, a list of calls, an OpenAI response (object or dict) or message, or ``None``.
+    ``parameters``; with other names: one argument is the `Request`, two are messages and tools. It may return
+    whatever `pytest_bfcl.replies.read_reply` reads: text, a `Reply`, a list of calls, ``None``, a message or completion
+    of OpenAI, Anthropic, litellm, LangChain, pydantic-ai, smolagents, LlamaIndex or Gemini, as object or dict.
 
     Sync functions run in one background thread, one call at a time, because most local models are not thread-safe; an
     attribute ``max_concurrency`` on the object raises that. Exceptions become `AdapterError` ``fixture``.
@@ -110,43 +111,14 @@ class CallableModel:
 
 
 def read_result(result: Any) -> Reply:
-    """What a user's function returned, as a `Reply`; raises `AdapterError` ``fixture`` for any other shape."""
-    if isinstance(result, Reply):
-        return result
-    if callable(getattr(result, "model_dump", None)):
-        result = result.model_dump()
+    """What a user's function returned, as a `Reply`; raises `AdapterError` ``fixture`` for unknown shapes."""
     try:
-        if isinstance(result, Mapping):
-            return _from_mapping(result)
-        if isinstance(result, (list, tuple)):
-            return Reply.from_output([_call(item) for item in result])
-        return Reply.from_output(result)
-    except (TypeError, AdapterError) as error:
+        return read_reply(result)
+    except UnknownShape as error:
         raise AdapterError(
             "fixture", f"the model fixture returned {type(result).__name__}, which is not a reply: {error}",
-            advice="return text, a list of {name, arguments}, a Reply or an OpenAI response",
+            advice="return text, a list of {name, arguments}, a Reply, or what your client library gave",
         ) from None  # fmt: skip
-
-
-def _from_mapping(result: Mapping[str, Any]) -> Reply:
-    if "choices" in result:
-        return read_completion(result)
-    if "content" in result or "tool_calls" in result:
-        return read_completion({"choices": [{"message": result}]})
-    return Reply.from_output([_call(result)])
-
-
-def _call(item: Any) -> Any:
-    if isinstance(item, ToolCall):
-        return item
-    if callable(getattr(item, "model_dump", None)):
-        item = item.model_dump()
-    if isinstance(item, Mapping) and isinstance(item.get("function"), Mapping):
-        function = item["function"]
-        return {"name": function.get("name"), "arguments": function.get("arguments") or "{}", "id": item.get("id")}
-    if isinstance(item, tuple) and len(item) == 2:
-        return {"name": item[0], "arguments": item[1]}
-    return item
 
 
 Bound = tuple[tuple[Any, ...], dict[str, Any]]

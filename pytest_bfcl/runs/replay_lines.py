@@ -7,12 +7,14 @@ The minimal line and its variants are fixed in docs/contracts.md ("A line of res
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 from pytest_bfcl.dataset.categories import CATEGORIES, Category, category_of
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.replies import UnknownShape, read_reply
 from pytest_bfcl.runs.fields import is_number, problem_of, shortened_json
 from pytest_bfcl.runs.lines import DamagedLine, OnDamaged, read_json_lines
 from pytest_bfcl.runs.official_layout import INFERENCE_ERROR, import_official
@@ -141,22 +143,31 @@ def _step(line: Mapping[str, Any], output: Any, turn: int, step: int) -> Step:
     def figure(name: str) -> Any:
         return _figure_at(line.get(name), turn, step)
 
+    known = {
+        "reasoning": text("reasoning"),
+        "finish_reason": text("finish_reasons"),
+        "input_tokens": figure("input_tokens"),
+        "output_tokens": figure("output_tokens"),
+        "latency_s": figure("latency_s"),
+        "attempts": figure("attempts") or 1,
+        "problem": text("problems"),
+    }
     try:
-        reply = Reply.from_output(
-            output,
-            reasoning=text("reasoning"),
-            finish_reason=text("finish_reasons"),
-            input_tokens=figure("input_tokens"),
-            output_tokens=figure("output_tokens"),
-            latency_s=figure("latency_s"),
-            attempts=figure("attempts") or 1,
-            problem=text("problems"),
-        )
-    except TypeError as error:
-        raise UsageError(f"{line.get('id')}: unreadable output in turn {turn}, step {step}: {error}") from error
+        reply = Reply.from_output(output, **known)
+    except TypeError:
+        reply = _handed_over(line, output, known, f"turn {turn}, step {step}")
     results: Any = line.get("tool_results")
     seen = results[turn][step] if _has(results, turn, step) else None
     return Step(reply, results=[str(text) for text in seen] if isinstance(seen, list) else [])
+
+
+def _handed_over(line: Mapping[str, Any], output: Any, known: Mapping[str, Any], where: str) -> Reply:
+    """A message or completion of a library instead of the stored form; what the line says beside it counts more."""
+    try:
+        reply = read_reply(output)
+    except UnknownShape as error:
+        raise UsageError(f"{line.get('id')}: unreadable output in {where}: {error}") from None
+    return replace(reply, **{name: value for name, value in known.items() if value is not None})
 
 
 def _at(value: Any, turn: int, step: int) -> Any:

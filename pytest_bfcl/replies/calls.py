@@ -1,0 +1,94 @@
+"""One call in any library's notation → `ToolCall`.
+
+Known: ``{name, arguments}`` with ``args``, ``input``, ``kwargs`` or ``parameters`` instead of ``arguments`` (Anthropic,
+LangChain, smolagents, Gemini), ``{tool_name, args}`` and ``{tool_name, tool_kwargs}`` (pydantic-ai, LlamaIndex), the
+nested ``{function: {name, arguments}}`` (OpenAI chat), ``{name: {parameter: value}}``, a pair, `Call` and `ToolCall`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_bfcl.replies.shapes import UnknownShape, fields_of, plain, unknown, word
+from pytest_bfcl.transcript import Call, ToolCall
+
+_NAMES = ("name", "tool_name")
+_ARGUMENTS = ("arguments", "args", "input", "tool_kwargs", "kwargs", "parameters")
+_IDS = ("call_id", "tool_call_id", "tool_id", "toolUseId", "id")
+_NESTED = ("function", "function_call", "functionCall", "toolUse", "tool_call")
+_NO_FUNCTIONS = frozenset(
+    ("answer", "content", "detail", "error", "id", "message", "name", "output", "response", "result", "text", "type")
+)
+"""Single keys that say something else than a function's name, unless an object of arguments follows."""
+
+CALL_KINDS = frozenset(("custom_tool_call", "function_call", "tool-call", "tool_call", "tool_use"))
+"""What parts of a message are called that are calls of functions this side carries out."""
+
+SHAPES = '{"name": …, "arguments": {…}} or {"get_weather": {"city": …}}'
+
+
+def read_call(item: Any) -> ToolCall:
+    """A call; raises `UnknownShape` for anything else.
+
+    Arguments stay the text they are; an object is written as JSON; none at all are ``{}``.
+    """
+    if isinstance(item, ToolCall):
+        return item
+    if isinstance(item, Call):
+        return ToolCall(item.name, _text(item.arguments, item))
+    if isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str):
+        return ToolCall(item[0], _text(item[1], item))
+    fields = fields_of(item)
+    call = None if fields is None else _from_fields(fields, item)
+    if call is None:
+        raise unknown(f"a call is {SHAPES}", item)
+    return call
+
+
+def is_call(fields: Mapping[str, Any]) -> bool:
+    """Whether fields look like those of a call; `read_call` may still refuse them."""
+    if any(isinstance(fields.get(name), str) for name in _NAMES):
+        return word(fields.get("type")) in CALL_KINDS or any(name in fields for name in _ARGUMENTS)
+    return any(fields_of(fields.get(name)) is not None for name in _NESTED)
+
+
+def _from_fields(fields: Mapping[str, Any], item: object) -> ToolCall | None:
+    if not is_call(fields):
+        return _single(fields, item)
+    identifier = next((fields[name] for name in _IDS if isinstance(fields.get(name), str)), None)
+    if not any(isinstance(fields.get(name), str) for name in _NAMES):
+        inner = next(found for name in _NESTED if (found := fields_of(fields.get(name))) is not None)
+        if not is_call(inner) and not isinstance(inner.get("name"), str):
+            return None
+        own = next((inner[name] for name in _IDS if isinstance(inner.get(name), str)), None)
+        fields, identifier = inner, identifier or own
+    name = next(fields[name] for name in _NAMES if isinstance(fields.get(name), str))
+    arguments = next((fields[key] for key in _ARGUMENTS if fields.get(key) is not None), None)
+    return ToolCall(name, _text(arguments, item), identifier)
+
+
+def _single(fields: Mapping[str, Any], item: object) -> ToolCall | None:
+    """``{name: arguments}``."""
+    if len(fields) != 1:
+        return None
+    ((name, arguments),) = fields.items()
+    if not isinstance(name, str) or arguments is None:
+        return None
+    if name in _NO_FUNCTIONS and not isinstance(arguments, Mapping) and not str(arguments).lstrip().startswith("{"):
+        return None
+    return ToolCall(name, _text(arguments, item))
+
+
+def _text(arguments: Any, item: object) -> str:
+    if arguments is None:
+        return "{}"
+    if isinstance(arguments, str):
+        return arguments
+    if fields_of(arguments) is None:
+        raise unknown("arguments of a call are an object or its JSON text, not", item)
+    try:
+        return json.dumps(plain(arguments))
+    except (TypeError, ValueError) as error:
+        raise UnknownShape(f"arguments of a call cannot be written as JSON: {error}") from None

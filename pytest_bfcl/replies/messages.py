@@ -1,0 +1,122 @@
+"""One message of a model, of any library, → `Reply`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from enum import Enum
+from typing import Any
+
+from pytest_bfcl.replies.calls import read_call
+from pytest_bfcl.replies.parts import Parts, kind_of
+from pytest_bfcl.replies.shapes import UnknownShape, fields_of, sequence, text_or_none, unknown, word
+from pytest_bfcl.transcript import Reply, ToolCall
+
+_MODEL = frozenset(("ai", "aimessage", "aimessagechunk", "assistant", "model", "response"))
+_TOOL = frozenset(("function", "function_call_output", "ipython", "tool", "tool-return", "tool_result", "toolmessage"))
+_USER = frozenset(("developer", "human", "humanmessage", "request", "system", "systemmessage", "user"))
+_FIELDS = frozenset(("blocks", "content", "function_call", "parts", "reasoning_content", "refusal", "tool_calls"))
+_HEADERS = frozenset(("id", "kind", "name", "role", "type"))
+_RETURNS = _TOOL | {"retry-prompt", "tool_return"}
+_REASONING = ("reasoning_content", "reasoning", "thinking")
+_REASONS = ("finish_reason", "stop_reason", "finishReason", "stopReason")
+_CUT = {"length": "length", "max_tokens": "length", "max_output_tokens": "length", "model_length": "length"}
+_FILTERED = dict.fromkeys(("content_filter", "refusal", "safety"), "content_filter")
+_COUNTS = {
+    "input_tokens": ("prompt_tokens", "input_tokens", "prompt_token_count", "inputTokens"),
+    "output_tokens": ("completion_tokens", "output_tokens", "candidates_token_count", "outputTokens"),
+}
+
+
+def speaker_of(fields: Mapping[str, Any]) -> str:
+    """Who speaks in a message: ``model``, ``tool``, ``user``, or empty when it is no message.
+
+    A user's message that only brings results (Anthropic, pydantic-ai) is the tool's.
+    """
+    parts = sequence(fields.get("parts")) or sequence(fields.get("content"))
+    for said in (word(fields.get("role")), word(fields.get("kind")), _typed(fields)):
+        if said in _MODEL:
+            return "model"
+        if said in _USER:
+            return "tool" if parts and all(_is_return(part) for part in parts) else "user"
+        if said in _TOOL:
+            return "tool"
+    return ""
+
+
+def _typed(fields: Mapping[str, Any]) -> str:
+    """The speaker as LangChain's ``type`` says it; a ``function`` without content is a tool call's type."""
+    said = word(fields.get("type"))
+    return "" if said == "function" and "content" not in fields else said
+
+
+def _is_return(part: Any) -> bool:
+    fields = fields_of(part)
+    return fields is not None and (kind_of(fields) in _RETURNS or "toolResult" in fields)
+
+
+def read_message(fields: Mapping[str, Any]) -> Reply:
+    """A model's message. Raises `UnknownShape` when it is another's, or holds nothing that is known."""
+    speaker = speaker_of(fields)
+    if speaker in ("user", "tool"):
+        raise UnknownShape(f"the message is the {speaker}'s, not the model's")
+    if _FIELDS.isdisjoint(fields) and not _HEADERS.issuperset(fields):
+        raise unknown("a message without content or calls", dict(fields))
+    parts = Parts()
+    content = fields.get("content")
+    listed = next((found for name in ("content", "parts", "blocks") if (found := sequence(fields.get(name)))), None)
+    if listed is not None:
+        parts.add_all(listed)
+    elif content is not None and not isinstance(content, str | list | tuple):
+        raise unknown("a message's content is text or a list of parts, not", content)
+    calls = _listed_calls(fields) or tuple(parts.calls)
+    refusal = text_or_none(fields.get("refusal")) or text_or_none("".join(parts.refusals))
+    text = content if isinstance(content, str) else parts.text
+    if not text and not calls and refusal:
+        text = refusal
+    reply = Reply(
+        text=text,
+        tool_calls=calls,
+        reasoning=_reasoning(fields) or text_or_none("\n".join(filter(None, parts.thoughts))),
+        problem="content_filter" if refusal and not calls else None,
+    )
+    return with_figures(reply, fields)
+
+
+def _listed_calls(fields: Mapping[str, Any]) -> tuple[ToolCall, ...]:
+    """Calls in a field of their own; LangChain keeps those whose arguments are no JSON apart."""
+    extras = fields_of(fields.get("additional_kwargs")) or {}
+    for source in (fields, extras):
+        listed = [*(sequence(source.get("tool_calls")) or ()), *(sequence(source.get("invalid_tool_calls")) or ())]
+        if listed:
+            return tuple(map(read_call, listed))
+        if fields_of(source.get("function_call")) is not None:
+            return (read_call({"function_call": source["function_call"]}),)
+    return ()
+
+
+def _reasoning(fields: Mapping[str, Any]) -> str | None:
+    extras = fields_of(fields.get("additional_kwargs")) or {}
+    return next((text for s in (fields, extras) for name in _REASONING if (text := text_or_none(s.get(name)))), None)
+
+
+def with_figures(reply: Reply, fields: Mapping[str, Any]) -> Reply:
+    """The reply with finish reason, tokens and what cut it, as far as the fields beside it say so."""
+    about = fields_of(fields.get("response_metadata")) or {}
+    incomplete = fields_of(fields.get("incomplete_details")) or {}  # of a Responses object
+    told = [source.get(name) for source in (fields, about) for name in _REASONS] + [incomplete.get("reason")]
+    reason = next((each for each in map(_value, told) if isinstance(each, str) and each), None)
+    usage = next((u for name in ("usage", "usage_metadata") if (u := fields_of(fields.get(name))) is not None), {})
+    found: dict[str, Any] = {name: _count(usage, keys) for name, keys in _COUNTS.items()}
+    found["finish_reason"] = reason
+    found["problem"] = _CUT.get(word(reason)) or _FILTERED.get(word(reason))
+    return replace(reply, **{name: value for name, value in found.items() if value is not None})
+
+
+def _value(item: Any) -> Any:
+    return item.value if isinstance(item, Enum) else item
+
+
+def _count(usage: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
+    found = (usage.get(name) for name in names)
+    return next((value for value in found if type(value) is int and value > 0), None)

@@ -1,0 +1,213 @@
+"""Whatever holds a model's output → `Reply`: the one place that knows the shapes of answers and of whole rollouts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from pytest_bfcl.replies.calls import CALL_KINDS, is_call, read_call
+from pytest_bfcl.replies.messages import read_message, speaker_of, with_figures
+from pytest_bfcl.replies.parts import Parts, kind_of
+from pytest_bfcl.replies.shapes import MAX_DEPTH, UnknownShape, fields_of, sequence, unknown, why_unreadable, word
+from pytest_bfcl.transcript import Call, Reply, ToolCall
+
+KNOWN = (
+    "text, a Reply, a list of calls, a message or a completion of OpenAI (chat, Responses), Anthropic, litellm, "
+    "LangChain, pydantic-ai, smolagents, LlamaIndex or Gemini, or a list of messages"
+)
+_MESSAGE_FIELDS = ("content", "tool_calls", "blocks", "parts")
+_ITEMS = CALL_KINDS | {"message", "reasoning", "redacted_thinking", "text", "output_text", "thinking"}
+
+
+def read_reply(output: Any) -> Reply:
+    """A model's output as a `Reply`; raises `UnknownShape` for a shape that is not known, never guesses.
+
+    Of several choices the first counts. Of a list of messages what the model said after the last message of the user:
+    every call it made on the way, or, if it made none natively, the text that a tool's result follows, else its last
+    message. ``None`` is a reply without text, an empty list one with an empty text: they decode differently.
+    """
+    try:
+        return _read(output, 0)
+    except RecursionError:
+        raise UnknownShape("an output nested too deeply") from None
+
+
+def _read(output: Any, depth: int) -> Reply:
+    if isinstance(output, Reply):
+        return output
+    if output is None or isinstance(output, str):
+        return Reply(text=output)
+    if isinstance(output, ToolCall | Call):
+        return Reply(tool_calls=(read_call(output),))
+    if depth > MAX_DEPTH:
+        raise UnknownShape("an output nested too deeply")
+    listed = sequence(output)
+    if listed is None and callable(messages := getattr(output, "new_messages", None)):  # pydantic-ai's result of a run
+        listed = sequence(messages())
+    if listed is not None:
+        return _from_list(listed, depth)
+    fields = fields_of(output)
+    if fields is None:
+        reason = why_unreadable(output)
+        raise UnknownShape(f"{reason} is no output") if reason else unknown(f"an output is {KNOWN}; not", output)
+    return _from_fields(fields, output, depth)
+
+
+def _from_fields(fields: Mapping[str, Any], output: object, depth: int) -> Reply:
+    for name, read in _ENVELOPES.items():
+        if name in fields and (reply := read(fields, depth)) is not None:
+            return reply
+    if is_call(fields) and "role" not in fields:
+        return Reply(tool_calls=(read_call(fields),))
+    if speaker_of(fields) or any(name in fields for name in _MESSAGE_FIELDS):
+        return read_message(_constructed(fields))
+    if isinstance(fields.get("text"), str):
+        return with_figures(Reply(text=fields["text"]), fields)
+    if fields.get("error"):
+        raise UnknownShape(f"an error instead of an output: {str(fields['error'])[:300]}")
+    if reason := why_unreadable(output):
+        raise UnknownShape(f"{reason} is no output")
+    if len(fields) == 1:
+        return Reply(tool_calls=(read_call(fields),))
+    raise unknown(f"an output is {KNOWN}; not", output)
+
+
+def _constructed(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """LangChain's ``message_to_dict`` keeps the message under ``data``."""
+    inner = fields_of(fields.get("data"))
+    return inner if inner is not None and "content" in inner else fields
+
+
+def _choices(fields: Mapping[str, Any], depth: int) -> Reply | None:
+    """``choices`` of chat completions and of text completions."""
+    choices = sequence(fields["choices"])
+    choice = fields_of(choices[0]) if choices else None
+    if choice is None:
+        raise UnknownShape("a completion without choices")
+    if choice.get("delta") is not None and choice.get("message") is None:
+        raise UnknownShape("a piece of a stream is no output; join the pieces first")
+    message = fields_of(choice.get("message"))
+    if message is None and not isinstance(choice.get("text"), str):
+        raise UnknownShape("a completion whose first choice has no message")
+    reply = Reply(text=choice["text"]) if message is None else read_message(message)
+    return with_figures(with_figures(reply, fields), choice)
+
+
+def _output(fields: Mapping[str, Any], depth: int) -> Reply | None:
+    """``output`` of a Responses object, or of Bedrock's ``converse``."""
+    if word(fields.get("status")) == "failed" or (fields.get("error") and not fields["output"]):
+        raise UnknownShape(f"a failed response: {str(fields.get('error'))[:300]}")
+    items = sequence(fields["output"])
+    if items is None:
+        inner = fields_of(fields["output"])
+        return None if inner is None or "message" not in inner else with_figures(_read(inner, depth + 1), fields)
+    parts = Parts()
+    parts.add_all(items)
+    refusal = "".join(parts.refusals)
+    reply = Reply(
+        text=parts.text or refusal or (None if parts.calls else ""),
+        tool_calls=tuple(parts.calls),
+        reasoning="\n".join(filter(None, parts.thoughts)) or None,
+        problem="content_filter" if refusal and not parts.calls else None,
+    )
+    return with_figures(reply, fields)
+
+
+def _message(fields: Mapping[str, Any], depth: int) -> Reply | None:
+    """``message`` of LlamaIndex, Ollama, Cohere."""
+    message = fields_of(fields["message"])
+    if message is None or not (speaker_of(message) or any(name in message for name in _MESSAGE_FIELDS)):
+        return None
+    return with_figures(read_message(message), fields)
+
+
+def _candidates(fields: Mapping[str, Any], depth: int) -> Reply | None:
+    """``candidates`` of Gemini."""
+    candidates = sequence(fields["candidates"])
+    candidate = fields_of(candidates[0]) if candidates else None
+    if candidate is None:
+        raise UnknownShape("a response without candidates")
+    content = fields_of(candidate.get("content")) or {"role": "model", "parts": ()}
+    return with_figures(with_figures(read_message(content), fields), candidate)
+
+
+def _generations(fields: Mapping[str, Any], depth: int) -> Reply | None:
+    """``generations`` of LangChain: one list of choices, or one per prompt."""
+    first: Any = fields["generations"]
+    for _ in range(2):
+        if listed := sequence(first):
+            first = listed[0]
+    if sequence(first) is not None or fields_of(first) is None:
+        raise UnknownShape("a result without generations")
+    return _read(first, depth + 1)
+
+
+def _completions(fields: Mapping[str, Any], depth: int) -> Reply | None:
+    """``outputs`` of vLLM's offline engine."""
+    listed = sequence(fields["outputs"])
+    return _read(listed[0], depth + 1) if listed else None
+
+
+def _generated(fields: Mapping[str, Any], depth: int) -> Reply | None:
+    """``generated_text`` of a transformers pipeline: text, or the whole conversation."""
+    return _read(fields["generated_text"], depth + 1)
+
+
+def _messages(fields: Mapping[str, Any], depth: int) -> Reply | None:
+    """``messages`` of a graph's state or of an agent's result."""
+    listed = sequence(fields["messages"])
+    return _from_list(listed, depth) if listed else None
+
+
+_ENVELOPES: dict[str, Callable[[Mapping[str, Any], int], Reply | None]] = {
+    "choices": _choices,
+    "candidates": _candidates,
+    "generations": _generations,
+    "outputs": _completions,
+    "output": _output,
+    "generated_text": _generated,
+    "message": _message,
+    "messages": _messages,
+}
+
+
+def _from_list(items: Sequence[Any], depth: int) -> Reply:
+    if not items:
+        return Reply(text="")  # an empty list and an empty text decode alike (ast_checker spec §2)
+    views = [fields_of(item) for item in items]
+    if all(view is None or not speaker_of(view) for view in views):
+        return _without_speakers(items, views, depth)
+    return _rollout(items, views, depth)
+
+
+def _without_speakers(items: Sequence[Any], views: Sequence[Mapping[str, Any] | None], depth: int) -> Reply:
+    """Parts of one message, or plain calls."""
+    envelope = not isinstance(items[0], Mapping) or "generated_text" in items[0]  # lists of vLLM, of transformers
+    if len(items) == 1 and envelope and any(name in (views[0] or ()) for name in _ENVELOPES):
+        return _read(items[0], depth + 1)
+    if any(view is not None and kind_of(view) in _ITEMS and not isinstance(view, ToolCall) for view in views):
+        return read_message({"content": items})
+    return Reply(tool_calls=tuple(map(read_call, items)))
+
+
+def _rollout(items: Sequence[Any], views: Sequence[Mapping[str, Any] | None], depth: int) -> Reply:
+    """The model's part of a conversation, see `read_reply`."""
+    said: list[Reply] = []
+    answered: Reply | None = None
+    for item, view in zip(items, views, strict=True):
+        speaker = speaker_of(view) if view is not None else ""
+        if speaker == "user":
+            said, answered = [], None
+        elif speaker == "tool":
+            answered = answered or (said[-1] if said else None)
+        elif view is not None and (speaker == "model" or kind_of(view) in _ITEMS):
+            said.append(_read(item, depth + 1) if speaker else read_message({"content": [item]}))
+        else:
+            raise unknown("a list of messages holds something that is no message", item)
+    if not said:
+        raise UnknownShape("a list of messages without one of the model after the user's last")
+    calls = tuple(call for reply in said for call in reply.tool_calls)
+    if calls:
+        last = said[-1]
+        return Reply(None, calls, last.reasoning, last.finish_reason)
+    return answered or said[-1]

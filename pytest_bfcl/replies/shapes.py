@@ -1,0 +1,107 @@
+"""Objects of client libraries as plain values, and what is said about a shape nobody knows.
+
+Objects are read field by field, not through their own ``model_dump``: LangChain's results drop the tool calls there.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum
+from typing import Any
+
+from pytest_bfcl.failures import UsageError
+
+MAX_DEPTH = 60
+"""Deepest nesting that is followed; what a model writes into arguments arrives as text and is not nested here."""
+
+_DUMPS = ("model_dump", "to_dict")
+_SCALARS = (str, int, float, bool)
+
+
+class UnknownShape(UsageError):
+    """What was handed over as an output has no known shape: the caller's trouble, not the model's."""
+
+
+def unknown(what: str, value: object) -> UnknownShape:
+    """``what`` is wrong, and the beginning of what was given."""
+    shown = repr(value)
+    shown = shown if len(shown) <= 120 else shown[:119] + "…"
+    kind = type(value).__name__
+    return UnknownShape(f"{what}: {kind} {shown}" if kind not in shown else f"{what}: {shown}")
+
+
+def fields_of(value: object) -> Mapping[str, Any] | None:
+    """The fields of a mapping or of an object with fields, one level deep; ``None`` for anything without."""
+    if isinstance(value, Mapping):
+        return value
+    if value is None or isinstance(value, (*_SCALARS, bytes, bytearray, Sequence, Enum, type)) or callable(value):
+        return None
+    if dataclasses.is_dataclass(value):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    if hasattr(type(value), "model_fields"):  # pydantic: extras are what a provider sent beyond the schema
+        return {**vars(value), **(getattr(value, "model_extra", None) or {})}
+    for name in _DUMPS:
+        dump = getattr(value, name, None)
+        if callable(dump):
+            dumped = dump()
+            return dumped if isinstance(dumped, Mapping) else None
+    return {name: item for name, item in _attributes(value) if not name.startswith("_")} or None
+
+
+def _attributes(value: object) -> Iterator[tuple[str, Any]]:
+    yield from getattr(value, "__dict__", {}).items()
+    for cls in type(value).__mro__:
+        slots = cls.__dict__.get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            if hasattr(value, name):
+                yield name, getattr(value, name)
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """Any value as JSON holds it: mappings, lists and scalars all the way down; bytes in base 64.
+
+    Raises `UnknownShape` for what JSON cannot say, and beyond `MAX_DEPTH`.
+    """
+    if isinstance(value, Enum):
+        value = value.value
+    if value is None or isinstance(value, _SCALARS):
+        return value
+    if depth >= MAX_DEPTH:
+        raise UnknownShape(f"a value nested more than {MAX_DEPTH} deep")
+    if isinstance(value, bytes | bytearray):
+        return base64.b64encode(value).decode()
+    if isinstance(value, list | tuple):
+        return [plain(item, depth + 1) for item in value]
+    fields = fields_of(value)
+    if fields is None:
+        raise unknown("a value that JSON cannot hold", value)
+    return {str(name): plain(item, depth + 1) for name, item in fields.items()}
+
+
+def word(value: Any) -> str:
+    """A role, kind or reason as text in small letters; empty when there is none."""
+    if isinstance(value, Enum):
+        value = value.value
+    return value.lower() if isinstance(value, str) else ""
+
+
+def text_or_none(value: Any) -> str | None:
+    """The text, or ``None`` for anything that is no text or an empty one."""
+    return value if isinstance(value, str) and value else None
+
+
+def sequence(value: Any) -> Sequence[Any] | None:
+    """A list or tuple as it is; ``None`` for everything else."""
+    return value if isinstance(value, list | tuple) else None
+
+
+def why_unreadable(value: object) -> str | None:
+    """What is plainly not a finished output: a coroutine nobody awaited, a stream nobody joined."""
+    if inspect.isawaitable(value):
+        return "an output that is still to be awaited"
+    if inspect.isgenerator(value) or inspect.isasyncgen(value) or hasattr(value, "__next__"):
+        return "a stream; join its pieces first"
+    return None

@@ -1,0 +1,236 @@
+"""Every known shape is read the same at every door; what is not known is an error at every door."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pytest_bfcl import assert_calls, assert_no_calls
+from pytest_bfcl.failures import AdapterError, UsageError
+from pytest_bfcl.models import as_model
+from pytest_bfcl.replies import UnknownShape, read_call, read_reply
+from pytest_bfcl.rescoring import score_lines
+from pytest_bfcl.rewards import reward, reward_function
+from pytest_bfcl.transcript import Call, Reply, ToolCall
+from tests.models.loopback import WEATHER, request, run
+from tests.replies import recorded
+from tests.replies.recorded import ARGUMENTS, NAME, ONE_CALL, ROLLOUTS
+
+DOCUMENT = {
+    "name": NAME,
+    "parameters": {
+        "type": "dict",
+        "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
+        "required": ["city"],
+    },
+}
+ANSWER = [{NAME: {"city": ["Paris"], "days": [3]}}]
+ENTRY = {"id": "simple_python_0", "function": [DOCUMENT], "possible_answer": ANSWER}
+
+
+def called(reply: Reply) -> list[tuple[str, Any]]:
+    return [(call.name, json.loads(call.arguments)) for call in reply.tool_calls]
+
+
+@pytest.mark.parametrize("name", ONE_CALL)
+def test_one_call_at_every_door(name: str) -> None:
+    output = ONE_CALL[name]
+    assert called(read_reply(output)) == [(NAME, ARGUMENTS)]
+    assert_calls(output, [DOCUMENT], ANSWER)
+    assert reward(ENTRY, output) == 1.0
+    reply = run(as_model(lambda request: output).generate(request(WEATHER)))
+    assert called(reply) == [(NAME, ARGUMENTS)]
+    with pytest.raises(AssertionError, match="irrelevance_error"):
+        assert_no_calls(output, [DOCUMENT])
+    if isinstance(output, dict | list) and "objects" not in name and name != "pair":
+        (line,) = score_lines([{**ENTRY, "mode": "fc", "output": output}])
+        assert line["valid"], line
+
+
+@pytest.mark.parametrize("name", ROLLOUTS)
+def test_a_rollout_is_what_the_model_called_on_the_way(name: str) -> None:
+    messages = ROLLOUTS[name]
+    assert called(read_reply(messages)) == [(NAME, ARGUMENTS)]
+    assert called(read_reply([recorded.objects(message) for message in messages])) == [(NAME, ARGUMENTS)]
+    assert reward(ENTRY, messages) == 1.0
+    assert reward_function()(completions=[messages], function=[[DOCUMENT]], possible_answer=[ANSWER]) == [1.0]
+    assert_calls(messages, [DOCUMENT], ANSWER)
+
+
+def test_rollouts_in_text() -> None:
+    text = {"role": "assistant", "content": "get_weather(city='Paris', days=3)"}
+    assert reward(ENTRY, [recorded.QUESTION, text]) == 1.0
+    assert reward(ENTRY, [recorded.QUESTION, text, recorded.RESULT, recorded.DONE]) == 1.0
+    assert read_reply([recorded.QUESTION, recorded.DONE]).text == "It is 20 degrees."
+    two = [recorded.QUESTION, recorded.CHAT_MESSAGE, recorded.RESULT, recorded.CHAT_MESSAGE, recorded.DONE]
+    assert len(read_reply(two).tool_calls) == 2
+
+
+def test_what_comes_beside_a_call_is_kept() -> None:
+    for name in ("OpenAI completion", "Responses", "Anthropic", "pydantic-ai", "LlamaIndex blocks", "smolagents"):
+        assert read_reply(ONE_CALL[name]).tool_calls[0].id == "c1", name
+    for name in ("Responses", "Anthropic", "pydantic-ai", "LlamaIndex blocks", "Gemini", "LangChain over Anthropic"):
+        assert read_reply(ONE_CALL[name]).reasoning == "hm", name
+    for name in ("OpenAI completion", "Responses", "Anthropic", "pydantic-ai"):
+        reply = read_reply(ONE_CALL[name])
+        assert (reply.input_tokens, reply.output_tokens) == (7, 5), name
+    assert read_reply(ONE_CALL["Anthropic"]).text == "I look."
+    assert read_reply(ONE_CALL["OpenAI completion"]).finish_reason == "tool_calls"
+
+
+@pytest.mark.parametrize(
+    ("output", "text", "problem"),
+    [
+        ("hello", "hello", None),
+        (None, None, None),
+        ([], "", None),
+        ({"role": "assistant", "content": "hello"}, "hello", None),
+        ({"role": "assistant", "content": ""}, "", None),
+        ({"role": "assistant", "content": None, "tool_calls": []}, None, None),
+        ({"role": "assistant", "content": [{"type": "text", "text": "hel"}, {"type": "text", "text": "lo"}]},
+         "hello", None),
+        ({"role": "assistant", "content": None, "refusal": "No."}, "No.", "content_filter"),
+        ({"choices": [{"text": "hello", "finish_reason": "stop"}]}, "hello", None),
+        ({"choices": [{"message": {"content": "hel"}, "finish_reason": "length"}]}, "hel", "length"),
+        ({"output": [], "status": "completed", "object": "response"}, "", None),
+        ({"output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "hel"}]}],
+          "status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}, "hel", "length"),
+        ({"output": [{"type": "web_search_call", "id": "w"},
+                     {"type": "message", "role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]}]},
+         "No.", "content_filter"),
+        ({"type": "ai", "content": "hello", "tool_calls": []}, "hello", None),
+        ({"kind": "response", "parts": [{"part_kind": "text", "content": "hello"}]}, "hello", None),
+        ({"text": "hello", "additional_kwargs": {}}, "hello", None),
+        ([{"generated_text": "hello"}], "hello", None),
+        ([SimpleNamespace(prompt="p", outputs=[SimpleNamespace(text="hello", finish_reason="stop")])], "hello", None),
+    ],
+)  # fmt: skip
+def test_texts(output: Any, text: str | None, problem: str | None) -> None:
+    reply = read_reply(output)
+    assert (reply.text, reply.tool_calls, reply.problem) == (text, (), problem)
+
+
+async def _coroutine() -> str:
+    return "hello"
+
+
+UNKNOWN: list[Any] = [
+    42,
+    True,
+    object(),
+    b"hello",
+    [3],
+    [["hello"]],
+    ["get_weather(city='Paris')", 1],
+    {},
+    {"a": 1},
+    {"a": 1, "b": 2},
+    {"error": "rate limit"},
+    {"error": {"message": "rate limit"}, "status": 429},
+    {"choices": []},
+    {"choices": [{"delta": {"content": "hel"}}]},
+    {"choices": [{"index": 0}]},
+    {"candidates": []},
+    {"generations": []},
+    {"status": "failed", "output": [], "error": {"message": "overloaded"}},
+    {"role": "user", "content": "hello"},
+    {"role": "tool", "content": "20", "tool_call_id": "c1"},
+    {"role": "assistant", "content": 5},
+    {"role": "assistant", "answer": "hello"},
+    {"role": "assistant", "content": [{"type": "image", "source": "x"}]},
+    {"role": "assistant", "content": "x", "tool_calls": [{"id": "c1"}]},
+    {"name": NAME, "arguments": 5},
+    {"name": NAME, "arguments": ["Paris"]},
+    {"name": NAME, "arguments": {"city": object()}},
+    {"name": 5, "arguments": {}},
+    [{"name": NAME}],
+    [recorded.QUESTION],
+    [recorded.CHAT_MESSAGE, 5],
+    [recorded.CHAT_MESSAGE, {"name": NAME, "arguments": {}}],
+    [recorded.QUESTION, recorded.CHAT_MESSAGE, recorded.QUESTION],
+    SimpleNamespace(),
+    SimpleNamespace(model_dump=lambda: 5),
+    (part for part in ("hel", "lo")),
+    iter(["hello"]),
+]
+
+
+@pytest.mark.parametrize("output", UNKNOWN, ids=lambda output: repr(output)[:60])
+def test_unknown_shapes_are_an_error_at_every_door(output: Any) -> None:
+    for read in (
+        read_reply,
+        lambda it: assert_calls(it, [DOCUMENT], ANSWER),
+        lambda it: assert_no_calls(it, [DOCUMENT]),
+        lambda it: reward(ENTRY, it),
+        lambda it: reward({"function": [DOCUMENT], "possible_answer": None}, it),
+    ):
+        with pytest.raises(UsageError) as caught:
+            read(output)
+        assert len(str(caught.value)) < 500
+    with pytest.raises(AdapterError, match="not a reply") as refused:
+        run(as_model(lambda request: output).generate(request(WEATHER)))
+    assert refused.value.kind == "fixture"
+    if isinstance(output, dict) and "arguments" not in output:
+        (line,) = score_lines([{**ENTRY, "mode": "fc", "output": output}])
+        assert "unreadable output" in line["error"], line
+
+
+def test_what_is_not_finished_is_said_so() -> None:
+    coroutine = _coroutine()
+    with pytest.raises(UnknownShape, match="await"):
+        read_reply(coroutine)
+    assert asyncio.run(coroutine) == "hello"
+    with pytest.raises(UnknownShape, match="stream"):
+        read_reply(part for part in ("hel", "lo"))
+
+
+def test_broken_arguments_stay_the_models() -> None:
+    for output in (
+        [{NAME: "{city"}],
+        {"name": NAME, "arguments": "Paris"},
+        {**recorded.LANGCHAIN, "tool_calls": [], "invalid_tool_calls": [{"name": NAME, "args": "{city", "id": "c1"}]},
+    ):
+        assert reward(ENTRY, output) == 0.0
+        with pytest.raises(AssertionError, match="ast_decoder:decoder_failed"):
+            assert_calls(output, [DOCUMENT], ANSWER)
+
+
+@pytest.mark.parametrize(
+    ("item", "call"),
+    [
+        (ToolCall("f", "{", "id"), ToolCall("f", "{", "id")),
+        (Call("f", {"a": 1}), ToolCall("f", '{"a": 1}')),
+        (("f", '{"a": 1}'), ToolCall("f", '{"a": 1}')),
+        ({"name": "f", "arguments": None}, ToolCall("f", "{}")),
+        ({"type": "function_call", "name": "f", "call_id": "c", "id": "i"}, ToolCall("f", "{}", "c")),
+        ({"function": {"name": "f", "arguments": ""}, "id": "i" * 600}, ToolCall("f", "", "i" * 600)),
+        ({"message": {"to": "Ann"}}, ToolCall("message", '{"to": "Ann"}')),
+        ({"name": "f", "arguments": recorded.Role.ASSISTANT}, None),
+        ({"f": {"role": recorded.Role.ASSISTANT, "raw": b"ab"}}, ToolCall("f", '{"role": "assistant", "raw": "YWI="}')),
+    ],
+)
+def test_calls(item: Any, call: ToolCall | None) -> None:
+    if call is None:
+        call = ToolCall("f", "assistant")
+    assert read_call(item) == call
+    assert read_reply([item]).tool_calls == (call,)
+
+
+def test_deep_and_endless_things_end() -> None:
+    deep: Any = {"a": 1}
+    for _ in range(3000):
+        deep = {"generated_text": deep}
+    with pytest.raises(UnknownShape):
+        read_reply(deep)
+    circle: dict[str, Any] = {"name": "f"}
+    circle["arguments"] = circle
+    with pytest.raises(UnknownShape, match="deep"):
+        read_reply(circle)
+    loop: list[Any] = []
+    loop.append(SimpleNamespace(outputs=loop))
+    with pytest.raises(UnknownShape, match="deep"):
+        read_reply(loop)
