@@ -58,6 +58,8 @@ def shape_problem(line: Mapping[str, Any]) -> str | None:
     if not isinstance(line.get("detail") or {}, dict):
         return f"detail is {shortened_json(line['detail'])}, not an object"
     output = line.get("output")
+    if isinstance(output, dict):
+        return f"output is {shortened_json(output)}, not text or a list"
     if isinstance(output, list) and not _is_reply(output) and not _turns(output, _is_reply):
         return f"output is {shortened_json(output)}, not a reply, nor turns of steps of replies"
     return None
@@ -180,7 +182,7 @@ _FIELDS: tuple[Field, ...] = (
     Field("corrected_rules", _NONE, _texts, "a list of texts"),
     Field("detail", frozenset((dict, str)), _never, "an object"),
     _object("extra"),
-    Field("output", frozenset((str, list)), _never, "text or a list"),
+    Field("output", frozenset((str, list, dict)), _never, "text, a list or a message"),
     _list("calls"),
     *map(_flag, ("underscore_names", "forced_quit", "decoded")),
     Field("tool_results", _NONE, lambda value: _turns(value, _texts), "turns of steps of texts"),
