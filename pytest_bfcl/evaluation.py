@@ -169,7 +169,7 @@ class _Evaluation:
     async def _run(self, records: list[ResultLine], progress: Callable[[ResultLine], None] | None) -> str | None:
         """Hold and write every trial; why the run stopped before the last, if it did."""
         trials = list(self._trials())
-        await self.runner.plan(trial for trial in trials if not self.runner.skip_reason(trial.category))
+        await self.runner.plan(trial for trial in trials if not self.runner.skip_reason(trial.category, self.data))
         for trial in trials:
             try:
                 record = await self.runner.record(trial)

@@ -1,77 +1,115 @@
-"""Setting up an active session: state, marks, fixtures, hooks."""
+"""Setting up an active session: collaborators built one after the other, each handed only what it uses."""
 
 from __future__ import annotations
 
-from functools import cache
-from importlib import import_module
+from pathlib import Path
 
 import pytest
 
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.plugin.session import SESSION, BfclSession
+from pytest_bfcl.plugin.collection import Collection, LastFailedGuard
+from pytest_bfcl.plugin.contenders import contenders_of, variants_of
+from pytest_bfcl.plugin.conversations import Conversations
+from pytest_bfcl.plugin.expectations import Expectations
+from pytest_bfcl.plugin.fixtures import UsersModel, fixtures_of
+from pytest_bfcl.plugin.gc_thresholds import GcThresholds
+from pytest_bfcl.plugin.nodes import NodeContext, marker_lines
+from pytest_bfcl.plugin.outcome import Outcomes
+from pytest_bfcl.plugin.progress import Progress
+from pytest_bfcl.plugin.recording import Recording, earlier_parts, run_path
+from pytest_bfcl.plugin.results import Results
+from pytest_bfcl.plugin.session import SESSION, Session
+from pytest_bfcl.plugin.session_end import SessionEnd
+from pytest_bfcl.plugin.session_start import SessionStart
+from pytest_bfcl.plugin.terminal import Terminal
+from pytest_bfcl.running import Runner, Store
 
-OLDEST_ASYNCIO = (1, 1)
-"""Earlier releases of pytest-asyncio know only the async fixtures of their own items."""
 
-
-def activate(config: pytest.Config) -> BfclSession:
-    """Set up an active session: state, marks, fixtures, hooks."""
-    from pytest_bfcl.plugin import collection, fixtures, garbage, progress, terminal, verdict
-
+def activate(config: pytest.Config) -> None:
+    """Set up an active session: its facts, then runner, outcomes, collection, on the controller the session's end."""
     if config.hook.pytest_bfcl_register_simulators.get_hookimpls():
         from pytest_bfcl.simulators import register_simulator
 
         config.hook.pytest_bfcl_register_simulators(register=register_simulator)
-    for line in collection.marker_lines():
+    for line in marker_lines():
         config.addinivalue_line("markers", line)
     try:
-        bfcl = BfclSession(config)
-        config.stash[SESSION] = bfcl
-        bfcl.check_arguments()
-        verdicts = None if bfcl.is_worker else verdict.Verdicts(bfcl)
+        _build(config)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
+
+
+def _build(config: pytest.Config) -> None:
+    session = config.stash[SESSION] = Session(config)
+    _require_simulators(session)
     plugins = config.pluginmanager
-    plugins.register(collection.Collection(bfcl), "bfcl-collection")
-    plugins.register(collection.LastFailedGuard(), "bfcl-lastfailed")
-    plugins.register(bfcl.outcomes, "bfcl-outcomes")
-    plugins.register(garbage.RareCollections(), "bfcl-garbage")
-    plugins.register(fixtures, "bfcl-fixtures")
-    twin = "fixtures_asyncio" if has_asyncio(config) else "fixtures_own_loop"
-    plugins.register(fixtures.model_fixture(bfcl), "bfcl-model")
-    plugins.register(import_module(f"pytest_bfcl.plugin.{twin}").loop_fixture(bfcl), "bfcl-loop")
-    if verdicts is None:
-        if bfcl.worker and "channel" in bfcl.worker:
-            from pytest_bfcl.plugin.mirror import MirrorEnd, Sender
 
-            bfcl.mirror = Sender(bfcl.worker["channel"], bfcl.worker["files"])
-            plugins.register(MirrorEnd(bfcl.mirror), "bfcl-mirror")
-        return bfcl
-    plugins.register(verdicts, "bfcl-verdict")
-    plugins.register(terminal.Terminal(bfcl), "bfcl-terminal")
-    plugins.register(progress.Progress(bfcl), "bfcl-progress")
+    path = run_path(session)
+    earlier = earlier_parts(session, path)
+    contenders = contenders_of(session, earlier)
+    variants = variants_of(contenders, session.settings.repeat)
+    recording = Recording(session, path, earlier, contenders)
+    recording.refuse_another_measurement()
+    session.data.check_arguments({variant.label for variant in variants})
+
+    runner = Runner(
+        None,  # known when the first file is collected
+        contenders,
+        session.settings,
+        Store(_store_path(session, path), session.process, session.notices.note),
+        halted=lambda: session.notices.stopped,
+        note=session.notices.note,
+    )
+    conversations = Conversations(session, runner)
+    expectations = Expectations(session)
+    outcomes = Outcomes(session, runner, conversations, expectations)
+    context = NodeContext(variants, runner.skip_reason, outcomes)
+
+    plugins.register(Collection(session, context, earlier, conversations), "bfcl-collection")
+    plugins.register(LastFailedGuard(), "bfcl-lastfailed")
+    plugins.register(outcomes, "bfcl-outcomes")
+    plugins.register(GcThresholds(), "bfcl-gc")
+    plugins.register(UsersModel(config, conversations), "bfcl-users-model")
+    for module in fixtures_of(config, conversations, models=len(contenders)):
+        plugins.register(module, module.__name__)
+    if not session.is_worker:
+        results = Results(session, recording, variants, outcomes.take_fresh)
+        plugins.register(results, "bfcl-results")
+        _build_controller(session, recording, results, conversations, expectations)
+
+
+def _build_controller(
+    session: Session, recording: Recording, results: Results, conversations: Conversations, expectations: Expectations
+) -> None:
+    plugins = session.config.pluginmanager
+    end = SessionEnd(session, recording, results, expectations)
+    plugins.register(SessionStart(session, recording, results, conversations), "bfcl-start")
+    plugins.register(end, "bfcl-end")
+    plugins.register(Terminal(session, recording, results, end), "bfcl-terminal")
+    plugins.register(Progress(session.config, results), "bfcl-progress")
     if plugins.hasplugin("xdist"):
-        from pytest_bfcl.plugin import distribution
+        from pytest_bfcl.plugin.distribution import Distribution
 
-        plugins.register(distribution.Distribution(bfcl), "bfcl-distribution")
+        plugins.register(Distribution(session, recording, results), "bfcl-distribution")
     if plugins.hasplugin("html"):
-        from pytest_bfcl.plugin import html_columns
+        from pytest_bfcl.plugin.html_columns import Columns
 
-        plugins.register(html_columns.Columns(), "bfcl-html")
-    return bfcl
-
-
-def has_asyncio(config: pytest.Config) -> bool:
-    """Whether pytest-asyncio is active, by its entry point or by ``-p``, and new enough to share its loop with us."""
-    active = any(map(config.pluginmanager.hasplugin, ("asyncio", "pytest_asyncio", "pytest_asyncio.plugin")))
-    return active and _asyncio_version() >= OLDEST_ASYNCIO
+        plugins.register(Columns(session, recording), "bfcl-html")
 
 
-@cache
-def _asyncio_version() -> tuple[int, ...]:
-    from importlib.metadata import PackageNotFoundError, version
+def _store_path(session: Session, path: Path) -> Path:
+    """Where this process keeps its files: the run directory, on another host a folder that is sent there."""
+    if session.worker is None or "channel" not in session.worker:
+        return path
+    from pytest_bfcl.plugin.remote_files import FileSender, SenderEnd
 
-    try:
-        return tuple(int(part) for part in version("pytest-asyncio").split(".")[:2])
-    except (PackageNotFoundError, ValueError):  # a checkout, a development version
-        return OLDEST_ASYNCIO
+    sender = FileSender(session.worker["channel"], session.worker["files"])
+    session.config.pluginmanager.register(SenderEnd(sender), "bfcl-remote-files")
+    return sender.path
+
+
+def _require_simulators(session: Session) -> None:
+    if session.settings.simulators == "reference":
+        from pytest_bfcl.simulators.reference import require_reference
+
+        require_reference()

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_bfcl.plugin import selection
+from pytest_bfcl.plugin import pytest_internals, selection
 from pytest_bfcl.plugin.options import OPTIONS
 
 if TYPE_CHECKING:
-    from pytest_bfcl.plugin.session import BfclSession
+    from pytest_bfcl.plugin.recording import Recording
+    from pytest_bfcl.plugin.results import Results
+    from pytest_bfcl.plugin.session import Session
 
 BATCH = 16
 WORKER_EXIT_S = 0.5
@@ -27,39 +29,41 @@ DEALT = ("load", "worksteal", "loadgroup")
 class Distribution:
     """The controller's side: settings for workers, scheduler, what the workers collected."""
 
-    def __init__(self, bfcl: BfclSession) -> None:
-        self.bfcl = bfcl
+    def __init__(self, session: Session, recording: Recording, results: Results) -> None:
+        self._session = session
+        self._recording = recording
+        self._results = results
         self._slots: dict[int, Any] = {}
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         """Send plan, place and slot: environment variables and files do not travel, this does."""
-        self.bfcl.start_run()
+        self._recording.start()
         count = len(node.nodemanager.specs)
         slot = next((s for s in range(count) if s not in self._slots), 0)
         self._slots[slot] = node
         node.workerinput["bfcl"] = {
-            "plan": self.bfcl.plan.to_dict(),
-            "run": str(self.bfcl.run_path),
-            "data_sha256": self.bfcl.dataset.sha256,
-            **self.bfcl.continuation.for_workers(),
+            "plan": dataclasses.replace(self._session.plan, ids=self._session.data.ids).to_dict(),
+            "run": str(self._recording.path),
+            "data_sha256": self._session.data.dataset.sha256,
+            "earlier": self._recording.earlier.to_dict(),
             "slot": slot,
             "slots": count,
         }
         if not node.gateway.spec.popen:
-            node.workerinput["bfcl"] |= self._mirrored(node)
+            node.workerinput["bfcl"] |= self._remote(node)
 
-    def _mirrored(self, node: Any) -> dict[str, Any]:
+    def _remote(self, node: Any) -> dict[str, Any]:
         """For a worker on another host: a channel on which its files come back, and what it needs of earlier parts."""
-        from pytest_bfcl.plugin.mirror import Receiver, known_files, unused_name
+        from pytest_bfcl.plugin.remote_files import FileReceiver, known_files, unused_name
 
-        bfcl = self.bfcl
+        path = self._recording.path
         channel = node.gateway.newchannel()
-        channel.setcallback(Receiver(bfcl.run_path, bfcl.stop))
+        channel.setcallback(FileReceiver(path, self._session.notices.stop))
         return {
             "channel": channel,
-            "files": known_files(bfcl.run_path, bfcl.continuation.is_finished_line),
-            "process": unused_name(bfcl.run_path, node.gateway.id),
+            "files": known_files(path, self._recording.earlier.is_settled_line),
+            "process": unused_name(path, node.gateway.id),
         }
 
     @pytest.hookimpl(optionalhook=True)
@@ -72,7 +76,7 @@ class Distribution:
                 joined[-1] += f"={argument}"
             else:
                 joined.append(argument)
-        config.invocation_params = dataclasses.replace(config.invocation_params, args=tuple(joined))
+        pytest_internals.replace_invocation(config, joined)
 
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
     def pytest_testnodedown(self, node: Any, error: object | None) -> None:
@@ -81,15 +85,12 @@ class Distribution:
 
     def pytest_keyboard_interrupt(self) -> None:
         """Ctrl-C: workers have written down what was answered, there is nothing to wait ten seconds for."""
-        distributed = self.bfcl.config.pluginmanager.getplugin("dsession")
-        manager = getattr(distributed, "nodemanager", None)
-        if manager is not None:
-            manager.EXIT_TIMEOUT = WORKER_EXIT_S
+        pytest_internals.hasten_exit(self._session.config, WORKER_EXIT_S)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, node: Any, ids: Sequence[str]) -> None:
         """Remember what will be run, for the summary."""
-        self.bfcl.outcomes.planned = list(ids)
+        self._results.planned = list(ids)
 
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> StripeScheduling | None:

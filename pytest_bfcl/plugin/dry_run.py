@@ -7,8 +7,9 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pytest_bfcl.plugin.collection import EntryItem
-    from pytest_bfcl.plugin.session import BfclSession
+    import pytest
+
+    from pytest_bfcl.plugin.nodes import EntryItem
 
 CHARACTERS_PER_TOKEN = 4.0
 REPLY_TOKENS = 60
@@ -16,16 +17,16 @@ LOOKED_AT = 20
 """Entries of a category whose size is measured; the rest are taken to be like them."""
 
 
-def print_estimate(bfcl: BfclSession, items: list[EntryItem]) -> None:
+def print_estimate(config: pytest.Config, items: list[EntryItem]) -> None:
     """Print expected calls, tokens and cost per model."""
     from pytest_bfcl.conversation.planning import expected_requests
     from pytest_bfcl.models.prices import cost
 
-    reporter: Any = bfcl.config.pluginmanager.getplugin("terminalreporter")
+    reporter: Any = config.pluginmanager.getplugin("terminalreporter")
     say = reporter.write_line if reporter is not None else print
     grouped: dict[str, dict[str, list[EntryItem]]] = defaultdict(lambda: defaultdict(list))
     for item in items:
-        grouped[item.spec.text][item.ref.category].append(item)
+        grouped[item.contender.label][item.ref.category].append(item)
     for text, categories in grouped.items():
         calls = tokens_in = tokens_out = 0.0
         for category, members in categories.items():
@@ -36,7 +37,7 @@ def print_estimate(bfcl: BfclSession, items: list[EntryItem]) -> None:
             calls += requests * len(members)
             tokens_out += requests * len(members) * REPLY_TOKENS
             tokens_in += len(members) * requests * (size + (requests - 1) / 2 * 2 * REPLY_TOKENS)
-        price = bfcl.price_of(categories[next(iter(categories))][0].spec)
+        price = categories[next(iter(categories))][0].contender.price
         usd = cost(round(tokens_in), round(tokens_out), price)
         money = "no price known (--bfcl-price IN,OUT)" if usd is None else f"about {usd:.2f} USD"
         say(

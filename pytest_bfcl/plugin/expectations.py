@@ -14,8 +14,8 @@ import pytest
 from pytest_bfcl.failures import Failure, UsageError
 
 if TYPE_CHECKING:
-    from pytest_bfcl.plugin.collection import EntryItem
-    from pytest_bfcl.plugin.session import BfclSession
+    from pytest_bfcl.plugin.recording import Recording
+    from pytest_bfcl.plugin.session import Session
     from pytest_bfcl.runs import RunDirectory
     from pytest_bfcl.scoring import GateCheck
 
@@ -31,10 +31,10 @@ def key_of(record: Mapping[str, Any]) -> Key:
 class Expectations:
     """The entries expected to fail."""
 
-    def __init__(self, bfcl: BfclSession) -> None:
-        self.bfcl = bfcl
-        self.asked = bfcl.plan.expected is not None
-        self.failures = self._read(bfcl.plan.expected)
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.asked = session.plan.expected is not None
+        self.failures = self._read(session.plan.expected)
 
     @staticmethod
     def _read(content: Any) -> dict[Key, Mapping[str, Any]]:
@@ -48,19 +48,19 @@ class Expectations:
                 "--bfcl-write-expected FILE writes one"
             ) from None
 
-    def check_conditions(self) -> None:
+    def check_conditions(self, recording: Recording) -> None:
         """Refuse a file written for other data or other rules."""
-        plan = self.bfcl.plan
+        plan = self._session.plan
         if not isinstance(plan.expected, dict):
             return
-        data = self.bfcl.fingerprint().to_dict()["dataset"]
+        data = recording.fingerprint().to_dict()["dataset"]
         if plan.expected.get("dataset", data) != data:
             raise UsageError("--bfcl-expected was written for another data set; write it anew with this one")
-        rules = self.bfcl.settings.rules
+        rules = self._session.settings.rules
         if plan.expected.get("rules", rules) != rules:
             raise UsageError(f"--bfcl-expected was written under {plan.expected['rules']} rules, this run has {rules}")
 
-    def mark(self, item: EntryItem, record: Mapping[str, Any]) -> None:
+    def mark(self, item: pytest.Item, record: Mapping[str, Any]) -> None:
         """Mark an item whose failure is expected; errors stay errors, an unexpected pass is shown as one.
 
         Called when the entry is judged: only then the model's name and mode are certain.
@@ -89,7 +89,7 @@ class Expectations:
 
     def write(self, run: RunDirectory) -> None:
         """Write the failed entries; expected ones that were not run this time are kept."""
-        path = self.bfcl.plan.write_expected
+        path = self._session.plan.write_expected
         if path is None:
             return
         records = list(run.records())
@@ -103,11 +103,11 @@ class Expectations:
             "rules": run.fingerprint.rules,
             "failures": [failures[key] for key in sorted(failures)],
         }
-        target = self.bfcl.config.invocation_params.dir / path
+        target = self._session.config.invocation_params.dir / path
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
         except OSError as error:
-            self.bfcl.outcomes.notes.append(f"--bfcl-write-expected: cannot write {target}: {error.strerror}")
+            self._session.notices.note(f"--bfcl-write-expected: cannot write {target}: {error.strerror}")
         else:
-            self.bfcl.outcomes.notes.append(f"{len(failures)} expected failures written to {path}")
+            self._session.notices.note(f"{len(failures)} expected failures written to {path}")

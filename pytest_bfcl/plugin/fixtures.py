@@ -1,7 +1,8 @@
-"""The fixtures of an entry: ``model``, ``bfcl_entry``, ``transcript``; override ``model`` to bring your own.
+"""The fixtures of an entry: ``bfcl_model``, ``bfcl_entry``, ``bfcl_transcript``; short: ``model`` and ``transcript``.
 
-A user's ``model`` may be sync or async and of any scope. It may return an adapter, an object with ``generate``, or a
-plain function (see `pytest_bfcl.models.callable.as_model`).
+A project's own ``model`` is how it brings a model: sync or async, of any scope, an adapter, an object with ``generate``
+or a plain function (see `pytest_bfcl.models.callable.as_model`). Its own ``bfcl_model`` goes before it. Its own
+``transcript`` is its own business.
 """
 
 from __future__ import annotations
@@ -15,72 +16,108 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_bfcl.plugin.activation import has_asyncio
-from pytest_bfcl.plugin.conversations import Loop, is_own
-from pytest_bfcl.plugin.session import SESSION
+from pytest_bfcl.plugin import pytest_internals
+from pytest_bfcl.plugin.event_loop import Loop, has_asyncio, loop_fixture
+from pytest_bfcl.plugin.nodes import OWN_MODEL, USERS_MODEL
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import Entry
     from pytest_bfcl.models import Model
-    from pytest_bfcl.plugin.session import BfclSession
+    from pytest_bfcl.plugin.conversations import Conversations
     from pytest_bfcl.transcript import Transcript
 
 
-def model_fixture(bfcl: BfclSession) -> ModuleType:
-    """A plugin module with the ``model`` fixture.
+def fixtures_of(config: pytest.Config, conversations: Conversations, *, models: int) -> list[ModuleType]:
+    """Plugin modules with one fixture each, to be registered; ``models`` is how many models the run has.
 
-    It asks for no other fixture, not even ``request``: pytest makes those anew for every item.
+    Each has a module of its own because fixtures as methods of an object are deprecated. The short names are left to
+    whoever else has them.
     """
+    made = [
+        *_model_fixtures(conversations, "session" if models == 1 else "function"),
+        *_entry_fixtures(conversations),
+        loop_fixture(config, conversations.aclose),
+    ]
+    short = ("model", "transcript")
+    kept = [each for each in made if each.name not in short or not _is_theirs(config, each.name)]
+    return [_module(each) for each in kept]
 
-    @pytest.fixture(scope="session" if len(bfcl.specs) == 1 else "function")
-    def model() -> Model:
-        """The model under test, made from ``--model``. Override this fixture to test a model of your own."""
-        item = bfcl.current
-        return bfcl.conversations.model_for(item.spec if item is not None else bfcl.specs[0])
 
-    return plugin_module(model)
+def _is_theirs(config: pytest.Config, name: str) -> bool:
+    return pytest_internals.is_defined_elsewhere(config, name)
 
 
-def plugin_module(fixture: Any) -> ModuleType:
-    """A module that holds one fixture, to be registered: fixtures as methods of an object are deprecated."""
-    module = ModuleType(f"{__name__}.{fixture.__name__}")
-    setattr(module, fixture.__name__, fixture)
+def _module(fixture: Any) -> ModuleType:
+    module = ModuleType(f"{__name__}.{fixture.name}")
+    setattr(module, fixture.name, fixture)
     return module
 
 
-@pytest.fixture
-def bfcl_entry(request: pytest.FixtureRequest) -> Entry:
-    """The benchmark entry of this item."""
-    return request.config.stash[SESSION].conversations.entry_of(request.node)
+def _model_fixtures(conversations: Conversations, scope: Any) -> list[Any]:
+    """They ask for no other fixture, not even ``request``: pytest makes those anew for every item."""
+
+    @pytest.fixture(scope=scope, name=OWN_MODEL)
+    def bfcl_model() -> Model:
+        """The model under test, made from ``--model``."""
+        return conversations.model()
+
+    @pytest.fixture(scope=scope, name=USERS_MODEL)
+    def model() -> Model:
+        """The model under test, made from ``--model``. Override this fixture to test a model of your own."""
+        return conversations.model()
+
+    return [bfcl_model, model]
 
 
-@pytest.fixture
-def transcript(request: pytest.FixtureRequest, bfcl_entry: Entry, model: Any, bfcl_loop: Loop) -> Transcript:
-    """The conversation about the entry, over by the time the item is judged."""
-    return request.config.stash[SESSION].conversations.transcript(request.node, model, bfcl_loop)
+def _entry_fixtures(conversations: Conversations) -> list[Any]:
+    @pytest.fixture(name="bfcl_entry")
+    def bfcl_entry(request: pytest.FixtureRequest) -> Entry:
+        """The benchmark entry of this item."""
+        return conversations.entry_of(request.node)
+
+    @pytest.fixture(name="bfcl_transcript")
+    def bfcl_transcript(request: pytest.FixtureRequest, bfcl_entry: Entry, bfcl_loop: Loop) -> Transcript:
+        """The conversation about the entry, over by the time the item is judged."""
+        model = request.getfixturevalue(request.node.file.model_fixture)
+        return conversations.transcript(request.node, model, bfcl_loop)
+
+    @pytest.fixture(name="transcript")
+    def transcript(bfcl_transcript: Transcript) -> Transcript:
+        """Short for ``bfcl_transcript``."""
+        return bfcl_transcript
+
+    return [bfcl_entry, bfcl_transcript, transcript]
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_fixture_setup(fixturedef: Any, request: pytest.FixtureRequest) -> Generator[None, Any, Any]:
-    """Follow the set-up of a user's ``model``: note failure and event loop, and run it if nobody else can."""
-    if fixturedef.argname != "model" or is_own(fixturedef):
-        return (yield)
-    conversations = request.config.stash[SESSION].conversations
-    original = fixturedef.func
-    loop: Loop = request.getfixturevalue("bfcl_loop")
-    try:
-        if _is_async(original):
-            foreign = _handled_elsewhere(request.config, original)
-            fixturedef.func = _watched(original, conversations) if foreign else _driven(original, loop, request)
-        result = yield
-    except Exception:
-        conversations.bfcl.outcomes.model_failed = True
-        raise
-    finally:
-        fixturedef.func = original
-    if fixturedef.scope == "session":  # in-flight conversations end before the user's model does
-        fixturedef.addfinalizer(lambda: loop.run(conversations.aclose(models=False)))
-    return result
+class UsersModel:
+    """Follows the set-up of a project's own model fixture."""
+
+    def __init__(self, config: pytest.Config, conversations: Conversations) -> None:
+        self._config = config
+        self._conversations = conversations
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_fixture_setup(self, fixturedef: Any, request: pytest.FixtureRequest) -> Generator[None, Any, Any]:
+        """Note failure and event loop of a user's model, and run the fixture if nobody else can."""
+        if fixturedef.argname not in (USERS_MODEL, OWN_MODEL) or pytest_internals.is_ours(fixturedef):
+            return (yield)
+        loop: Loop = request.getfixturevalue("bfcl_loop")
+        try:
+            with pytest_internals.standing_in(fixturedef, self._function(fixturedef.func, loop, request)):
+                result = yield
+        except Exception:
+            self._conversations.model_failed = True
+            raise
+        if fixturedef.scope == "session":  # in-flight conversations end before the user's model does
+            fixturedef.addfinalizer(lambda: loop.run(self._conversations.end()))
+        return result
+
+    def _function(self, original: Any, loop: Loop, request: pytest.FixtureRequest) -> Any:
+        if not _is_async(original):
+            return original
+        if _handled_elsewhere(self._config, original):
+            return _watched(original, self._conversations)
+        return _driven(original, loop, request)
 
 
 def _is_async(function: Any) -> bool:
@@ -92,10 +129,10 @@ def _handled_elsewhere(config: pytest.Config, function: Any) -> bool:
     if not has_asyncio(config):
         return False
     mode = config.getoption("asyncio_mode", None) or config.getini("asyncio_mode")
-    return str(getattr(mode, "value", mode)) == "auto" or getattr(function, "_force_asyncio_fixture", False)
+    return str(getattr(mode, "value", mode)) == "auto" or pytest_internals.is_asyncio_fixture(function)
 
 
-def _watched(function: Any, conversations: Any) -> Any:
+def _watched(function: Any, conversations: Conversations) -> Any:
     """The same fixture function, noting which event loop it runs in."""
     if inspect.isasyncgenfunction(function):
 

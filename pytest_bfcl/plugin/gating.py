@@ -10,7 +10,9 @@ import pytest
 from pytest_bfcl.failures import UsageError
 
 if TYPE_CHECKING:
-    from pytest_bfcl.plugin.session import BfclSession
+    from pytest_bfcl.plugin.expectations import Expectations
+    from pytest_bfcl.plugin.recording import Recording
+    from pytest_bfcl.plugin.session import Session
     from pytest_bfcl.runs import RunDirectory, Summary
     from pytest_bfcl.runs.summary_types import GateSummary
     from pytest_bfcl.scoring import Comparison, GateCheck, Side
@@ -23,51 +25,52 @@ SHOWN = 10
 class Gates:
     """The gate options of a session: thresholds, a baseline, expected failures, the errors allowed."""
 
-    def __init__(self, bfcl: BfclSession) -> None:
+    def __init__(self, session: Session, recording: Recording, expectations: Expectations) -> None:
         from pytest_bfcl.scoring import parse_gate
 
-        self.bfcl = bfcl
-        self.thresholds = [parse_gate(text) for text in bfcl.plan.fail_under]
-        self.baseline = self._open_baseline()
-        bfcl.expectations.check_conditions()
+        self._session = session
+        self._expectations = expectations
+        self.thresholds = [parse_gate(text) for text in session.plan.fail_under]
+        self.baseline = self._open_baseline(recording)
+        expectations.check_conditions(recording)
         if self.thresholds and self._data_is_guessed():
             raise UsageError("a gate needs to know its data: add --bfcl-data official, bundled or a path")
 
     @property
     def asked(self) -> bool:
         """Whether any gate is set."""
-        return bool(self.thresholds or self.baseline or self.bfcl.expectations.asked)
+        return bool(self.thresholds or self.baseline or self._expectations.asked)
 
     def _data_is_guessed(self) -> bool:
         """Whether nothing but ``auto`` says which data this is."""
-        plan = self.bfcl.plan
-        if plan.data != "auto" or plan.baseline or self.bfcl.expectations.asked:
+        plan = self._session.plan
+        if plan.data != "auto" or plan.baseline or self._expectations.asked:
             return False
-        named = any(argument.partition("::")[0].endswith(".jsonl") for argument in self.bfcl.config.args)
-        return bool(self.bfcl.arguments) or not named
+        named = any(argument.partition("::")[0].endswith(".jsonl") for argument in self._session.config.args)
+        return bool(self._session.data.arguments) or not named
 
-    def _open_baseline(self) -> Side | None:
+    def _open_baseline(self, recording: Recording) -> Side | None:
         """The baseline; refused when it measured something else, or when its models are others."""
         from pytest_bfcl.runs.damage import IncompleteError
         from pytest_bfcl.scoring import Side, open_side
         from pytest_bfcl.scoring.comparison import comparability, gap_notes, pair_models
 
-        bfcl = self.bfcl
-        if not bfcl.plan.baseline:
+        session = self._session
+        if not session.plan.baseline:
             return None
         try:
-            side = open_side(str(bfcl.config.invocation_params.dir / bfcl.plan.baseline), bfcl.dataset)
-            comparability(side, Side("this run", lambda rules: {}, bfcl.fingerprint()))
-            gap_notes((side,), bfcl.plan.allow_missing, allow="--bfcl-allow-missing")
+            side = open_side(str(session.config.invocation_params.dir / session.plan.baseline), session.data.dataset)
+            comparability(side, Side("this run", lambda rules: {}, recording.fingerprint()))
+            gap_notes((side,), session.plan.allow_missing, allow="--bfcl-allow-missing")
         except IncompleteError as error:
-            raise UsageError(f"--bfcl-baseline {bfcl.plan.baseline}: {error.message}") from None
+            raise UsageError(f"--bfcl-baseline {session.plan.baseline}: {error.message}") from None
         except UsageError as error:
             said = str(error).replace("cannot be compared", "measured something else")
-            raise UsageError(f"--bfcl-baseline {bfcl.plan.baseline}: {said}") from None
-        before, now = list(side.models(bfcl.settings.rules)), [spec.text for spec in bfcl.specs]
+            raise UsageError(f"--bfcl-baseline {session.plan.baseline}: {said}") from None
+        before, now = list(side.models(session.settings.rules)), [spec.text for spec in session.specs]
         if not before or (len(before) != 1 and not pair_models(map(_bare, before), map(_bare, now))):
             raise UsageError(
-                f"--bfcl-baseline {bfcl.plan.baseline} has {', '.join(before) or 'no results'}, "
+                f"--bfcl-baseline {session.plan.baseline} has {', '.join(before) or 'no results'}, "
                 f"this run {', '.join(now)}: no model in common (RUN#MODEL picks one)"
             )
         return side
@@ -82,15 +85,15 @@ class Gates:
             comparisons = self._comparisons(run)
         except UsageError as error:
             further.append(GateCheck("baseline", "", False, str(error)))
-        expected = self.bfcl.expectations.check(run.records())
+        expected = self._expectations.check(run.records())
         return evaluate_gates(
             summary,
             self.thresholds,
             comparisons=comparisons,
             further=[*further, *([expected] if expected else [])],
-            margin_pct=self.bfcl.plan.baseline_margin,
-            max_errors_pct=self.bfcl.settings.max_errors_pct,
-            allow_missing=self.bfcl.plan.allow_missing,
+            margin_pct=self._session.plan.baseline_margin,
+            max_errors_pct=self._session.settings.max_errors_pct,
+            allow_missing=self._session.plan.allow_missing,
         ).to_dict()
 
     def _comparisons(self, run: RunDirectory) -> list[Comparison]:
@@ -100,7 +103,7 @@ class Gates:
         if self.baseline is None:
             return []
         # Gaps were looked at before the run; what is damaged in its own results was asked again.
-        return compare_sides(self.baseline, side_of_run(run), self.bfcl.settings.rules, allow_missing=True)
+        return compare_sides(self.baseline, side_of_run(run), self._session.settings.rules, allow_missing=True)
 
 
 def _bare(model: str) -> str:

@@ -15,7 +15,8 @@ from urllib.parse import quote
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_bfcl.plugin.session import BfclSession
+    from pytest_bfcl.plugin.recording import Recording
+    from pytest_bfcl.plugin.session import Session
 
 COLUMNS = ("category", "tag", "reason", "cost", "latency", "entry")
 
@@ -23,17 +24,12 @@ COLUMNS = ("category", "tag", "reason", "cost", "latency", "entry")
 class Columns:
     """The hooks of pytest-html."""
 
-    def __init__(self) -> None:
-        self.bfcl: BfclSession | None = None
-        self.folder = Path()
-
-    def pytest_configure(self, config: pytest.Config) -> None:
-        """Learn where the run and the report will lie."""
-        from pytest_bfcl.plugin.session import SESSION
-
-        self.bfcl = config.stash.get(SESSION, None)
-        report = getattr(config.option, "htmlpath", None)
-        self.folder = (config.invocation_params.dir / os.path.expanduser(report or "report.html")).parent
+    def __init__(self, session: Session, recording: Recording) -> None:
+        self._models = [spec.text for spec in session.specs]
+        self._run = recording.path
+        report = getattr(session.config.option, "htmlpath", None)
+        directory = session.config.invocation_params.dir
+        self._folder = (directory / os.path.expanduser(report or "report.html")).parent
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_table_header(self, cells: list[str]) -> None:
@@ -60,16 +56,14 @@ class Columns:
         latency = total_of(record.get("latency_s"))
         if latency is not None:
             values["latency"] = f"{latency:.3f}"
-        if self.bfcl is not None:
-            values["entry"] = f'<a href="{html.escape(self._link(self.bfcl, record))}">page</a>'
+        values["entry"] = f'<a href="{html.escape(self._link(record))}">page</a>'
         return values
 
-    def _link(self, bfcl: BfclSession, record: dict[str, Any]) -> str:
+    def _link(self, record: dict[str, Any]) -> str:
         """The entry's page, relative to the report."""
         from pytest_bfcl.reporting import page_name
         from pytest_bfcl.reporting.links import ENTRIES
 
-        several = len(bfcl.specs) > 1
-        models = [spec.text for spec in bfcl.specs] if several else [str(record.get("model") or "")]
-        target = bfcl.run_path / ENTRIES / page_name(record, models)
-        return quote(Path(os.path.relpath(target, self.folder)).as_posix())
+        models = self._models if len(self._models) > 1 else [str(record.get("model") or "")]
+        target = self._run / ENTRIES / page_name(record, models)
+        return quote(Path(os.path.relpath(target, self._folder)).as_posix())

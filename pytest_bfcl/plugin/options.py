@@ -7,8 +7,6 @@ and files on the controller's disk do not).
 
 from __future__ import annotations
 
-import argparse
-import contextlib
 from collections.abc import Callable, Generator
 from dataclasses import asdict, dataclass, field
 from functools import reduce
@@ -19,6 +17,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from pytest_bfcl.plugin import option_values as kinds
+from pytest_bfcl.plugin import pytest_internals
 
 
 class Option(NamedTuple):
@@ -120,13 +119,9 @@ def _add_ini(parser: pytest.Parser, option: Option) -> None:
 def pytest_load_initial_conftests(parser: pytest.Parser) -> Generator[None, Any, Any]:
     """Add the short ``--model`` last, so that a suite which defines its own keeps it."""
     result = yield
-    groups = [getattr(parser, "_anonymous", None), *getattr(parser, "_groups", [])]
-    taken = any("--model" in option.names() for group in groups if group for option in group.options)
-    if not taken:
-        with contextlib.suppress(ValueError, argparse.ArgumentError):  # taken after all: --bfcl-model remains
-            parser.getgroup("bfcl").addoption(
-                "--model", dest="bfcl_model", action="append", metavar="SPEC", help="short for --bfcl-model"
-            )
+    pytest_internals.add_unless_taken(
+        parser, "--model", "bfcl", dest="bfcl_model", action="append", metavar="SPEC", help="short for --bfcl-model"
+    )
     return result
 
 

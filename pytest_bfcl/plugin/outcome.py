@@ -1,18 +1,14 @@
-"""From a transcript to pytest's report and to one line of ``results.jsonl``.
+"""From an item's fixtures to pytest's outcome and to the record on its report.
 
 The entry is judged at the end of setup, so that trouble of ours is pytest's ERROR; the call raises the model's failure.
-The record crosses xdist as a JSON string on the report; the controller writes it the moment it arrives.
+The record crosses xdist as a JSON string on the report; the controller writes it the moment it arrives (`results`).
 """
 
 from __future__ import annotations
 
-import json
-import re
-import textwrap
-from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -27,158 +23,60 @@ from pytest_bfcl.failures import (
     UsageError,
     Verdict,
 )
-from pytest_bfcl.plugin.selection import entry_id_of
-from pytest_bfcl.runs.lines import json_line
-from pytest_bfcl.runs.result_line import ResultLine as Record
+from pytest_bfcl.plugin import pytest_internals
+from pytest_bfcl.plugin.failure_repr import FailureRepr
+from pytest_bfcl.plugin.nodes import EntryItem
+from pytest_bfcl.runs import ResultLine, json_line
 
 if TYPE_CHECKING:
-    from pytest_bfcl.plugin.collection import EntryItem
-    from pytest_bfcl.plugin.session import BfclSession
+    from pytest_bfcl.dataset import Entry
+    from pytest_bfcl.plugin.conversations import Conversations
+    from pytest_bfcl.plugin.event_loop import Loop
+    from pytest_bfcl.plugin.expectations import Expectations
+    from pytest_bfcl.plugin.session import Session
+    from pytest_bfcl.running import Runner
+    from pytest_bfcl.transcript import Transcript
 
-RECORD = pytest.StashKey[Record]()
+RECORD = pytest.StashKey[ResultLine]()
 
 
 class EntryTrouble(pytest.fail.Exception):  # type: ignore[name-defined, misc]
     """Trouble that is not the model's, with a ready text: formatting a traceback for each would take 0.2 s."""
 
 
-class FailureText:
-    """What pytest prints for a failed entry; plain when turned into a string, coloured on a terminal.
-
-    ``reprcrash.message`` is what the short summary and junit show.
-    """
-
-    def __init__(self, text: str, message: str) -> None:
-        self.text = text
-        self.reprcrash = _Crash(message)
-
-    def __str__(self) -> str:
-        return self.text
-
-    def toterminal(self, writer: Any) -> None:
-        """Write the text in colour, lines longer than a colour terminal is wide continued below their value."""
-        title, *lines = self.text.splitlines() or [""]
-        writer.line(title, red=True, bold=True)
-        for line in lines:
-            for part in _wrapped(line, writer.fullwidth) if writer.hasmarkup else [line]:
-                _write_line(writer, part)
-
-
-_VALUE = re.compile(r"^ *(?:\S+ {2,}|(?=\S))")
-_COLOURS = {"expected": "green", "called": "red", "reply": "red", "message": "red", "advice": "cyan", "^": "red"}
-
-
-def _write_line(writer: Any, line: str) -> None:
-    """One line: the label coloured by what it introduces, the mark at what broke in red."""
-    label = line.split(maxsplit=1)[0] if line.strip() else ""
-    head, mark, tail = line.partition("<-- ")
-    if mark:
-        writer.write(head)
-        writer.line(mark + tail, red=True, bold=True)
-    elif label == "expected" and line.split()[1:] == ["called"]:  # the head of a table
-        writer.line(line, bold=True)
-    elif label in _COLOURS:
-        at = line.index(label)
-        writer.write(line[:at])
-        writer.write(label, **{_COLOURS[label]: True})
-        writer.line(line[at + len(label) :])
-    else:
-        writer.line(line)
-
-
-def _wrapped(line: str, width: int) -> list[str]:
-    """A line in pieces of at most ``width`` columns, the later ones indented to where its value begins."""
-    if len(line) <= width or width < 60:
-        return [line]
-    found = _VALUE.match(line)
-    indent = min(found.end() if found else 0, width // 2)
-    return textwrap.wrap(line, width, subsequent_indent=" " * indent, drop_whitespace=True, break_on_hyphens=False) or [
-        line
-    ]
-
-
-class _Crash:
-    def __init__(self, message: str) -> None:
-        self.message = message
-
-    def __str__(self) -> str:
-        return self.message
-
-
 class Outcomes:
-    """Judges items, builds reports, and on the controller receives every finished record."""
+    """Sets items up, judges them, puts the record on the report. The `EntryTest` of the nodes."""
 
-    def __init__(self, bfcl: BfclSession) -> None:
-        self.bfcl = bfcl
-        self.stopped: str | None = None
-        self.notes: list[str] = []
-        self.model_failed = False
-        self.counts: Counter[str] = Counter()
-        self.skips: Counter[str] = Counter()
-        self.cost_usd = 0.0
-        self.foreign_failures = 0
-        self.planned: list[str] = []
-        self._fresh: Record | None = None
+    def __init__(
+        self, session: Session, runner: Runner, conversations: Conversations, expectations: Expectations
+    ) -> None:
+        self._session = session
+        self._notices = session.notices
+        self._runner = runner
+        self._conversations = conversations
+        self._expectations = expectations
+        self._fresh: ResultLine | None = None
 
     # -- one item ------------------------------------------------------------------------------------------------
 
-    @contextmanager
-    def setup_of(self, item: EntryItem) -> Iterator[None]:
-        """Around an item's fixtures: judge when they are there, turn trouble into a short text."""
-        if RECORD in item.stash:  # the item is run again
-            del item.stash[RECORD]
-        item.user_properties = [("category", item.ref.category)]
-        trouble: BenchmarkError | None = None
-        try:
-            if self.bfcl.foreign_data:  # said here: xdist would replace a worker that refuses to start again and again
-                raise UsageError(self.bfcl.foreign_data)
-            yield
+    def set_up(self, item: EntryItem, fill_fixtures: Callable[[], None]) -> None:
+        """Fill the fixtures, hold the conversation, judge it. Trouble becomes a short text, no traceback."""
+        self._conversations.current = item
+        with self._trouble_told(item):
+            fill_fixtures()
+            funcargs = item.funcargs
+            if "bfcl_transcript" not in funcargs:
+                loop = cast("Loop", funcargs["bfcl_loop"])
+                model = funcargs[item.file.model_fixture]
+                funcargs["bfcl_entry"] = self._conversations.entry_of(item)
+                funcargs["bfcl_transcript"] = self._conversations.transcript(item, model, loop)
             self._judge(item)
-        except RunStopped as stop:
-            self.bfcl.stop(stop.reason)
-            raise pytest.skip.Exception(f"not run: {stop.reason}", _use_item_location=True) from None
-        except EntrySkipped as skipped:
-            raise pytest.skip.Exception(skipped.message, _use_item_location=True) from None
-        except BenchmarkError as error:
-            trouble = error
-        except UsageError as error:  # on a worker; elsewhere the models were created before
-            self.bfcl.stop(str(error))
-            raise EntryTrouble(str(error), pytrace=False) from None
-        except Exception as error:
-            if self.model_failed:  # shown once, with its traceback; asking on would repeat it for every entry
-                verdict = AdapterError("fixture", f"the model fixture failed: {type(error).__name__}: {error}").verdict
-                item.stash[RECORD] = self._error_record(item, verdict)
-                self.bfcl.stop("the model fixture failed")
-            raise
-        if trouble is not None:
-            record = item.stash[RECORD] = self._error_record(item, trouble.verdict)
-            self._stop_if_pointless(item)
-            raise EntryTrouble(_trouble_text(record, trouble), pytrace=False) from None
 
-    def _judge(self, item: EntryItem) -> None:
-        from pytest_bfcl.evaluation import judged_record
-
-        settings = self.bfcl.settings
-        entry: Any = item.funcargs["bfcl_entry"]
-        transcript: Any = item.funcargs["transcript"]
-        record = judged_record(
-            entry,
-            transcript,
-            rules=settings.rules,
-            price=self.bfcl.price_of(item.spec),
-            worker=self.bfcl.process,
-            simulators=settings.simulators,
-        )
-        if record["outcome"] == "error":
-            detail = record["detail"]
-            kind = str(record["reason"]).partition(":")[2] or "checker"
-            kinds = AdapterError if record["tag"] == FailureTag.ADAPTER_ERROR else HarnessError
-            where = f"mend {item.ref.path}, line {item.ref.line}" if kind == "data" else ""
-            advice = str(detail.get("advice") or where)
-            raise kinds(kind, str(detail.get("error") or record["reason"]), advice=advice)
-        item.stash[RECORD] = record
-        self.bfcl.expectations.mark(item, record)
-        item.user_properties += [(name, str(record[name])) for name in ("tag", "reason") if record[name]]
+    def tear_down(self, item: EntryItem) -> None:
+        """Let go of the entry, its conversation and its record: items live as long as the session."""
+        self._conversations.release(item)
+        if RECORD in item.stash:
+            del item.stash[RECORD]
 
     def check(self, item: EntryItem) -> None:
         """Raise `Failure` if the model's answer did not pass."""
@@ -188,141 +86,103 @@ class Outcomes:
         from pytest_bfcl.checkers import failure_text
 
         tag, reason, detail = FailureTag(str(record["tag"])), str(record["reason"]), record["detail"]
-        verdict = Verdict(False, tag, reason, detail)
-        entry: Any = item.funcargs["bfcl_entry"]
-        transcript: Any = item.funcargs["transcript"]
-        raise Failure(tag, reason, failure_text(entry, transcript, verdict), detail)
+        entry, transcript = _entry(item), _transcript(item)
+        raise Failure(tag, reason, failure_text(entry, transcript, Verdict(False, tag, reason, detail)), detail)
 
-    @staticmethod
-    def forget(item: EntryItem) -> None:
-        """The item is over and reported."""
-        if RECORD in item.stash:
-            del item.stash[RECORD]
-
-    @staticmethod
-    def failure_repr(item: EntryItem, excinfo: pytest.ExceptionInfo[BaseException]) -> FailureText | None:
+    def failure_repr(self, item: EntryItem, excinfo: pytest.ExceptionInfo[BaseException]) -> FailureRepr | None:
         """The ready text of a model's failure."""
         error = excinfo.value
-        return FailureText(error.message, f"{error.tag} {error.reason}") if isinstance(error, Failure) else None
+        return FailureRepr(error.message, f"{error.tag} {error.reason}") if isinstance(error, Failure) else None
 
-    def _error_record(self, item: EntryItem, verdict: Verdict) -> Record:
-        from pytest_bfcl.runs import error_record
+    @contextmanager
+    def _trouble_told(self, item: EntryItem) -> Iterator[None]:
+        """Turn what went wrong into pytest's vocabulary, with its record."""
+        if RECORD in item.stash:  # the item is run again
+            del item.stash[RECORD]
+        item.user_properties = [("category", item.ref.category)]
+        trouble: BenchmarkError | None = None
+        try:
+            if self._session.foreign_data:  # said here: xdist would replace a worker that refuses to start forever
+                raise UsageError(self._session.foreign_data)
+            yield
+        except RunStopped as stop:
+            self._notices.stop(stop.reason)
+            raise pytest_internals.skipped(f"not run: {stop.reason}") from None
+        except EntrySkipped as skipped:
+            raise pytest_internals.skipped(skipped.message) from None
+        except BenchmarkError as error:
+            trouble = error
+        except UsageError as error:  # on a worker; elsewhere the models were created before
+            self._notices.stop(str(error).partition("\n")[0])
+            raise EntryTrouble(str(error), pytrace=False) from None
+        except Exception as error:
+            if self._conversations.model_failed:  # shown once, with its traceback; others would only repeat it
+                what = AdapterError("fixture", f"the model fixture failed: {type(error).__name__}: {error}")
+                self._keep_error(item, what)
+                self._notices.stop("the model fixture failed")
+            raise
+        if trouble is not None:
+            record = item.stash.get(RECORD, None) or self._keep_error(item, trouble)
+            if reason := self._runner.stop_reason():
+                self._notices.stop(reason)
+            raise EntryTrouble(_trouble_text(record, trouble), pytrace=False) from None
 
-        model, mode = self.bfcl.conversations.identity(item)
-        item.user_properties += [("tag", str(verdict.tag)), ("reason", str(verdict.reason))]
-        return error_record(
-            item.ref.id, item.ref.category, model, mode, verdict,
-            repeat=item.repeat, rules=self.bfcl.settings.rules, worker=self.bfcl.process,
-        )  # fmt: skip
+    def _judge(self, item: EntryItem) -> None:
+        trial = self._conversations.trial_of(item)
+        record = item.stash[RECORD] = self._runner.judged(trial, _transcript(item))
+        item.user_properties += [(name, str(value)) for name in ("tag", "reason") if (value := record[name])]
+        if record["outcome"] == "error":
+            detail = record["detail"]
+            kind = str(record["reason"]).partition(":")[2] or "checker"
+            kinds = AdapterError if record["tag"] == FailureTag.ADAPTER_ERROR else HarnessError
+            raise kinds(kind, str(detail.get("error") or record["reason"]), advice=str(detail.get("advice") or ""))
+        self._expectations.mark(item, record)
 
-    def _skipped_record(self, item: EntryItem, why: str) -> Record:
-        from pytest_bfcl.runs import skipped_record
+    def _keep_error(self, item: EntryItem, error: BenchmarkError) -> ResultLine:
+        record = item.stash[RECORD] = self._runner.errored(self._conversations.trial_of(item), error)
+        item.user_properties += [("tag", str(record["tag"])), ("reason", str(record["reason"]))]
+        return record
 
-        model, mode = self.bfcl.conversations.identity(item)
-        rules = self.bfcl.settings.rules
-        return skipped_record(item.ref.id, item.ref.category, model, mode, why, repeat=item.repeat, rules=rules)
-
-    def _stop_if_pointless(self, item: EntryItem) -> None:
-        reason = self.bfcl.conversations.stop_reason()
-        if reason:
-            self.bfcl.stop(reason)
+    # -- its report ----------------------------------------------------------------------------------------------
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[Any]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Put the record on the report that decides the item."""
-        from pytest_bfcl.plugin.collection import EntryItem
-
         report = yield
         if not isinstance(item, EntryItem) or report.when == "teardown" or (report.when == "setup" and report.passed):
             return report
         record = item.stash.get(RECORD, None)
         if report.when == "setup" and report.skipped:
-            if self.stopped:
+            if self._notices.stopped:
                 return report
             reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
-            record = self._skipped_record(item, reason.removeprefix("Skipped: "))
+            trial = self._conversations.trial_of(item)
+            record = self._runner.skipped(trial, reason.removeprefix("Skipped: "))
         elif record is None or (report.when == "call" and call.excinfo and not call.excinfo.errisinstance(Failure)):
             what = call.excinfo.exconly() if call.excinfo else "no outcome"
-            record = self._error_record(item, HarnessError(str(report.when), what).verdict)
+            record = self._keep_error(item, HarnessError(str(report.when), what))
         if call.excinfo is not None and isinstance(call.excinfo.value, EntryTrouble):
-            report.longrepr = FailureText(str(call.excinfo.value.msg), f"{record['tag']} {record['reason']}")  # type: ignore[assignment]
-        report.bfcl = record_text(record)  # type: ignore[attr-defined]
-        if not self.bfcl.is_worker:
-            self._fresh = record
+            report.longrepr = FailureRepr(str(call.excinfo.value.msg), f"{record['tag']} {record['reason']}")  # type: ignore[assignment]
+        report.bfcl = json_line(record)[:-1].decode()  # type: ignore[attr-defined]
+        self._fresh = record
         return report
 
-    # -- the controller ------------------------------------------------------------------------------------------
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Write the record of a finished item; count failures that are not ours."""
-        if self.bfcl.is_worker or report.outcome == "rerun":  # type: ignore[comparison-overlap]
-            return
-        text = getattr(report, "bfcl", None)
-        record = self._record_of(report, text)
-        if record is None:
-            self.foreign_failures += report.failed and not hasattr(report, "wasxfail")
-            return
-        if isinstance(report.longrepr, str) and record["tag"]:
-            report.longrepr = FailureText(report.longrepr, f"{record['tag']} {record['reason']}")  # type: ignore[assignment]
-        try:
-            self.receive(record, text)
-        except HarnessError as error:  # the disk is full: what cannot be kept must not look as if it were
-            report.outcome, report.when = "failed", "setup"
-            report.longrepr = FailureText(error.message, f"{error.tag} {error.reason}")  # type: ignore[assignment]
-            self.bfcl.stop(error.message)
-
-    def _record_of(self, report: pytest.TestReport, text: str | None) -> Record | None:
-        """The record a report brings; one made in this process need not be parsed again."""
+    def take_fresh(self) -> ResultLine | None:
+        """The record put on the last report, once: in one process it need not be parsed again."""
         fresh, self._fresh = self._fresh, None
-        if text is None:
-            return self._crash_record(report)
-        return fresh if fresh is not None else json.loads(text)
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """A collection error is a failure of its own."""
-        self.foreign_failures += report.failed
-
-    def receive(self, record: Record, text: str | None = None) -> None:
-        """Keep one record (``text`` is its line, where it is known) and tell whoever listens."""
-        run = self.bfcl.start_run()
-        if run is not None:
-            run.append(record, text)
-        self.counts[record["outcome"]] += 1
-        if record["outcome"] == "skipped":
-            self.skips[str(record["detail"].get("error"))] += 1
-        self.cost_usd += record.get("cost_usd") or 0.0
-        self.bfcl.config.hook.pytest_bfcl_result(record=record)
-        limit = self.bfcl.settings.budget_usd
-        if limit is not None and self.cost_usd >= limit:
-            self.bfcl.stop(f"budget of {limit:g} USD reached ({self.cost_usd:.4f} spent)")
-
-    def _crash_record(self, report: pytest.TestReport) -> Record | None:
-        """The record of an entry during which a worker died; ``None`` for every other report."""
-        category = self.bfcl.category_at(report.nodeid)
-        if str(report.when) != "???" or category is None:
-            return None
-        from pytest_bfcl.runs import error_record
-
-        _, _, label = report.nodeid.partition("[")
-        variants = {variant[2]: variant for variant in self.bfcl.variants}
-        spec, repeat, _ = variants.get(label.removesuffix("]"), self.bfcl.variants[0])
-        mode = self.bfcl.mode_of(spec)
-        verdict = HarnessError("worker_crash", str(report.longrepr), advice="continue the run to ask again").verdict
-        return error_record(
-            entry_id_of(report.nodeid), category, self.bfcl.canonical(spec), mode, verdict,
-            repeat=repeat, rules=self.bfcl.settings.rules,
-        )  # fmt: skip
+        return fresh
 
 
-def record_text(record: Record) -> str:
-    """The record's line in ``results.jsonl``, without its end."""
-    return json_line(record)[:-1].decode()
+def _entry(item: EntryItem) -> Entry:
+    return cast("Entry", item.funcargs["bfcl_entry"])
 
 
-def _trouble_text(record: Record, error: BenchmarkError) -> str:
+def _transcript(item: EntryItem) -> Transcript:
+    return cast("Transcript", item.funcargs["bfcl_transcript"])
+
+
+def _trouble_text(record: ResultLine, error: BenchmarkError) -> str:
     lines = [f"{record['tag']}: {record['reason']}", f"  {error.message}"]
     return "\n".join([*lines, f"  what to do: {error.advice}"] if error.advice else lines)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_bfcl.plugin.session import BfclSession
+    from pytest_bfcl.plugin.results import Results
 
 FIRST_S = 3.0
 EVERY_S = 10.0
@@ -18,8 +18,9 @@ EVERY_S = 10.0
 class Progress:
     """Prints rate, remaining time, errors and cost at most every ten seconds."""
 
-    def __init__(self, bfcl: BfclSession) -> None:
-        self.bfcl = bfcl
+    def __init__(self, config: pytest.Config, results: Results) -> None:
+        self._config = config
+        self._results = results
         self._started = time.monotonic()
         self._next = self._started + FIRST_S
 
@@ -29,7 +30,7 @@ class Progress:
         now = time.monotonic()
         if now < self._next or not hasattr(report, "bfcl"):
             return
-        reporter: Any = self.bfcl.config.pluginmanager.getplugin("terminalreporter")
+        reporter: Any = self._config.pluginmanager.getplugin("terminalreporter")
         if reporter is None or not reporter.isatty or os.environ.get("CI"):
             return
         self._next = now + EVERY_S
@@ -38,7 +39,7 @@ class Progress:
 
     def line(self, now: float) -> str:
         """``bfcl: 320 of 1390, 6.1/s, 2:55 left, 81.2 % correct, 2 errors, 0.41 USD``."""
-        counts, total = self.bfcl.outcomes.counts, len(self.bfcl.outcomes.planned)
+        counts, total = self._results.counts, len(self._results.planned)
         done = counts.total()
         rate = done / max(now - self._started, 1e-9)
         judged = counts["passed"] + counts["failed"]
@@ -50,6 +51,6 @@ class Progress:
             parts.append(f"{100 * counts['passed'] / judged:.1f} % correct")
         if counts["error"]:
             parts.append(f"{counts['error']} errors")
-        if self.bfcl.outcomes.cost_usd:
-            parts.append(f"{self.bfcl.outcomes.cost_usd:.2f} USD")
+        if self._results.cost_usd:
+            parts.append(f"{self._results.cost_usd:.2f} USD")
         return ", ".join(parts)

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_bfcl.dataset.categories import GROUPS
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.plugin.gating import gate_lines
 from pytest_bfcl.plugin.selection import virtual_argument
 
 if TYPE_CHECKING:
-    from pytest_bfcl.plugin.session import BfclSession
+    from pytest_bfcl.plugin.recording import Recording
+    from pytest_bfcl.plugin.results import Results
+    from pytest_bfcl.plugin.session import Session
+    from pytest_bfcl.plugin.session_end import SessionEnd
+    from pytest_bfcl.runs.summary_types import CategorySummary, GroupSummary, ModelSummary
 
 NOT_FETCHED = (
     "the official data is not here (run pytest-bfcl fetch): these are our own bundled entries, "
@@ -25,84 +30,79 @@ NOT_FETCHED = (
 class Terminal:
     """Header and summary, on the controller."""
 
-    def __init__(self, bfcl: BfclSession) -> None:
-        self.bfcl = bfcl
-        relative = bfcl.config.cwd_relative_nodeid
-
-        def unless_virtual(nodeid: Any) -> Any:
-            return nodeid if virtual_argument(str(nodeid)) else relative(nodeid)
-
+    def __init__(self, session: Session, recording: Recording, results: Results, end: SessionEnd) -> None:
+        self._session = session
+        self._config = session.config
+        self._data = session.data
+        self._notices = session.notices
+        self._recording = recording
+        self._results = results
+        self._end = end
         # Virtual ids lie nowhere: printing them relative to the working directory would invent a place.
-        bfcl.config.cwd_relative_nodeid = unless_virtual  # type: ignore[method-assign]
+        pytest_internals.show_unchanged(session.config, lambda nodeid: virtual_argument(nodeid) is not None)
 
     def pytest_report_header(self) -> list[str]:
         """Data, models, rules, place."""
         try:
-            data = self.bfcl.dataset
+            data = self._data.dataset
         except UsageError as error:
             raise pytest.UsageError(str(error)) from None
-        models = ", ".join(spec.text for spec in self.bfcl.specs)
+        models = ", ".join(spec.text for spec in self._session.specs)
         name = f"{data.name} {data.version}".strip()
-        lines = [f"bfcl: {models} on {name} ({data.sha256[:8]}), {self.bfcl.settings.rules} rules"]
-        if self._guessed():
+        lines = [f"bfcl: {models} on {name} ({data.sha256[:8]}), {self._session.settings.rules} rules"]
+        if self._data.is_guessed:
             lines.append(f"bfcl: {NOT_FETCHED}")
-        if done := len(self.bfcl.continuation.finished):
-            lines.append(f"bfcl: continuing {self.bfcl.run_path}: {done} entries are finished and not asked again")
+        if done := len(self._recording.earlier.settled):
+            lines.append(f"bfcl: continuing {self._recording.path}: {done} entries are finished and not asked again")
         return lines
-
-    def _guessed(self) -> bool:
-        """Whether ``auto`` fell back to our own entries: worth saying twice, -q hides the header."""
-        return self.bfcl.plan.data == "auto" and self.bfcl.dataset.name == "bundled"
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """The table by category, then groups, errors, money and time, gates."""
-        verdicts = self.bfcl.config.pluginmanager.getplugin("bfcl-verdict")
-        summary = verdicts.summary
-        for note in dict.fromkeys(self.bfcl.outcomes.notes):
+        summary = self._end.summary
+        for note in self._notices.notes:
             terminalreporter.write_line(f"bfcl: {note}", yellow=True)
         if summary is None:
             return
-        if self._guessed():
+        if self._data.is_guessed:  # said twice: -q hides the header
             terminalreporter.write_line(f"bfcl: {NOT_FETCHED}", yellow=True)
-        for line in skip_lines(self.bfcl.outcomes.skips):
+        for line in skip_lines(self._results.skips):
             terminalreporter.write_line(f"bfcl: {line}", yellow=True)
         for name, model in summary["models"].items():
             known = f" ({model['info']['name']})" if model["info"] else ""
             terminalreporter.write_sep("=", f"function calling: {name}{known}")
-            if self.bfcl.config.get_verbosity() > -2:
+            if self._config.get_verbosity() > -2:
                 for line in [*table_lines(model), *format_lines(model)]:
                     terminalreporter.write_line(line)
             for line in fact_lines(model):
                 terminalreporter.write_line(line)
-            if self.bfcl.config.get_verbosity() > 0:
+            if self._config.get_verbosity() > 0:
                 for line in detail_lines(model):
                     terminalreporter.write_line(line)
         if "machine_cost_usd" in summary:
             terminalreporter.write_line(f"machine: {summary['machine_cost_usd']:.4f} USD")
-        if self.bfcl.outcomes.stopped:
-            terminalreporter.write_line(f"stopped: {self.bfcl.outcomes.stopped}; results are kept", red=True)
-        assert self.bfcl.run is not None
-        fingerprint = self.bfcl.run.fingerprint
+        if self._notices.stopped:
+            terminalreporter.write_line(f"stopped: {self._notices.stopped}; results are kept", red=True)
+        assert self._recording.run is not None
+        fingerprint = self._recording.run.fingerprint
         terminalreporter.write_line(fingerprint.short())
-        terminalreporter.write_line(f"run: {self.bfcl.run_path}")
-        if self.bfcl.outcomes.stopped or self.bfcl.outcomes.counts["error"]:
-            where = shlex.quote(str(self.bfcl.run_path))
+        terminalreporter.write_line(f"run: {self._recording.path}")
+        if self._notices.stopped or self._results.counts["error"]:
+            where = shlex.quote(str(self._recording.path))
             terminalreporter.write_line(f"to ask for what is missing: the same command with --bfcl-out {where}")
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self) -> Generator[None, None, None]:
         """The gates' verdict as the last lines, below pytest's own summary."""
         result = yield
-        reporter = self.bfcl.config.pluginmanager.getplugin("terminalreporter")
-        verdicts = self.bfcl.config.pluginmanager.getplugin("bfcl-verdict")
-        summary = verdicts.summary
+        reporter = self._config.pluginmanager.getplugin("terminalreporter")
+        summary = self._end.summary
         if reporter is None or summary is None:
             return result
-        if verdicts.gates.asked and not summary["gate"]["checks"]:
-            why = self.bfcl.outcomes.stopped or "the session ended early"
+        if self._end.gates.asked and not summary["gate"]["checks"]:
+            why = self._notices.stopped or "the session ended early"
             reporter.write_line(f"gates: no verdict: {why}", yellow=True)
-        for line, good in gate_lines(summary["gate"], self.bfcl.outcomes.foreign_failures):
+        for line, good in gate_lines(summary["gate"], self._results.foreign_failures):
             reporter.write_line(line, green=good is True, red=good is False)
         return result
 
@@ -123,7 +123,7 @@ SHOWN_GROUPS = ("non_live", "live", "multi_turn", "web_search", "memory", "agent
 HEAD = ("category", "correct", "accuracy", "95 % interval", "corrected", "errors", "skipped")
 
 
-def table_lines(model: dict[str, Any]) -> list[str]:
+def table_lines(model: ModelSummary) -> list[str]:
     """One aligned line per category, then per group of more than one; retired categories in a table of their own."""
     retired = [name for name in model["categories"] if name in GROUPS["retired"]]
     current = [name for name in model["categories"] if name not in retired]
@@ -137,7 +137,7 @@ def table_lines(model: dict[str, Any]) -> list[str]:
 FORMAT_HEAD = ("calls as", "tag", "documents as", "prompt", "style", "correct", "accuracy")
 
 
-def format_lines(model: dict[str, Any]) -> list[str]:
+def format_lines(model: ModelSummary) -> list[str]:
     """Format sensitivity: one aligned line per prompt format, then the spread over them (data spec §6.1)."""
     from pytest_bfcl.dataset.expansion import format_configs
 
@@ -157,7 +157,7 @@ def format_lines(model: dict[str, Any]) -> list[str]:
     return ["", title, *(_line(row, widths) for row in padded), spread, ""]
 
 
-def _table(model: dict[str, Any], categories: list[str], groups: list[str]) -> list[str]:
+def _table(model: ModelSummary, categories: list[str], groups: list[str]) -> list[str]:
     rows = [HEAD, *(_row(name, model["categories"][name]) for name in categories)]
     tail = [_row(name, model["groups"][name]) for name in groups]
     widths = [max(len(row[column]) for row in [*rows, *tail]) for column in range(len(HEAD))]
@@ -167,7 +167,7 @@ def _table(model: dict[str, Any], categories: list[str], groups: list[str]) -> l
     return lines
 
 
-def _row(name: str, found: dict[str, Any]) -> tuple[str, ...]:
+def _row(name: str, found: CategorySummary | GroupSummary) -> tuple[str, ...]:
     judged = found["passed"] + found["failed"]
     low_high = found.get("interval95")
     return (
@@ -186,17 +186,17 @@ def _line(row: Iterable[str], widths: list[int]) -> str:
     return "  ".join([first[0].ljust(first[1]), *(text.rjust(width) for text, width in others)]).rstrip()
 
 
-def fact_lines(model: dict[str, Any]) -> Iterator[str]:
+def fact_lines(model: ModelSummary) -> Iterator[str]:
     """Overall, tags, known issues, money, latency: one line each, when there is something to say."""
     overall = model["overall"]
     if overall["value"] is not None:
-        low, high = (100 * bound for bound in overall["interval95"])
+        low, high = _bounds(overall["interval95"])
         corrected = percent(model.get("overall_corrected"))
         yield f"overall: {percent(overall['value'])} (95 %: {low:.1f} - {high:.1f}), corrected rules {corrected}"
     else:
         yield f"overall: not claimed, {overall.get('why') or 'categories are missing'}"
         if partial := overall.get("partial"):
-            low, high = (100 * bound for bound in partial["interval95"])
+            low, high = _bounds(partial["interval95"])
             weights = ", ".join(f"{name} {weight:.0f} %" for name, weight in partial["weights"].items())
             yield (
                 f"partial: {partial['categories']} of {partial['of']} categories, {percent(partial['value'])} "
@@ -237,7 +237,13 @@ def fact_lines(model: dict[str, Any]) -> Iterator[str]:
         yield "; ".join(facts)
 
 
-def detail_lines(model: dict[str, Any]) -> Iterator[str]:
+def _bounds(interval: Sequence[float] | None) -> tuple[float, float]:
+    """An interval in percent; a value that is claimed has one."""
+    assert interval is not None
+    return 100 * interval[0], 100 * interval[1]
+
+
+def detail_lines(model: ModelSummary) -> Iterator[str]:
     """With ``-v``: the formulas behind the numbers, and the breakdowns."""
     from pytest_bfcl.reporting import formulas
 

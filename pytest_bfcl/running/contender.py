@@ -79,7 +79,7 @@ class Contender:
         """
         from pytest_bfcl.models.prices import price_of
 
-        chosen: Mode | None = spec.mode or (settings.mode if settings.mode != "auto" else None)
+        chosen = asked_mode(spec, settings)
 
         def made(mode: Mode | None) -> Model:
             return create_model(spec, settings, dataset=data, mode=mode)
@@ -159,6 +159,10 @@ class Contender:
             self._lent[id(model)] = lent
         return lent
 
+    def has_made(self, model: Any) -> bool:
+        """Whether this is one of the contender's own adapters."""
+        return any(each is model for each in self._made)
+
     def stop_reason(self) -> str | None:
         """Why it must not be asked any more: endpoint down, key refused, budget spent."""
         asked = [each for each in (self, *self._lent.values()) if each._switch is not None]
@@ -180,6 +184,11 @@ class Contender:
     def _tell_switch(self, error: AdapterError) -> None:
         if self.on_switch is not None:
             self.on_switch(self, error)
+
+
+def asked_mode(spec: ModelSpec, settings: Settings) -> Mode | None:
+    """The mode that spec or settings ask for, ``None`` where it is to be found out (``auto``)."""
+    return spec.mode or (settings.mode if settings.mode != "auto" else None)
 
 
 def is_stored(model: object) -> bool:

@@ -34,7 +34,7 @@ class Runner:
     """Holds the trials of some contenders over some data.
 
     Args:
-        data: What the run is about; a trial may come from another set.
+        data: What the run is about; ``None`` where only its trials know, which bring their own.
         contenders: The models of the run.
         settings: How it is run.
         store: What this process keeps; ``None`` keeps the run in memory.
@@ -46,7 +46,7 @@ class Runner:
 
     def __init__(
         self,
-        data: DataSet,
+        data: DataSet | None,
         contenders: Sequence[Contender],
         settings: Settings,
         store: Store | None = None,
@@ -73,10 +73,10 @@ class Runner:
 
     # -- before --------------------------------------------------------------------------------------------------
 
-    def skip_reason(self, category: str, data: DataSet | None = None, contender: Contender | None = None) -> str | None:
+    def skip_reason(self, category: str, data: DataSet, contender: Contender | None = None) -> str | None:
         """Why a category cannot be run here with a contender, or with any of them; ``None`` when it can."""
         asked = [contender] if contender is not None else self.contenders
-        reasons = [self.outside.skip_reason(category, data or self.data, each) for each in asked]
+        reasons = [self.outside.skip_reason(category, data, each) for each in asked]
         return reasons[0] if all(reasons) else None
 
     async def plan(self, trials: Iterable[Trial]) -> None:

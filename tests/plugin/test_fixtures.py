@@ -135,3 +135,117 @@ def test_the_whole_run_switches_to_prompting_when_tools_are_refused(project: Pro
     outcomes = {(record["mode"], record["outcome"]) for record in project.records()}
     assert {mode for mode, _ in outcomes} == {"prompt"}, outcomes
     result.stdout.fnmatch_lines(["bfcl: scripted:script.json refuses tools*"])
+
+
+def test_the_short_names_stand_for_ours(project: Project) -> None:
+    project.pytester.makepyfile(
+        test_m="def test_m(model, bfcl_model): assert model is bfcl_model and model.spec == 'scripted:script.json@fc'"
+    )
+    project.run("test_m.py").assert_outcomes(passed=1)
+
+
+def test_entries_have_their_transcript_as_a_fixture(project: Project) -> None:
+    project.pytester.makeconftest(
+        """
+        import pytest
+        @pytest.fixture(autouse=True)
+        def seen(bfcl_entry, bfcl_transcript, transcript):
+            assert bfcl_transcript is transcript and transcript.entry_id == bfcl_entry.id
+        """
+    )
+    project.run("-m", "multiple").assert_outcomes(passed=2)
+
+
+@pytest.mark.parametrize("scope", ["session", "function"])
+def test_a_transcript_of_the_projects_own_is_its_own_business(project: Project, scope: str) -> None:
+    project.pytester.makeconftest(
+        f"""
+        import pytest
+        @pytest.fixture(scope="{scope}")
+        def transcript():
+            return "what was said in court"
+        """
+    )
+    project.pytester.makepyfile(test_own="def test_own(transcript): assert 'court' in transcript")
+    project.run("-m", "multiple").assert_outcomes(passed=2)
+    project.run("test_own.py", out="other").assert_outcomes(passed=1)
+
+
+def test_another_plugins_fixtures_keep_their_short_names(project: Project) -> None:
+    project.pytester.makepyfile(
+        theirs="""
+        import pytest
+        @pytest.fixture
+        def transcript():
+            return "theirs"
+        @pytest.fixture
+        def model():
+            return "a database table"
+        """,
+        test_theirs="def test_theirs(transcript, model): assert (transcript, model) == ('theirs', 'a database table')",
+    )
+    result = project.run("-p", "theirs", "test_theirs.py", "bench/multiple.jsonl")
+    result.assert_outcomes(passed=3)
+
+
+NETWORK = """
+    import pytest
+    class Network:
+        layers = 3
+    @pytest.fixture(scope="session")
+    def model():
+        return Network()
+"""
+KEEP = """
+    @pytest.fixture(scope="session")
+    def bfcl_model(bfcl_model): return bfcl_model
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("-n1",)])
+def test_an_unrelated_model_fixture_is_named_with_the_way_out(project: Project, options: tuple[str, ...]) -> None:
+    project.pytester.makeconftest(NETWORK)
+    result = project.run("-m", "multiple", *options)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    text = result.stdout.str()
+    assert "the fixture model of conftest.py:" in text
+    assert "Network" in text
+    assert "if it is not the model under test, keep scripted:script.json: add to that conftest.py" in text
+    assert "Traceback" not in text
+    project.pytester.makeconftest(NETWORK + KEEP)
+    project.pytester.makepyfile(test_net="def test_net(model): assert model.layers == 3")
+    project.run("-m", "multiple", *options, out="kept").assert_outcomes(passed=2)
+    assert {record["model"] for record in project.records("kept")} == {"scripted:script.json@fc"}
+    project.run("test_net.py", *options, out="other").assert_outcomes(passed=1)
+
+
+def test_a_fixture_that_replaces_the_named_model_is_said(project: Project) -> None:
+    project.pytester.makeconftest(
+        f"""
+        import pytest
+        {ANSWER}
+        @pytest.fixture(scope="session")
+        def model():
+            return answer
+        """
+    )
+    result = project.run("-m", "multiple")
+    result.assert_outcomes(passed=2)
+    said = "bfcl: asked is the fixture model of conftest.py:*, --model scripted:script.json only names it"
+    result.stdout.fnmatch_lines([said])
+
+
+def test_a_broken_function_of_the_users_is_named(project: Project) -> None:
+    project.pytester.makeconftest(
+        """
+        import pytest
+        @pytest.fixture(scope="session")
+        def model():
+            def answer(messages, tools):
+                raise KeyError("weights")
+            return answer
+        """
+    )
+    result = project.run("-m", "multiple", model="fixture:mine")
+    result.assert_outcomes(errors=2)
+    assert project.records()[0]["detail"]["advice"].startswith("mend conftest.py:")

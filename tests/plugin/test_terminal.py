@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from _pytest._io import TerminalWriter
 
-from pytest_bfcl.plugin.outcome import FailureText, Outcomes
+from pytest_bfcl.plugin.failure_repr import FailureRepr
 from pytest_bfcl.plugin.progress import Progress
+from pytest_bfcl.plugin.results import Results
 
 from .conftest import Project
 
@@ -45,12 +46,12 @@ def test_a_file_named_alone_is_what_the_run_is_about(project: Project) -> None:
 
 
 def test_progress_line() -> None:
-    bfcl: Any = SimpleNamespace()
-    bfcl.outcomes = Outcomes(bfcl)
-    bfcl.outcomes.planned = ["x"] * 100
-    bfcl.outcomes.counts.update(passed=15, failed=5, error=1)
-    bfcl.outcomes.cost_usd = 0.25
-    progress = Progress(bfcl)
+    nothing: Any = SimpleNamespace()
+    results = Results(nothing, nothing, [], lambda: None)
+    results.planned = ["x"] * 100
+    results.counts.update(passed=15, failed=5, error=1)
+    results.cost_usd = 0.25
+    progress = Progress(nothing, results)
     line = progress.line(progress._started + 10)
     assert line == "bfcl: 21 of 100, 2.1/s, 0:38 left, 75.0 % correct, 1 errors, 0.25 USD"
 
@@ -60,7 +61,7 @@ def rendered(text: str, width: int, colours: bool = True) -> str:
     stream = io.StringIO()
     writer = TerminalWriter(stream)
     writer.hasmarkup, writer.fullwidth = colours, width
-    FailureText(text, "short").toterminal(writer)
+    FailureRepr(text, "short").toterminal(writer)
     return stream.getvalue()
 
 
@@ -83,7 +84,7 @@ def test_a_failure_is_coloured_by_what_its_lines_say() -> None:
 
 def test_long_lines_go_on_below_their_value_on_a_terminal_only() -> None:
     assert rendered(TEXT, 70, colours=False) == TEXT + "\n"
-    assert str(FailureText(TEXT, "short")) == TEXT
+    assert str(FailureRepr(TEXT, "short")) == TEXT
     plain = re.sub(r"\x1b\[\d+m", "", rendered(TEXT, 70)).splitlines()
     assert plain[5:] == [
         "  rule      the text must be one of the allowed ones (case, spaces and",

@@ -1,4 +1,4 @@
-"""How a session ends: summary, gates, one exit code (contract §7), reports; and the dry run."""
+"""How a session ends: summary, gates, one exit code (contract §7), reports."""
 
 from __future__ import annotations
 
@@ -10,12 +10,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_bfcl.dataset.categories import CATEGORIES
-from pytest_bfcl.failures import HarnessError, UsageError
+from pytest_bfcl.failures import HarnessError
+from pytest_bfcl.plugin import pytest_internals
+from pytest_bfcl.plugin.data import category_at
 from pytest_bfcl.plugin.gating import JUDGED, Gates
 from pytest_bfcl.plugin.selection import entry_id_of
 
 if TYPE_CHECKING:
-    from pytest_bfcl.plugin.session import BfclSession
+    from pytest_bfcl.plugin.expectations import Expectations
+    from pytest_bfcl.plugin.recording import Recording
+    from pytest_bfcl.plugin.results import Results
+    from pytest_bfcl.plugin.session import Session
     from pytest_bfcl.runs import RunDirectory, Summary
 
 INTERRUPTED = "interrupted"
@@ -23,42 +28,25 @@ MAXFAIL = "stopping after "
 """How pytest and xdist begin to say that ``-x`` or ``--maxfail`` stopped a session."""
 
 
-class Verdicts:
+class SessionEnd:
     """The end of the session, on the controller."""
 
-    def __init__(self, bfcl: BfclSession) -> None:
-        self.bfcl = bfcl
+    def __init__(self, session: Session, recording: Recording, results: Results, expectations: Expectations) -> None:
+        self._session = session
+        self._data = session.data
+        self._notices = session.notices
+        self._recording = recording
+        self._results = results
+        self._expectations = expectations
         self.summary: Summary | None = None
         self.unkept = False
         self._began = time.monotonic()
-        self.gates = Gates(bfcl)
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
-        """A dry run ends after collection; otherwise the run directory is opened before the first item."""
-        if self.bfcl.plan.dry_run and not session.config.option.collectonly:
-            from pytest_bfcl.plugin.dry_run import print_estimate
-
-            print_estimate(self.bfcl, [item for item in session.items if hasattr(item, "ref")])  # type: ignore[misc]
-            return True
-        if session.config.option.collectonly:
-            return None
-        if self.bfcl.items and not self.bfcl.distributed:
-            self.bfcl.outcomes.planned = [item.nodeid for item in self.bfcl.items]
-            try:
-                self.bfcl.conversations.create_models(self.bfcl.items)
-            except UsageError as error:
-                raise pytest.UsageError(str(error)) from None
-            self.bfcl.start_run()
-        elif self.bfcl.continuation.finished and not self.bfcl.distributed:
-            # Nothing is left to ask: tell what the run came to.
-            self.bfcl.start_run()
-        return None
+        self.gates = Gates(session, recording, expectations)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Summarise, judge the gates, set the exit code, close the run."""
-        run = self.bfcl.run
+        run = self._recording.run
         if run is None:
             return
         stopped = self._stopped(session)
@@ -69,10 +57,10 @@ class Verdicts:
         summary = self.summary = self._summarise(run, entries)
         code = self._exit_code(session, run, stopped)
         self._kept(lambda: run.write_summary(summary))
-        self._kept(lambda: self.bfcl.expectations.write(run))
-        self.bfcl.config.hook.pytest_bfcl_summary(summary=summary)
+        self._kept(lambda: self._expectations.write(run))
+        self._session.config.hook.pytest_bfcl_summary(summary=summary)
         if interrupted:  # whoever pressed Ctrl-C waits
-            self.bfcl.outcomes.notes.append(f"no report yet: pytest-bfcl report {run.path} writes it")
+            self._notices.note(f"no report yet: pytest-bfcl report {run.path} writes it")
         else:
             self._write_report(run)
         self._write_step_summary()
@@ -88,7 +76,7 @@ class Verdicts:
             write()
         except HarnessError as error:
             self.unkept = True
-            self.bfcl.outcomes.stopped = self.bfcl.outcomes.stopped or error.message
+            self._notices.stopped = self._notices.stopped or error.message
 
     def _seen(self, run: RunDirectory) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
         """(model, mode) and (entry id, category) of the results, in one reading."""
@@ -112,25 +100,24 @@ class Verdicts:
         for model in run.fingerprint.models:
             found = seen.get(parse_spec(model.model).base)
             settled = found is None or (model.model, model.mode) in asked  # m@fc beside m@prompt are two models
-            if found is not None and not settled and self.bfcl.settings.mode == "auto":
+            if found is not None and not settled and self._session.settings.mode == "auto":
                 spec, mode = found
-                model = ModelFingerprint.of(spec, mode, self.bfcl.settings)
-                self.bfcl.outcomes.notes.append(f"mode auto came to {mode}: results are {spec}")
+                model = ModelFingerprint.of(spec, mode, self._session.settings)
+                self._notices.note(f"mode auto came to {mode}: results are {spec}")
             models.append(model)
         if tuple(models) != tuple(run.fingerprint.models):
             run.update(replace(run.fingerprint, models=tuple(models)))
 
     def _stopped(self, session: pytest.Session) -> str | None:
         """Why the run ended early, or ``None``."""
-        distributed = self.bfcl.config.pluginmanager.getplugin("dsession")
-        elsewhere = getattr(distributed, "shouldstop", None)
-        reasons = (self.bfcl.outcomes.stopped, session.shouldfail, session.shouldstop, elsewhere)
+        elsewhere = pytest_internals.distributed_stop(self._session.config)
+        reasons = (self._notices.stopped, session.shouldfail, session.shouldstop, elsewhere)
         reason = next((reason for reason in reasons if reason), None)
-        planned = [nodeid for nodeid in self.bfcl.outcomes.planned if self.bfcl.category_at(nodeid)]
-        if reason is None and self.bfcl.outcomes.counts.total() < len(planned):
+        planned = [nodeid for nodeid in self._results.planned if category_at(nodeid)]
+        if reason is None and self._results.counts.total() < len(planned):
             reason = INTERRUPTED
-        if reason is not None and self.bfcl.outcomes.stopped is None:
-            self.bfcl.outcomes.stopped = str(reason)
+        if reason is not None and self._notices.stopped is None:
+            self._notices.stopped = str(reason)
         return str(reason) if reason is not None else None
 
     def _summarise(self, run: RunDirectory, entries: set[tuple[str, str]]) -> Summary:
@@ -141,22 +128,22 @@ class Verdicts:
         summary = summarise(
             run.records(),
             fingerprint=run.fingerprint.to_dict(),
-            known_issues=known_issues(self.bfcl.dataset.version),
+            known_issues=known_issues(self._data.dataset.version),
             sizes=self._sizes(entries),
-            full_sizes=full_sizes(self.bfcl.dataset),
-            max_errors_pct=self.bfcl.settings.max_errors_pct,
-            infos=self.bfcl.model_info,
+            full_sizes=full_sizes(self._data.dataset),
+            max_errors_pct=self._session.settings.max_errors_pct,
+            infos=self._session.model_info,
         )
-        if self.bfcl.plan.model_info:
-            summary["model_info"] = self.bfcl.plan.model_info["models"]
-        if self.bfcl.settings.gpu_hour_usd is not None:  # what the machine cost while this part ran
+        if self._session.plan.model_info:
+            summary["model_info"] = self._session.plan.model_info["models"]
+        if self._session.settings.gpu_hour_usd is not None:  # what the machine cost while this part ran
             hours = (time.monotonic() - self._began) / 3600
-            summary["machine_cost_usd"] = round(hours * self.bfcl.settings.gpu_hour_usd, 6)
+            summary["machine_cost_usd"] = round(hours * self._session.settings.gpu_hour_usd, 6)
         return summary
 
     def _sizes(self, entries: set[tuple[str, str]]) -> dict[str, int]:
         """Entries planned per category, in this part of the run and in earlier ones (``entries``)."""
-        found = {(entry_id_of(node), self.bfcl.category_at(node)) for node in self.bfcl.outcomes.planned}
+        found = {(entry_id_of(node), category_at(node)) for node in self._results.planned}
         found |= entries
         sizes: dict[str, int] = {}
         for _, category in found:
@@ -170,12 +157,12 @@ class Verdicts:
             return pytest.ExitCode.TESTS_FAILED
         if stopped:
             return pytest.ExitCode.INTERRUPTED if session.exitstatus in JUDGED else None
-        continued = session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and bool(self.bfcl.continuation.finished)
+        continued = session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and bool(self._recording.earlier.settled)
         if not self.gates.asked or not (session.exitstatus in JUDGED or continued):
             return None
         assert self.summary is not None
         gate = self.summary["gate"] = self.gates.evaluate(self.summary, run)
-        failed = gate["verdict"] == "failed" or self.bfcl.outcomes.foreign_failures
+        failed = gate["verdict"] == "failed" or self._results.foreign_failures
         return pytest.ExitCode.TESTS_FAILED if failed else pytest.ExitCode.OK
 
     def _write_report(self, run: RunDirectory) -> None:
@@ -183,9 +170,9 @@ class Verdicts:
         try:
             from pytest_bfcl.reporting import write_report
 
-            write_report(run.path, entry_source=self.bfcl.dataset)
+            write_report(run.path, entry_source=self._data.dataset)
         except Exception as error:
-            self.bfcl.outcomes.notes.append(f"the report could not be written: {type(error).__name__}: {error}")
+            self._notices.note(f"the report could not be written: {type(error).__name__}: {error}")
 
     def _write_step_summary(self) -> None:
         """The summary as Markdown, appended to the file GitHub shows with a job (``$GITHUB_STEP_SUMMARY``)."""
@@ -199,4 +186,4 @@ class Verdicts:
             with open(path, "a", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(write_markdown(self.summary))
         except OSError as error:
-            self.bfcl.outcomes.notes.append(f"the step summary could not be written: {error}")
+            self._notices.note(f"the step summary could not be written: {error}")

@@ -26,7 +26,7 @@ EVERY_S = 0.2
 CHUNK = 4 * 1024 * 1024
 
 
-class Sender:
+class FileSender:
     """The worker's side: a folder standing in for the run directory, watched by a thread."""
 
     def __init__(self, channel: Any, files: dict[str, bytes]) -> None:
@@ -39,7 +39,7 @@ class Sender:
             target.write_bytes(zlib.decompress(content))
             self._known[name] = _state(target)
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._watch, name="bfcl mirror", daemon=True)
+        self._thread = threading.Thread(target=self._watch, name="bfcl files", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
@@ -79,7 +79,7 @@ class Sender:
             self._known[name] = (sent, new[1])
 
 
-class Receiver:
+class FileReceiver:
     """The controller's side: repeats changes in the run directory; tells ``trouble`` what it cannot write."""
 
     def __init__(self, path: Path, trouble: Callable[[str], None]) -> None:
@@ -134,7 +134,7 @@ def unused_name(path: Path, worker: str) -> str:
 
 
 def _files(path: Path) -> Iterator[Path]:
-    """Files of the mirrored folders; names with a leading dot are half-written ones."""
+    """Files of the folders that travel; names with a leading dot are half-written ones."""
     for folder in FOLDERS:
         for file in sorted((path / folder).rglob("*")):
             if file.is_file() and not file.name.startswith("."):
@@ -149,13 +149,13 @@ def _state(path: Path) -> tuple[int, int]:
     return found.st_size, found.st_mtime_ns
 
 
-class MirrorEnd:
+class SenderEnd:
     """On a worker of another host: sends what is left before xdist says that the worker has finished."""
 
-    def __init__(self, mirror: Sender) -> None:
-        self.mirror = mirror
+    def __init__(self, sender: FileSender) -> None:
+        self.sender = sender
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
         """After the fixtures have been closed."""
-        self.mirror.close()
+        self.sender.close()

@@ -14,7 +14,7 @@ import pytest
 THRESHOLDS = (20_000, 50, 100)
 
 
-class RareCollections:
+class GcThresholds:
     """Sets the collector's thresholds while items run; afterwards everything is as it was."""
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)

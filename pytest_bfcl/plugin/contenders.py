@@ -1,0 +1,92 @@
+"""The models named by ``--model`` as contenders of the run, and the variants every entry is run in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.running.contender import Contender, asked_mode
+from pytest_bfcl.settings import Price
+
+if TYPE_CHECKING:
+    from pytest_bfcl.models import Model, ModelSpec
+    from pytest_bfcl.plugin.session import Session
+    from pytest_bfcl.running import EarlierParts
+    from pytest_bfcl.transcript import Mode
+
+Factory = Callable[..., Any]
+
+
+class Variant(NamedTuple):
+    """One way every entry is run: ``label`` stands in brackets at the end of node ids.
+
+    The label is ``None`` for one model asked once.
+    """
+
+    contender: Contender
+    repeat: int
+    label: str | None
+
+
+def contenders_of(session: Session, earlier: EarlierParts) -> list[Contender]:
+    """The contenders, in the order of the options.
+
+    Raises `UsageError` when two of them could not be told apart in results, or a budget has no price to go by.
+    """
+    factories: dict[str, Factory] = {}
+    session.config.hook.pytest_bfcl_register_models(register=factories.__setitem__)
+    contenders = [_contender(session, spec, earlier, factories) for spec in session.specs]
+    named: dict[str, str] = {}
+    for contender in contenders:
+        name = contender.identity.model
+        other = named.setdefault(name, contender.label)
+        if other != contender.label:
+            raise UsageError(f"{other} and {contender.label} are one model in results: {name}")
+    if session.settings.budget_usd is not None and not any(contender.price for contender in contenders):
+        raise UsageError("--bfcl-budget needs a price: no list knows this model's (--bfcl-price IN,OUT)")
+    return contenders
+
+
+def variants_of(contenders: Sequence[Contender], repeats: int) -> list[Variant]:
+    """Every model and repeat an entry is run with."""
+    several = len(contenders) > 1 or repeats > 1
+    return [
+        Variant(each, repeat, (each.label if repeat == 1 else f"{each.label}-r{repeat}") if several else None)
+        for each in contenders
+        for repeat in range(1, repeats + 1)
+    ]
+
+
+def _contender(session: Session, spec: ModelSpec, earlier: EarlierParts, factories: dict[str, Factory]) -> Contender:
+    settled = earlier.modes.get(spec.base)
+    expected: Mode = asked_mode(spec, session.settings) or settled or "fc"
+
+    def make(mode: Mode | None) -> Model:
+        from pytest_bfcl.models import as_model, create_model
+
+        factory = factories.get(spec.provider)
+        if factory is None:
+            return create_model(spec, session.settings, dataset=session.data.dataset, mode=mode)
+        chosen = mode or expected
+        return as_model(factory(spec, session.settings, chosen), spec.with_mode(chosen).text, mode=chosen)
+
+    return Contender.of_spec(
+        spec,
+        session.settings,
+        make=make,
+        settled=settled,
+        price=_told_price(session, spec.text, spec.with_mode(expected).text, spec.base),
+        budget_share=session.processes,
+    )
+
+
+def _told_price(session: Session, *names: str) -> Price | None:
+    """The price in the model info file: it goes before the list's and gives way to the option's."""
+    if session.settings.price.input is not None:
+        return None
+    for name in names:
+        info = session.model_info.get(name)
+        if info is not None and info.input_price is not None:
+            return Price(info.input_price, info.output_price)
+    return None

@@ -1,0 +1,171 @@
+"""The data of a session: which set is chosen, what of it is asked for, and the files named on the command line."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_bfcl.dataset.categories import CATEGORIES, category_of, resolve_categories
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.plugin import pytest_internals, selection
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset import DataSet
+    from pytest_bfcl.plugin.options import Plan
+
+
+class SessionData:
+    """The chosen data set, the files named on the command line, and the virtual arguments taken out of pytest's."""
+
+    def __init__(self, config: pytest.Config, plan: Plan) -> None:
+        self._config = config
+        self._plan = plan
+        self._directory = config.invocation_params.dir
+        self._files: dict[Path, DataSet] = {}
+        self.arguments = self._take_arguments()
+
+    # -- sets ----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def chosen(self) -> DataSet:
+        """What ``--bfcl-data`` says; raises `UsageError` when there is none."""
+        from pytest_bfcl.evaluation import open_data
+
+        return open_data(self._plan.data)
+
+    @cached_property
+    def dataset(self) -> DataSet:
+        """The data this run is about: the chosen set, or the file on the command line when only that is named."""
+        named = self.named_files
+        return self.chosen if self.arguments or not named else self.dataset_at(named[0])
+
+    @property
+    def named_files(self) -> list[Path]:
+        """The ``.jsonl`` files on the command line, in its order."""
+        paths = [Path(argument.partition("::")[0]) for argument in self._config.args]
+        return list(dict.fromkeys((self._directory / path).resolve() for path in paths if path.suffix == ".jsonl"))
+
+    def dataset_at(self, path: Path) -> DataSet:
+        """The data of a file on the command line: the chosen set if the file is part of it, else the file itself."""
+        from pytest_bfcl.evaluation import open_data
+
+        if path not in self._files:
+            try:
+                part = any(self.chosen.path_of(name) == path for name in self.chosen.categories())
+            except UsageError:
+                part = False
+            self._files[path] = self.chosen if part else open_data(str(path))
+        return self._files[path]
+
+    @property
+    def is_guessed(self) -> bool:
+        """Whether ``auto`` fell back to our own entries."""
+        return self._plan.data == "auto" and self.dataset.name == "bundled"
+
+    # -- what is asked for ---------------------------------------------------------------------------------------
+
+    @cached_property
+    def ids(self) -> list[str] | None:
+        """The entry ids of ``--bfcl-ids``, as the controller read them; ``None`` without that option."""
+        if self._plan.ids is not None or self._plan.ids_file is None:
+            return self._plan.ids
+        from pytest_bfcl.dataset import read_ids
+
+        return [ref.id for ref in read_ids(self._plan.ids_file, self.dataset)]
+
+    def categories_of(self, dataset: DataSet, default: list[str] | None = None) -> list[str]:
+        """Categories to collect: those asked for by option, else the default and those a mark expression names."""
+        have = dataset.categories()
+        if self._plan.categories:
+            wanted = resolve_categories(self._plan.categories)
+            found = [name for name in wanted if name in have or dataset.index(name)]
+            if not found and default is None:
+                raise UsageError(
+                    f"the {dataset.name} data has none of {', '.join(self._plan.categories)}; it has: {', '.join(have)}"
+                )
+            return found
+        if default is not None:
+            return default
+        if self.ids is not None:
+            return list(dict.fromkeys(ref.category for ref in map(dataset.find, self.ids) if ref is not None))
+        asked = selection.mentioned(self._config.getoption("markexpr", "") or "")
+        wanted = resolve_categories([selection.DEFAULT, *asked])
+        own = [name for name in have if not CATEGORIES[name].scored] if not dataset.official else []
+        if not any(name in wanted for name in have):
+            wanted = own  # a user's file that holds nothing but such entries was named for them
+        return [name for name in have if name in wanted]
+
+    def virtual_files(self) -> list[tuple[str, set[str] | None]]:
+        """Category → the ids wanted of it (``None``: all), for data that is not a file on the command line."""
+        ids = set(self.ids) if self.ids is not None else None
+        if self.arguments is None:
+            return [(name, ids) for name in self.categories_of(self.dataset)]
+        files: dict[str, set[str] | None] = {}
+        for category, name in self.arguments:
+            if name is None:
+                files[category] = ids
+            elif files.setdefault(category, set()) is not None:
+                files[category].add(name)  # type: ignore[union-attr]
+        return list(files.items())
+
+    def asked_for(self) -> dict[str, Any]:
+        """What was asked for, as it stands in the fingerprint."""
+        option = self._config.option
+        asked = {
+            "categories": list(self._plan.categories),
+            "ids": self.ids,
+            "sample": self._plan.sample,
+            "shard": "{}/{}".format(*self._plan.shard) if self._plan.shard else None,
+            "marks": getattr(option, "markexpr", "") or None,
+            "keywords": getattr(option, "keyword", "") or None,
+            "arguments": [f"{category}::{name}" if name else category for category, name in self.arguments or ()],
+        }
+        return {name: value for name, value in asked.items() if value}
+
+    # -- arguments -----------------------------------------------------------------------------------------------
+
+    def _take_arguments(self) -> list[selection.VirtualArgument] | None:
+        """Take virtual arguments out of pytest's; ``None`` when nothing is named and the whole data is meant."""
+        config = self._config
+        if pytest_internals.names_no_arguments(config):
+            pytest_internals.replace_arguments(config, ())
+            return None
+        taken: list[selection.VirtualArgument] = []
+        left: list[str] = []
+        for argument in config.args:
+            exists = (self._directory / argument.partition("::")[0]).exists()
+            virtual = None if exists else selection.virtual_argument(argument)
+            if virtual is None:
+                left.append(argument)
+            else:
+                taken.append(virtual)
+        pytest_internals.replace_arguments(config, left)
+        return taken
+
+    def check_arguments(self, labels: set[str | None]) -> None:
+        """Refuse virtual arguments that name nothing; ``labels`` are those of the run's models and repeats."""
+        for category, name in self.arguments or ():
+            if category not in CATEGORIES or not self.dataset.index(category):
+                have = ", ".join(self.dataset.categories())
+                raise UsageError(f"not found: bfcl/{category}.jsonl; the {self.dataset.name} data has: {have}")
+            entry_id, _, label = (name or "").partition("[")
+            if name is not None and self.dataset.find(entry_id) is None:
+                raise UsageError(f"not found: bfcl/{category}.jsonl::{name} in the {self.dataset.name} data")
+            if label and label.removesuffix("]") not in labels:
+                raise UsageError(f"not found: bfcl/{category}.jsonl::{name}: this run has no such model or repeat")
+        _ = self.ids  # unknown ones are refused now
+
+
+def category_at(nodeid: str) -> str | None:
+    """The category of an item known by its node id only (the controller does not collect); ``None`` for others."""
+    path, _, name = nodeid.partition("::")
+    if not path.endswith(".jsonl"):
+        return None
+    virtual = selection.virtual_argument(nodeid)
+    if virtual is not None and virtual.category in CATEGORIES:
+        return virtual.category
+    category = category_of(name.partition("[")[0])
+    return category if category in CATEGORIES else "simple_python"

@@ -1,0 +1,114 @@
+"""The session's event loop: driven from synchronous items, and shared with pytest-asyncio where that is active."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from functools import cache
+from typing import Any, TypeVar
+
+import pytest
+
+T = TypeVar("T")
+
+OLDEST_ASYNCIO = (1, 1)
+"""Earlier releases of pytest-asyncio know only the async fixtures of their own items."""
+
+STEPS_OF_A_TURN = 4
+"""Turns of the event loop between two items that need not wait: from bytes on a socket to the next request sent."""
+TURN_EVERY_S = 0.002
+"""Items that need not wait and follow faster than this share a turn of the event loop."""
+
+
+class Loop:
+    """An event loop, driven from synchronous fixtures."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self._turned = 0.0
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run until the work is done; other tasks of the loop go on meanwhile."""
+        return self.loop.run_until_complete(work)
+
+    def wait(self, future: asyncio.Future[Any]) -> None:
+        """Run until it is done, whatever it holds."""
+        future.add_done_callback(self._arrived)
+        try:
+            self.loop.run_forever()
+        finally:
+            future.remove_done_callback(self._arrived)
+            self._turned = self.loop.time()
+
+    def _arrived(self, future: asyncio.Future[Any]) -> None:
+        self.loop.stop()
+
+    def turn(self) -> None:
+        """Let the loop do what is ready, without waiting."""
+        if self.loop.time() - self._turned < TURN_EVERY_S:
+            return
+        self._step = self.loop.call_soon(self._turn, STEPS_OF_A_TURN)
+        try:
+            self.loop.run_forever()
+        finally:
+            self._step.cancel()  # Ctrl-C: or the loop would be stopped when it runs next
+            self._turned = self.loop.time()
+
+    def _turn(self, left: int) -> None:
+        if left:
+            self._step = self.loop.call_soon(self._turn, left - 1)
+        else:
+            self.loop.stop()
+
+
+Close = Callable[[], Coroutine[Any, Any, None]]
+
+
+def loop_fixture(config: pytest.Config, close: Close) -> Any:
+    """The fixture ``bfcl_loop``; ``close`` is awaited in the loop before it ends.
+
+    Where pytest-asyncio is active its session loop is ours too, so users' async models share it.
+    """
+    return _shared_loop(close) if has_asyncio(config) else _own_loop(close)
+
+
+def _own_loop(close: Close) -> Any:
+    @pytest.fixture(scope="session")
+    def bfcl_loop() -> Iterator[Loop]:
+        """The session's event loop."""
+        with asyncio.Runner() as runner:
+            loop = Loop(runner.get_loop())
+            try:
+                yield loop
+            finally:
+                loop.run(close())
+
+    return bfcl_loop
+
+
+def _shared_loop(close: Close) -> Any:
+    import pytest_asyncio
+
+    @pytest_asyncio.fixture(scope="session", loop_scope="session")
+    async def bfcl_loop() -> AsyncIterator[Loop]:
+        """The session's event loop."""
+        yield Loop(asyncio.get_running_loop())
+        await close()
+
+    return bfcl_loop
+
+
+def has_asyncio(config: pytest.Config) -> bool:
+    """Whether pytest-asyncio is active, by its entry point or by ``-p``, and new enough to share its loop with us."""
+    active = any(map(config.pluginmanager.hasplugin, ("asyncio", "pytest_asyncio", "pytest_asyncio.plugin")))
+    return active and _asyncio_version() >= OLDEST_ASYNCIO
+
+
+@cache
+def _asyncio_version() -> tuple[int, ...]:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return tuple(int(part) for part in version("pytest-asyncio").split(".")[:2])
+    except (PackageNotFoundError, ValueError):  # a checkout, a development version
+        return OLDEST_ASYNCIO

@@ -1,0 +1,307 @@
+"""Entries as nodes of pytest's tree: files with virtual ids, items with lazy bodies. What happens to them is elsewhere.
+
+Files of the chosen data have virtual ids, ``bfcl/<category>.jsonl::<entry id>``, whatever the working directory; a
+``.jsonl`` named on the command line keeps its own path. Nodes read ids only; bodies are parsed in setup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pytest
+
+from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS, groups_of
+from pytest_bfcl.plugin import pytest_internals
+from pytest_bfcl.running import Trial
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset import DataSet, EntryRef
+    from pytest_bfcl.plugin.contenders import Variant
+    from pytest_bfcl.running import Contender
+
+LANGUAGES = ("java", "javascript")
+
+OWN_MODEL = "bfcl_model"
+USERS_MODEL = "model"
+"""Fixtures that may bring the model: the plugin's, and the short one that a project may define."""
+
+
+def marker_lines() -> Iterator[str]:
+    """Every category, group, language and mode as a registered marker."""
+    for name, row in CATEGORIES.items():
+        yield f"{name}: function-calling entries of the category {name} ({row.group})"
+    for name in GROUPS:
+        if name not in CATEGORIES:
+            yield f"{name}: function-calling entries of the group {name}"
+    for name in LANGUAGES:
+        yield f"{name}: function-calling entries whose calls are {name}"
+    yield "fc: function-calling entries asked with native tool calls"
+    yield "prompt: function-calling entries whose calls are written as text"
+
+
+class EntryTest(Protocol):
+    """What an item does, step by step."""
+
+    def set_up(self, item: EntryItem, fill_fixtures: Callable[[], None]) -> None:
+        """Fill the fixtures, hold the conversation, judge it."""
+        ...
+
+    def check(self, item: EntryItem) -> None:
+        """Raise `pytest_bfcl.Failure` for the model's mistake."""
+        ...
+
+    def tear_down(self, item: EntryItem) -> None:
+        """Let go of what the item held: items live as long as the session."""
+        ...
+
+    def failure_repr(self, item: EntryItem, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:
+        """The ready text of a model's failure, ``None`` for everything else."""
+        ...
+
+
+@dataclass(frozen=True)
+class NodeContext:
+    """What the nodes of a session share.
+
+    ``skip_reason(category, data, contender)`` says why a category cannot run (with any contender, for ``None``);
+    ``broken_lines`` are those already reported: several categories may share a file.
+    """
+
+    variants: Sequence[Variant]
+    skip_reason: Callable[[str, DataSet, Contender | None], str | None]
+    test: EntryTest
+    broken_lines: set[str] = field(default_factory=set)
+
+    @cached_property
+    def contenders(self) -> list[Contender]:
+        """The models, each once."""
+        return list(dict.fromkeys(variant.contender for variant in self.variants))
+
+    @cached_property
+    def modes(self) -> set[str]:
+        """The modes the models are asked in."""
+        return {contender.mode for contender in self.contenders}
+
+
+class DataRoot(pytest.Directory):
+    """The invocation directory (and those above, up to rootdir) as parent of virtual files.
+
+    Hanging the data there makes the conftest files of the user's project apply to it.
+    """
+
+    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
+        """Nothing: virtual files are added by the session's report."""
+        return ()
+
+
+class BrokenLine(pytest.Collector):
+    """A line of a data file that is no entry: one collection error that says where and what."""
+
+    message = ""
+
+    def collect(self) -> Iterable[pytest.Item]:
+        """Raise the error."""
+        raise self.CollectError(self.message)
+
+
+class EntryFile(pytest.Module):
+    """The entries of one category, or of all wanted categories that share a file named on the command line.
+
+    ``only`` restricts it to the names asked for. Marks sit here when they hold for every item, else on the items.
+    """
+
+    obj = None
+    shown_path: str | None = None
+    context: NodeContext
+    dataset: DataSet
+    categories: list[str]
+    virtual: bool
+    only: set[str] | None
+
+    @classmethod
+    def make(
+        cls, parent: pytest.Collector, context: NodeContext, dataset: DataSet, categories: list[str], *, virtual: bool,
+        only: set[str] | None = None,
+    ) -> EntryFile:  # fmt: skip
+        """The node of one category, or of a file's categories."""
+        first = categories[0]
+        ids = {"nodeid": f"bfcl/{first}.jsonl", "name": f"{first}.jsonl"} if virtual else {}
+        node: EntryFile = cls.from_parent(parent, path=dataset.path_of(first), **ids)  # type: ignore[arg-type]
+        node.context, node.dataset, node.categories = context, dataset, categories
+        node.virtual, node.only = virtual, only
+        if len(categories) == 1:
+            node.mark(node, first)
+        if len(context.modes) == 1:
+            node.add_marker(next(iter(context.modes)))
+        return node
+
+    def mark(self, node: pytest.Item | pytest.Collector, category: str) -> None:
+        """Category, groups, language, and why it is skipped if it is."""
+        names = [category, *groups_of(category)]
+        if (language := CATEGORIES[category].language) in LANGUAGES:
+            names.append(language)
+        for name in dict.fromkeys(names):
+            node.add_marker(name)
+        if reason := self.context.skip_reason(category, self.dataset, None):
+            node.add_marker(pytest.mark.skip(reason=reason))
+
+    @property
+    def ihook(self) -> Any:
+        """Hooks of the user's conftest files, also when the data lies outside the project."""
+        if self.virtual:
+            return self.session.gethookproxy(self.config.invocation_params.dir)
+        return super().ihook
+
+    @cached_property
+    def fixtures_used(self) -> tuple[str, ...]:
+        """Names of the fixtures that every entry of this file asks for.
+
+        A project's own ``bfcl_model`` goes before its own ``model``; entry and transcript are fixtures only where a
+        project has its own: two fixtures an item would cost more than the judging.
+        """
+
+        def projects(name: str) -> bool:
+            return any(map(pytest_internals.is_of_a_project, pytest_internals.definitions_seen(self, name)))
+
+        model = USERS_MODEL if projects(USERS_MODEL) and not projects(OWN_MODEL) else OWN_MODEL
+        if projects("bfcl_entry") or projects("bfcl_transcript"):
+            return "bfcl_entry", "bfcl_transcript", model
+        return (model,)
+
+    @property
+    def model_fixture(self) -> str:
+        """Name of the fixture that brings the model."""
+        return self.fixtures_used[-1]
+
+    def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
+        """One item per entry, model and repeat; a broken line becomes a collector that fails."""
+        for problem in (problem for name in self.categories for problem in self.dataset.problems(name)):
+            if str(problem) not in self.context.broken_lines:
+                self.context.broken_lines.add(str(problem))
+                broken = BrokenLine.from_parent(self, name=f"line {problem.line}")
+                broken.message = str(problem)
+                yield broken
+        first: EntryItem | None = None
+        for ref in (ref for name in self.categories for ref in self.dataset.index(name)):
+            for variant in self.context.variants:
+                if self.only is None or ref.id in self.only or f"{ref.id}[{variant.label}]" in self.only:
+                    first = EntryItem.make(self, ref, variant, first)
+                    yield first
+
+
+class EntryItem(pytest.Function):
+    """One entry with one model: the conversation is held in setup, the check happens in the call."""
+
+    ref: EntryRef
+    variant: Variant
+
+    @classmethod
+    def make(cls, parent: EntryFile, ref: EntryRef, variant: Variant, first: EntryItem | None = None) -> EntryItem:
+        """The item; items of a file share the first one's fixture information."""
+        label = variant.label
+        name = f"{ref.id}[{label}]" if label else ref.id
+        check = first.obj if first is not None else CHECKS[parent.fixtures_used]
+        shared = pytest_internals.shared_fixtures(first)
+        item: EntryItem = cls.from_parent(parent, name=name, originalname=ref.id, callobj=check, **shared)
+        if label:
+            pytest_internals.set_label(item, parent, ref.id, label)
+        item.ref, item.variant = ref, variant
+        context = parent.context
+        if len(parent.categories) > 1:
+            parent.mark(item, ref.category)
+        if len(context.modes) > 1:
+            item.add_marker(variant.contender.mode)
+        if len(context.contenders) > 1 and (
+            reason := context.skip_reason(ref.category, parent.dataset, variant.contender)
+        ):
+            item.add_marker(pytest.mark.skip(reason=reason))
+        return item
+
+    @property
+    def contender(self) -> Contender:
+        """The model of the run that this item is about."""
+        return self.variant.contender
+
+    @property
+    def is_write_stage(self) -> bool:
+        """Whether this conversation only fills a memory."""
+        return CATEGORIES[self.ref.category].checker == "none"
+
+    @property
+    def ihook(self) -> Any:
+        """As the file's."""
+        return self.file.ihook
+
+    @property
+    def file(self) -> EntryFile:
+        """The file node this item belongs to."""
+        assert isinstance(self.parent, EntryFile)
+        return self.parent
+
+    def trial(self, contender: Contender | None = None) -> Trial:
+        """This item for the runner; ``contender`` when the model is asked through a user's object."""
+        return Trial.of(self.ref, contender or self.contender, self.file.dataset, self.variant.repeat)
+
+    def setup(self) -> None:
+        """Fill the fixtures, hold the conversation. Trouble becomes a short text, no traceback."""
+        self.file.context.test.set_up(self, super().setup)
+
+    def teardown(self) -> None:
+        """Let go of entry and conversation."""
+        self.file.context.test.tear_down(self)
+        super().teardown()
+
+    def runtest(self) -> None:
+        """Judge the transcript; raises `pytest_bfcl.Failure` for the model's mistake."""
+        self.file.context.test.check(self)
+
+    def repr_failure(self, excinfo: Any, style: Any = None) -> Any:
+        """The ready text of a failure; anything else as pytest shows it."""
+        return self.file.context.test.failure_repr(self, excinfo) or super().repr_failure(excinfo)
+
+    @cached_property
+    def nodeid(self) -> str:
+        """As pytest's, but put together once."""
+        return super().nodeid
+
+    @cached_property
+    def location(self) -> tuple[str, int | None, str]:
+        """As pytest's, but the path is worked out once a file."""
+        if self.file.shown_path is None:
+            self.file.shown_path = super().location[0]
+        return self.file.shown_path, 0, self.name
+
+    def reportinfo(self) -> tuple[Any, int, str]:
+        """The (virtual) file and the name: what ``-v`` and junit show; one line for all, so that skips are folded."""
+        path = self.config.rootpath / self.file.nodeid if self.file.virtual else self.path
+        return path, 0, self.name
+
+
+# What stands for the test function: its arguments are the fixtures an entry needs.
+
+
+def check_entry(bfcl_model: Any, bfcl_loop: Any) -> None:
+    """Entry and transcript are filled in by the item's setup."""
+
+
+def check_users_model(model: Any, bfcl_loop: Any) -> None:
+    """The same with the project's own ``model``."""
+
+
+def check_through_fixtures(bfcl_entry: Any, bfcl_transcript: Any, bfcl_model: Any, bfcl_loop: Any) -> None:
+    """For files where a project overrides one of these fixtures."""
+
+
+def check_users_model_through_fixtures(bfcl_entry: Any, bfcl_transcript: Any, model: Any, bfcl_loop: Any) -> None:
+    """Both."""
+
+
+CHECKS: dict[tuple[str, ...], Callable[..., None]] = {
+    (OWN_MODEL,): check_entry,
+    (USERS_MODEL,): check_users_model,
+    ("bfcl_entry", "bfcl_transcript", OWN_MODEL): check_through_fixtures,
+    ("bfcl_entry", "bfcl_transcript", USERS_MODEL): check_users_model_through_fixtures,
+}

@@ -1,0 +1,35 @@
+"""What a person should read at the end of a session, and why it stops early."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_bfcl.plugin import pytest_internals
+
+
+class Notices:
+    """Notes in the order they came up, and the first reason to stop.
+
+    ``stopped`` stays ``None`` while nothing has stopped the session.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self.notes: list[str] = []
+        self.stopped: str | None = None
+
+    def note(self, text: str) -> None:
+        """Have a line printed at the end, once."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def warn(self, text: str) -> None:
+        """A note that is worth a warning of pytest's too."""
+        if text not in self.notes:
+            self.notes.append(text)
+            self._config.issue_config_time_warning(pytest.PytestWarning(text), stacklevel=3)
+
+    def stop(self, why: str) -> None:
+        """Let the run stop after the current item: exit code 2, everything so far is kept."""
+        self.stopped = self.stopped or why
+        pytest_internals.stop_session(self._config, why)

@@ -1,0 +1,168 @@
+"""Every touch of what pytest and pytest-xdist do not promise, in one place.
+
+The rest of the plugin uses documented interfaces only. Checked on pytest 9.2 with pytest-xdist 3.8 and
+pytest-asyncio 1.5; another release of pytest is tried by running ``tests/plugin`` and ``tests/running`` with it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+# -- options and arguments ---------------------------------------------------------------------------------------------
+
+
+def add_unless_taken(parser: pytest.Parser, name: str, group: str, **attributes: Any) -> None:
+    """Register an option unless another plugin or a conftest has one of that name."""
+    groups = [getattr(parser, "_anonymous", None), *getattr(parser, "_groups", [])]
+    if any(name in option.names() for each in groups if each for option in each.options):
+        return
+    with contextlib.suppress(ValueError, argparse.ArgumentError):  # taken after all
+        parser.getgroup(group).addoption(name, **attributes)
+
+
+def names_no_arguments(config: pytest.Config) -> bool:
+    """Whether what pytest is about to collect was not named on the command line."""
+    return config.args_source is not pytest.Config.ArgsSource.ARGS
+
+
+def replace_arguments(config: pytest.Config, arguments: Sequence[str]) -> None:
+    """Let pytest collect these instead of what it was about to, as if they had been named."""
+    config.args[:] = arguments
+    config.args_source = pytest.Config.ArgsSource.ARGS  # or the header would claim testpaths
+
+
+def replace_invocation(config: pytest.Config, arguments: Sequence[str]) -> None:
+    """The arguments xdist passes on to its workers."""
+    config.invocation_params = dataclasses.replace(config.invocation_params, args=tuple(arguments))
+
+
+def show_unchanged(config: pytest.Config, is_shown: Callable[[str], bool]) -> None:
+    """Print some node ids as they are instead of relative to the working directory."""
+    relative = config.cwd_relative_nodeid
+
+    def shown(nodeid: Any) -> Any:
+        return nodeid if is_shown(str(nodeid)) else relative(nodeid)
+
+    config.cwd_relative_nodeid = shown  # type: ignore[method-assign]
+
+
+# -- collection --------------------------------------------------------------------------------------------------------
+
+
+def collect_report(collector: pytest.Collector) -> pytest.CollectReport:
+    """Collect a node, passing over plugins that would answer for it."""
+    from _pytest.runner import pytest_make_collect_report
+
+    return pytest_make_collect_report(collector)
+
+
+def continue_on_collection_errors(session: pytest.Session) -> None:
+    """As the option of that name."""
+    session.config.option.continue_on_collection_errors = True
+
+
+def set_label(item: pytest.Item, parent: Any, name: str, label: str) -> None:
+    """Give an item the label in brackets as a parameter of its id: pytest 9.2 compares the structure with ``--lf``."""
+    if hasattr(parent, "id"):
+        item._id = parent.id.child(name).with_params(label)
+        item.__dict__.pop("nodeid", None)
+
+
+# -- fixtures ----------------------------------------------------------------------------------------------------------
+
+
+def shared_fixtures(first: pytest.Function | None) -> dict[str, Any]:
+    """Arguments for a further item of the same test function: working its fixtures out once is enough."""
+    return {"fixtureinfo": first._fixtureinfo} if first is not None else {}
+
+
+def definition_used(item: pytest.Function, name: str) -> pytest.FixtureDef[Any]:
+    """The definition of a fixture that the item uses."""
+    return item._fixtureinfo.name2fixturedefs[name][-1]
+
+
+def definitions_seen(node: pytest.Collector, name: str) -> Sequence[pytest.FixtureDef[Any]]:
+    """All definitions of a fixture that tests below a node may use."""
+    return node.session._fixturemanager.getfixturedefs(name, node) or ()
+
+
+def is_ours(definition: pytest.FixtureDef[Any]) -> bool:
+    """Whether that is this plugin's own fixture."""
+    return str(getattr(definition.func, "__module__", "")).startswith("pytest_bfcl.plugin")
+
+
+def is_of_a_project(definition: pytest.FixtureDef[Any]) -> bool:
+    """Whether a conftest or a test module defines it, and no other plugin."""
+    fields = vars(definition)  # pytest 9.2 hides the field and says it goes in 10
+    return bool(fields.get("_has_location", fields.get("has_location"))) and not is_ours(definition)
+
+
+def place_of(definition: pytest.FixtureDef[Any], config: pytest.Config) -> str:
+    """File and line of a fixture, relative to the project where it lies in it."""
+    code = getattr(inspect.unwrap(definition.func), "__code__", None)
+    if code is None:
+        return "a fixture without a place"
+    path = Path(code.co_filename)
+    with contextlib.suppress(ValueError):
+        path = path.relative_to(config.rootpath)
+    return f"{path}:{code.co_firstlineno}"
+
+
+def is_defined_elsewhere(config: pytest.Config, fixture: str) -> bool:
+    """Whether another plugin has a fixture of that name; a conftest's overrides ours anyway."""
+    plugins = config.pluginmanager.get_plugins()
+    others = (each for each in plugins if Path(getattr(each, "__file__", None) or "").name != "conftest.py")
+    found = (inspect.getattr_static(each, fixture, None) for each in others)
+    return any(type(each).__name__ == "FixtureFunctionDefinition" for each in found)
+
+
+@contextlib.contextmanager
+def standing_in(definition: pytest.FixtureDef[Any], function: Any) -> Iterator[None]:
+    """Set a fixture up with another function in place of its own."""
+    original = definition.func
+    definition.func = function  # type: ignore[misc]
+    try:
+        yield
+    finally:
+        definition.func = original  # type: ignore[misc]
+
+
+def is_asyncio_fixture(function: Any) -> bool:
+    """Whether pytest-asyncio's own decorator made this fixture."""
+    return bool(getattr(function, "_force_asyncio_fixture", False))
+
+
+# -- outcome -----------------------------------------------------------------------------------------------------------
+
+
+def skipped(why: str) -> BaseException:
+    """What to raise for a skip that is shown at the entry instead of in our code."""
+    return pytest.skip.Exception(why, _use_item_location=True)
+
+
+def stop_session(config: pytest.Config, why: str) -> None:
+    """Let this session, and xdist's, stop after the current item."""
+    for name in ("session", "dsession"):
+        session = config.pluginmanager.getplugin(name)
+        if session is not None and not getattr(session, "shouldstop", False):
+            session.shouldstop = why
+
+
+def distributed_stop(config: pytest.Config) -> Any:
+    """Why xdist's session stops, if it does."""
+    return getattr(config.pluginmanager.getplugin("dsession"), "shouldstop", None)
+
+
+def hasten_exit(config: pytest.Config, seconds: float) -> None:
+    """How long xdist waits for its workers at the end."""
+    manager = getattr(config.pluginmanager.getplugin("dsession"), "nodemanager", None)
+    if manager is not None:
+        manager.EXIT_TIMEOUT = seconds

@@ -1,0 +1,105 @@
+"""The process that reports: every record is kept the moment it arrives, counted, and told to whoever listens."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from pytest_bfcl.failures import HarnessError
+from pytest_bfcl.plugin.data import category_at
+from pytest_bfcl.plugin.failure_repr import FailureRepr
+from pytest_bfcl.plugin.selection import entry_id_of
+from pytest_bfcl.runs import error_record
+
+if TYPE_CHECKING:
+    from pytest_bfcl.plugin.contenders import Variant
+    from pytest_bfcl.plugin.recording import Recording
+    from pytest_bfcl.plugin.session import Session
+    from pytest_bfcl.runs import ResultLine
+
+
+class Results:
+    """Receives records on the controller.
+
+    ``planned`` are the node ids that will be run; ``foreign_failures`` counts failures that are not entries'. ``fresh``
+    gives the record of a report made in this process.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        recording: Recording,
+        variants: Sequence[Variant],
+        fresh: Callable[[], ResultLine | None],
+    ) -> None:
+        self._session = session
+        self._recording = recording
+        self._variants = variants
+        self._fresh = fresh
+        self.planned: list[str] = []
+        self.counts: Counter[str] = Counter()
+        self.skips: Counter[str] = Counter()
+        self.cost_usd = 0.0
+        self.foreign_failures = 0
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Write the record of a finished item; count failures that are not ours."""
+        if str(report.outcome) == "rerun":
+            return
+        text: str | None = getattr(report, "bfcl", None)
+        record = self._record_of(report, text)
+        if record is None:
+            self.foreign_failures += report.failed and not hasattr(report, "wasxfail")
+            return
+        if isinstance(report.longrepr, str) and record["tag"]:
+            report.longrepr = FailureRepr(report.longrepr, f"{record['tag']} {record['reason']}")  # type: ignore[assignment]
+        try:
+            self.receive(record, text)
+        except HarnessError as error:  # the disk is full: what cannot be kept must not look as if it were
+            report.outcome, report.when = "failed", "setup"
+            report.longrepr = FailureRepr(error.message, f"{error.tag} {error.reason}")  # type: ignore[assignment]
+            self._session.notices.stop(error.message)
+
+    def _record_of(self, report: pytest.TestReport, text: str | None) -> ResultLine | None:
+        fresh = self._fresh()
+        if text is None:
+            return self._crash_record(report)
+        return fresh or cast("ResultLine", json.loads(text))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """A collection error is a failure of its own."""
+        self.foreign_failures += report.failed
+
+    def receive(self, record: ResultLine, text: str | None = None) -> None:
+        """Keep one record (``text`` is its line, where it is known) and tell whoever listens."""
+        run = self._recording.start()
+        if run is not None:
+            run.append(record, text)
+        self.counts[record["outcome"]] += 1
+        if record["outcome"] == "skipped":
+            self.skips[str(record["detail"].get("error"))] += 1
+        self.cost_usd += record.get("cost_usd") or 0.0
+        self._session.config.hook.pytest_bfcl_result(record=record)
+        limit = self._session.settings.budget_usd
+        if limit is not None and self.cost_usd >= limit:
+            self._session.notices.stop(f"budget of {limit:g} USD reached ({self.cost_usd:.4f} spent)")
+
+    def _crash_record(self, report: pytest.TestReport) -> ResultLine | None:
+        """The record of an entry during which a worker died; ``None`` for every other report."""
+        category = category_at(report.nodeid)
+        if str(report.when) != "???" or category is None:
+            return None
+        label = report.nodeid.partition("[")[2].removesuffix("]")
+        variants = {variant.label: variant for variant in self._variants}
+        contender, repeat, _ = variants.get(label, self._variants[0])
+        verdict = HarnessError("worker_crash", str(report.longrepr), advice="continue the run to ask again").verdict
+        return error_record(
+            entry_id_of(report.nodeid), category, *contender.identity, verdict,
+            repeat=repeat, rules=self._session.settings.rules,
+        )  # fmt: skip

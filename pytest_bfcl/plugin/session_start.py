@@ -1,0 +1,48 @@
+"""How the run of a session starts: a dry run prints its estimate; otherwise models and run directory are made ready."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.plugin.nodes import EntryItem
+
+if TYPE_CHECKING:
+    from pytest_bfcl.plugin.conversations import Conversations
+    from pytest_bfcl.plugin.recording import Recording
+    from pytest_bfcl.plugin.results import Results
+    from pytest_bfcl.plugin.session import Session
+
+
+class SessionStart:
+    """The beginning of the items, on the controller."""
+
+    def __init__(self, session: Session, recording: Recording, results: Results, conversations: Conversations) -> None:
+        self._session = session
+        self._recording = recording
+        self._results = results
+        self._conversations = conversations
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
+        """A dry run ends after collection; otherwise the run directory is opened before the first item."""
+        if session.config.option.collectonly:
+            return None
+        if self._session.plan.dry_run:
+            from pytest_bfcl.plugin.dry_run import print_estimate
+
+            print_estimate(session.config, [item for item in session.items if isinstance(item, EntryItem)])
+            return True
+        items = self._conversations.items
+        if items and not self._session.distributed:
+            self._results.planned = [item.nodeid for item in items]
+            try:
+                self._conversations.create_models()
+            except UsageError as error:
+                raise pytest.UsageError(str(error)) from None
+            self._recording.start()
+        elif self._recording.earlier.settled and not self._session.distributed:
+            self._recording.start()  # nothing is left to ask: tell what the run came to
+        return None
