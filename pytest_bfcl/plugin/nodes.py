@@ -164,7 +164,8 @@ class EntryFile(pytest.Module):
         """
 
         def projects(name: str) -> bool:
-            return any(map(pytest_internals.is_of_a_project, pytest_internals.definitions_seen(self, name)))
+            seen = pytest_internals.definitions_seen(self, name)
+            return any(pytest_internals.is_of_a_project(each, self.config) for each in seen)
 
         model = USERS_MODEL if projects(USERS_MODEL) and not projects(OWN_MODEL) else OWN_MODEL
         if projects("bfcl_entry") or projects("bfcl_transcript"):

@@ -10,6 +10,7 @@ import argparse
 import contextlib
 import dataclasses
 import inspect
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -99,10 +100,10 @@ def is_ours(definition: pytest.FixtureDef[Any]) -> bool:
     return str(getattr(definition.func, "__module__", "")).startswith("pytest_bfcl.plugin")
 
 
-def is_of_a_project(definition: pytest.FixtureDef[Any]) -> bool:
-    """Whether a conftest or a test module defines it, and no other plugin."""
-    fields = vars(definition)  # pytest 9.2 hides the field and says it goes in 10
-    return bool(fields.get("_has_location", fields.get("has_location"))) and not is_ours(definition)
+def is_of_a_project(definition: pytest.FixtureDef[Any], config: pytest.Config) -> bool:
+    """Whether a conftest brings it, and no plugin, ours or another."""
+    module = sys.modules.get(getattr(definition.func, "__module__", ""))
+    return not is_ours(definition) and (_is_conftest(module) or not config.pluginmanager.is_registered(module))
 
 
 def place_of(definition: pytest.FixtureDef[Any], config: pytest.Config) -> str:
@@ -119,9 +120,12 @@ def place_of(definition: pytest.FixtureDef[Any], config: pytest.Config) -> str:
 def is_defined_elsewhere(config: pytest.Config, fixture: str) -> bool:
     """Whether another plugin has a fixture of that name; a conftest's overrides ours anyway."""
     plugins = config.pluginmanager.get_plugins()
-    others = (each for each in plugins if Path(getattr(each, "__file__", None) or "").name != "conftest.py")
-    found = (inspect.getattr_static(each, fixture, None) for each in others)
+    found = (inspect.getattr_static(each, fixture, None) for each in plugins if not _is_conftest(each))
     return any(type(each).__name__ == "FixtureFunctionDefinition" for each in found)
+
+
+def _is_conftest(plugin: object) -> bool:
+    return Path(getattr(plugin, "__file__", None) or "").name == "conftest.py"
 
 
 @contextlib.contextmanager

@@ -184,6 +184,7 @@ def test_another_plugins_fixtures_keep_their_short_names(project: Project) -> No
         """,
         test_theirs="def test_theirs(transcript, model): assert (transcript, model) == ('theirs', 'a database table')",
     )
+    project.pytester.syspathinsert()
     result = project.run("-p", "theirs", "test_theirs.py", "bench/multiple.jsonl")
     result.assert_outcomes(passed=3)
 
@@ -222,12 +223,12 @@ def test_an_unrelated_model_fixture_is_named_with_the_way_out(project: Project, 
 def test_a_fixture_that_replaces_the_named_model_is_said(project: Project) -> None:
     project.pytester.makeconftest(
         f"""
-        import pytest
-        {ANSWER}
-        @pytest.fixture(scope="session")
-        def model():
-            return answer
-        """
+    import pytest
+    {ANSWER}
+    @pytest.fixture(scope="session")
+    def model():
+        return answer
+    """
     )
     result = project.run("-m", "multiple")
     result.assert_outcomes(passed=2)
