@@ -36,7 +36,7 @@ class FoundServer:
 def find_servers(ports: Mapping[int, str] = USUAL_PORTS, *, key: str | None = None) -> list[FoundServer]:
     """The servers of this machine that answer, in the order of the table; asks all of them at once."""
     with ThreadPoolExecutor(max_workers=max(1, len(ports))) as pool:
-        found = list(pool.map(lambda port: _probe(f"http://127.0.0.1:{port}/v1", ports[port], key), ports))
+        found = list(pool.map(lambda port: ask_server(f"http://127.0.0.1:{port}/v1", ports[port], key), ports))
     return [server for server in found if server is not None]
 
 
@@ -62,8 +62,8 @@ def only_model(servers: Sequence[FoundServer], name: str = "") -> tuple[FoundSer
     raise UsageError("auto: found several models; write --model auto:NAME with one of\n  " + "\n  ".join(shown) + more)
 
 
-def _probe(base_url: str, usual: str, key: str | None) -> FoundServer | None:
-    """The server at an address, ``None`` when nothing there speaks the protocol."""
+def ask_server(base_url: str, usual: str, key: str | None = None) -> FoundServer | None:
+    """The server at an address with its models, ``None`` when nothing there speaks the protocol."""
     import httpx
 
     headers = {"Authorization": f"Bearer {key}"} if key else {}

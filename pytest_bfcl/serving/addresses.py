@@ -1,0 +1,61 @@
+"""Which server a spec means that names none: ``auto:`` asks the usual ports, ``vllm:`` the engine's own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.models import ModelSpec
+from pytest_bfcl.models.registry import LOCAL_SERVERS
+from pytest_bfcl.serving.discovery import USUAL_PORTS, ask_server, find_servers, only_model
+
+AUTO = "auto"
+
+
+class Addressed(NamedTuple):
+    """A spec with a model's name, and the address of the server it was found at (``None``: as the provider says)."""
+
+    spec: ModelSpec
+    base_url: str | None
+
+
+def needs_a_name(spec: ModelSpec) -> bool:
+    """Whether a server has to be asked which model a spec means."""
+    return spec.provider == AUTO or (spec.provider in LOCAL_SERVERS and not spec.name)
+
+
+def named(
+    specs: Sequence[ModelSpec], base_url: str | None = None, ports: Mapping[int, str] = USUAL_PORTS
+) -> list[Addressed]:
+    """Every spec with a name; servers are asked only for those that have none.
+
+    ``base_url`` is the address the user gave, if any. Raises `UsageError` listing what was found when that is not one
+    model.
+    """
+    return [_named(spec, base_url, ports) if needs_a_name(spec) else Addressed(spec, None) for spec in specs]
+
+
+def _named(spec: ModelSpec, base_url: str | None, ports: Mapping[int, str]) -> Addressed:
+    if spec.provider == AUTO:
+        servers = find_servers(ports) if base_url is None else list(filter(None, [ask_server(base_url, "named")]))
+        server, model = only_model(servers, spec.name)
+        return Addressed(replace(spec, provider=_provider(server.base_url), name=model), server.base_url)
+    url = base_url or os.environ.get(f"{spec.provider.upper()}_BASE_URL") or LOCAL_SERVERS[spec.provider][0]
+    found = ask_server(url, LOCAL_SERVERS[spec.provider][1])
+    if found is None:
+        raise UsageError(
+            f"{spec.provider}: no server answers at {url}/models; start it, give --bfcl-base-url, "
+            f"or let it be started: --model {spec.provider}:PATH_OR_NAME --bfcl-serve"
+        )
+    server, model = only_model([found])
+    return Addressed(replace(spec, name=model), base_url and server.base_url)
+
+
+def _provider(base_url: str) -> str:
+    """The provider whose usual port an address has; plain ``openai`` for others."""
+    port = urlsplit(base_url).port
+    return next((name for name, (url, _) in LOCAL_SERVERS.items() if urlsplit(url).port == port), "openai")

@@ -1,0 +1,73 @@
+"""The engines one run starts: one for each model that names one, all started before the first is waited for."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.models import ModelSpec
+from pytest_bfcl.serving.engines import engine_of
+from pytest_bfcl.serving.process import RunningEngine, start_engine
+
+Said = Callable[[str], None]
+
+
+class Fleet:
+    """The started engines of a run by spec (without mode)."""
+
+    def __init__(self) -> None:
+        self._engines: dict[str, RunningEngine] = {}
+        self._stopping = False
+
+    @property
+    def addresses(self) -> Mapping[str, str]:
+        """Spec → base URL."""
+        return {base: engine.base_url for base, engine in self._engines.items()}
+
+    def start(self, specs: Sequence[ModelSpec], folder: Path, *, arguments: str = "", said: Said = print) -> None:
+        """Start an engine for every spec and wait until all take requests; what was started is stopped on trouble.
+
+        ``arguments`` go to every engine as they are (shell quoting); ``said`` is told each command and waiting time.
+        Raises `UsageError`: an engine that is not installed, does not start, or a spec that names none.
+        """
+        extra = split_arguments(arguments)
+        for spec in specs:
+            if not spec.name:
+                raise UsageError(f"--bfcl-serve: which model? write --model {spec.provider}:PATH_OR_NAME")
+            engine_of(spec.provider)
+        try:
+            for spec in specs:
+                if spec.base not in self._engines:
+                    self._engines[spec.base] = start_engine(
+                        engine_of(spec.provider), spec.name, folder, native=spec.mode != "prompt", extra=extra,
+                        said=lambda command: said(f"starting: {command}"),
+                    )  # fmt: skip
+            for base, engine in self._engines.items():
+                took = engine.wait_until_ready()
+                said(f"{base} is ready after {took:.0f} s at {engine.base_url}; log: {engine.log}")
+        except BaseException:
+            self.stop()
+            raise
+
+    def trouble(self) -> str | None:
+        """What happened to an engine that has ended by itself, ``None`` while all run."""
+        if self._stopping:
+            return None
+        ended = [engine for engine in self._engines.values() if engine.ended is not None]
+        return ended[0].trouble(f"ended with code {ended[0].ended} while it was asked") if ended else None
+
+    def stop(self) -> None:
+        """End every engine."""
+        self._stopping = True
+        for engine in self._engines.values():
+            engine.stop()
+
+
+def split_arguments(text: str) -> list[str]:
+    """The arguments of an engine, split as a shell does; nothing is expanded and no shell is run."""
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise UsageError(f"--bfcl-serve-args: {text!r} cannot be split into arguments: {error}") from None
