@@ -1,4 +1,4 @@
-"""Makes a tiny GGUF model with random weights: ``python tiny_gguf.py FILE``. Needs numpy and gguf; downloads nothing."""
+"""Makes a tiny GGUF model with random weights: ``python tiny_gguf.py FILE`` (needs numpy and gguf, no network)."""
 
 from __future__ import annotations
 
