@@ -5,12 +5,46 @@ Defaults are the contract's (docs/contracts.md, "Defaults").
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, Literal
 
-from pytest_bfcl.transcript import Mode
+if TYPE_CHECKING:
+    from pytest_bfcl.transcript import Mode
 
 Rules = Literal["official", "corrected"]
+
+
+APIS = ("chat", "responses", "completions", "anthropic")
+"""The wire formats of our own adapter."""
+
+DIRECT_PROVIDERS = ("openai", "anthropic", "vllm", "sglang", "llamacpp", "lmstudio", "ollama")
+"""Providers that our own adapter asks; it alone has a choice of APIs."""
+
+REASONING_POLICIES = ("reference", "keep", "drop")
+
+
+_OURS = frozenset(("model", "messages", "input", "prompt", "tools", "functions", "stream", "system"))
+_OURS_OF_HEADERS = frozenset(("content-type", "content-length", "transfer-encoding", "host", "connection"))
+
+
+def check_parameter(name: str) -> None:
+    """Raise `ValueError` for a name that is no field of a request, or one that the run itself fills in."""
+    if not name or not name.replace("_", "").replace("-", "").replace(".", "").isalnum():
+        raise ValueError(f"{name!r} is no name of a field")
+    if name in _OURS:
+        raise ValueError(f"{name} is the run's own to set" + (" (--bfcl-stream)" if name == "stream" else ""))
+
+
+def check_header(name: str, value: str) -> None:
+    """Raise `ValueError` for what cannot be a header, or one that the client sets itself; never shows the value."""
+    if not name or not all(c.isalnum() or c in "-_" for c in name) or not name.isascii():
+        raise ValueError(f"{name!r} is no name of a header")
+    if name.lower() in _OURS_OF_HEADERS:
+        raise ValueError(f"the header {name} is the client's own to set")
+    if not value.isprintable():
+        raise ValueError(f"the value of the header {name} has a line break or a control character inside")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +71,17 @@ class Settings:
     retry_limit_s: float = 300.0
     temperature: float | None = 0.001
     max_tokens: int | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Further fields of every request, as they are sent; ``None`` leaves a field out."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """HTTP headers of every request; their values are secrets."""
+    api: str | None = None
+    """One of `APIS`; ``None``: the provider's own (`api_for`)."""
+    stream: bool = False
+    reasoning: str = "reference"
+    """What becomes of a reply's reasoning in later requests, one of `REASONING_POLICIES`."""
+    models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Model spec → fields of these settings that differ for it; a spec without mode stands for both modes."""
     seed: int = 0
     base_url: str | None = None
     system_prompt: str | None = None
@@ -52,6 +97,37 @@ class Settings:
     budget_usd: float | None = None
     price: Price = field(default_factory=Price)
     gpu_hour_usd: float | None = None
+
+    def for_model(self, spec: str) -> Settings:
+        """These settings as they are for one model; parameters and headers of its own are added to the run's."""
+        found = self.models.get(spec)
+        if found is None:
+            base, at, mode = spec.rpartition("@")
+            found = self.models.get(base) if at and mode in ("fc", "prompt") else None
+        if not found:
+            return self
+        changed: dict[str, Any] = dict(found)
+        for name in ("parameters", "headers"):
+            if name in found:
+                changed[name] = {**getattr(self, name), **found[name]}
+        return replace(self, **changed)
+
+    def api_for(self, provider: str) -> str | None:
+        """The API a provider's models are asked through; ``None`` where that is not our adapter's to choose.
+
+        Models at OpenAI's own address are asked through Responses, as their rows on the leaderboard are.
+        """
+        if provider not in DIRECT_PROVIDERS:
+            return None
+        if self.api is not None or provider == "anthropic":
+            return self.api or "anthropic"
+        own = provider == "openai" and not (self.base_url or os.environ.get("OPENAI_BASE_URL"))
+        return "responses" if own else "chat"
+
+    def sent_parameters(self) -> dict[str, Any]:
+        """What is sent beside messages and tools; a value of ``None`` keeps the field out of the request."""
+        sent = {"temperature": self.temperature, "max_tokens": self.max_tokens}
+        return {name: value for name, value in sent.items() if value is not None} | dict(self.parameters)
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-able copy (what xdist and ssh workers receive)."""

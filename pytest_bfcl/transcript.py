@@ -56,13 +56,62 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True)
+class ProviderState:
+    """What a provider sent beside text and calls and wants to see again, unchanged, in later requests.
+
+    ``api`` says whose shapes these are: ``chat``, ``responses`` or ``anthropic``. Of a chat message: the name of the
+    field that held the reasoning, its further ``fields``, and per call the further fields of that call (thought
+    signatures). ``parts`` are whole: output items of Responses (with encrypted reasoning), content blocks of Anthropic
+    (with signatures), or the parts of a chat message whose content was a list.
+    """
+
+    api: str
+    reasoning_field: str | None = None
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    call_fields: tuple[Mapping[str, Any], ...] = ()
+    parts: tuple[Mapping[str, Any], ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As it stands in the journal and in result lines: only what is there."""
+        found: dict[str, Any] = {"api": self.api}
+        if self.reasoning_field:
+            found["reasoning_field"] = self.reasoning_field
+        if self.fields:
+            found["fields"] = dict(self.fields)
+        if any(self.call_fields):
+            found["call_fields"] = [dict(each) for each in self.call_fields]
+        if self.parts:
+            found["parts"] = [dict(part) for part in self.parts]
+        return found
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> ProviderState:
+        """The inverse of `to_dict`; parts of other shapes are left out."""
+        name, fields = values.get("reasoning_field"), values.get("fields")
+        return cls(
+            str(values.get("api") or "chat"),
+            name if isinstance(name, str) else None,
+            dict(fields) if isinstance(fields, Mapping) else {},
+            _objects(values.get("call_fields")),
+            _objects(values.get("parts")),
+        )
+
+
+def _objects(values: Any) -> tuple[Mapping[str, Any], ...]:
+    listed = values if isinstance(values, list | tuple) else ()
+    return tuple(dict(each) for each in listed if isinstance(each, Mapping))
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
     """One answer of a model.
 
     ``text`` is ``None`` when the provider sent none (which decodes differently from the empty text).
-    ``latency_s`` covers the successful attempt only, without our queueing. ``problem`` is the part of
-    the reason after ``reply:`` (``context_overflow``, ``length``, ``content_filter``) when the provider cut or
-    refused the answer: the model's failure unless what arrived passes.
+    ``latency_s`` covers the successful attempt only, without our queueing; ``first_token_s`` the time to the first
+    token of a streamed one. ``reasoning_tokens`` is the part of ``output_tokens`` that went into reasoning, where usage
+    tells. ``problem`` is the part of the reason after ``reply:`` (``context_overflow``, ``length``, ``content_filter``)
+    when the provider cut or refused the answer: the model's failure unless what arrived passes. ``state`` goes back to
+    the provider with the conversation.
     """
 
     text: str | None = None
@@ -74,6 +123,9 @@ class Reply:
     latency_s: float | None = None
     attempts: int = 1
     problem: str | None = None
+    reasoning_tokens: int | None = None
+    first_token_s: float | None = None
+    state: ProviderState | None = None
 
     @property
     def output(self) -> str | list[dict[str, str]] | None:

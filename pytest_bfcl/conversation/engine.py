@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.conversation import prompts
+from pytest_bfcl.conversation import history, prompts
 from pytest_bfcl.conversation.calls import fill_calls
 from pytest_bfcl.conversation.execution import execute, is_executed, require
 from pytest_bfcl.conversation.services import Services
@@ -116,11 +116,7 @@ class _Conversation:
         self.heard = 0
         self.digests: RequestDigests | None = None
         self.functions = prompts.offered_functions(entry, texts)
-        self.parameters = {
-            name: value
-            for name, value in (("temperature", settings.temperature), ("max_tokens", settings.max_tokens))
-            if value is not None
-        }
+        self.parameters = settings.for_model(model.spec).sent_parameters()
         self.transcript = Transcript(
             entry.id,
             entry.category,
@@ -221,33 +217,19 @@ class _Conversation:
         return [{"role": "user", "content": prompts.additional_functions(held_out, self.texts)}]
 
     def _hear(self, reply: Reply, turn: int, step: int) -> None:
-        """Append the assistant's message; reasoning is never sent back."""
-        message: Message = {"role": "assistant", "content": reply.text}
-        if reply.tool_calls:
-            message["tool_calls"] = [
-                {
-                    "id": call.id or f"call_{turn}_{step}_{number}",
-                    "type": "function",
-                    "function": {"name": call.name, "arguments": call.arguments},
-                }
-                for number, call in enumerate(reply.tool_calls)
-            ]
-        elif reply.text is None:
-            message["content"] = ""
-        self.heard += len(reply.text or "") + sum(len(call.name) + len(call.arguments) for call in reply.tool_calls)
-        self.messages.append(message)
+        """Append the assistant's message."""
+        self.heard += len(reply.text or "") + len(reply.reasoning or "")
+        self.heard += sum(len(call.name) + len(call.arguments) for call in reply.tool_calls)
+        self.messages.append(history.assistant_message(self.model, reply, turn, step))
 
     def _show_results(self, step: Step) -> None:
         """Results to the model (multi_turn spec §2.3)."""
         self.heard += sum(map(len, step.results))
         if self.native:
-            offered = self.messages[-1].get("tool_calls") or []
-            self.messages.extend(
-                {"role": "tool", "tool_call_id": call["id"], "content": result}
-                for call, result in zip(offered, step.results, strict=False)
-            )
+            self.messages += history.result_messages(self.messages[-1], step.results)
         else:
-            self.messages.append({"role": "user", "content": repr(tool_results(step.call_texts, step.results))})
+            text = history.results_text(step.call_texts, step.results)
+            self.messages.append({"role": "user", "content": text})
 
     # -- asking --------------------------------------------------------------------------------------------------
 
@@ -301,16 +283,8 @@ class _Conversation:
 
     def _answer_dangling_calls(self) -> bool:
         """Give calls without a result message one that says they were not run; whether there were any."""
-        mended: list[Message] = []
-        changed = False
-        for position, message in enumerate(self.messages):
-            mended.append(message)
-            following = self.messages[position + 1] if position + 1 < len(self.messages) else None
-            if message.get("tool_calls") and (following is None or following["role"] != "tool"):
-                changed = True
-                mended.extend(
-                    {"role": "tool", "tool_call_id": call["id"], "content": NOT_RUN} for call in message["tool_calls"]
-                )
+        mended = history.with_answered_calls(self.messages)
+        changed = len(mended) > len(self.messages)
         self.messages[:] = mended
         return changed
 
@@ -319,9 +293,3 @@ HISTORY_LIMIT = 8_000_000
 """Characters of replies and results after which a conversation ends as too long for any model's context: each step
 sends all of them again. The longest honest conversation stays far below 1,000,000."""
 OVERFLOW = Reply(problem="context_overflow", finish_reason="context_overflow")
-NOT_RUN = "Error during execution: the arguments of a call in this message are not valid JSON; nothing was run"
-
-
-def tool_results(calls: Sequence[str], results: Sequence[str]) -> list[dict[str, str]]:
-    """Results as prompting mode shows them: one object per call, its Python repr sent as one user message."""
-    return [{"role": "tool", "name": call, "content": result} for call, result in zip(calls, results, strict=False)]

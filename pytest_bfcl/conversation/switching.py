@@ -94,9 +94,9 @@ class _Watched:
         self.spec = model.spec
         self.mode = model.mode
         self.underscore_names = model.underscore_names
-        recorded = getattr(model, "transcript_for", None)
-        if recorded is not None:
-            self.transcript_for = recorded
+        for name in ("transcript_for", "remember"):
+            if hasattr(model, name):
+                setattr(self, name, getattr(model, name))
 
     async def generate(self, request: Request) -> Reply:
         reply = await self._model.generate(request)

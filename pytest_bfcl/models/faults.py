@@ -1,15 +1,18 @@
 """What an HTTP answer that is not a reply means: our error, the model's failure, or a wish to try again.
 
-The rules are shared by the OpenAI-compatible adapter and the litellm adapter, which sees the same texts through
-exceptions.
+The rules are shared by our own adapter and the litellm adapter, which sees the same texts through exceptions. Codes and
+types decide where a provider gives them; a text alone never says that money or a limit of the account is at an end.
 """
 
 from __future__ import annotations
 
 import email.utils
+import json
 import re
 import time
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.models.base import ToolsRefused
@@ -17,17 +20,26 @@ from pytest_bfcl.models.redaction import redact
 from pytest_bfcl.transcript import Reply
 
 CONTEXT_OVERFLOW = re.compile(
-    r"context[_ ]length|context[_ ]window|maximum context|context limit"
-    r"|max(?:imum)? (?:input|prompt|sequence) (?:tokens|length)"
+    r"context[_ ]length|context[_ ]window|maximum context|context limit|context size"
+    r"|max(?:imum)? (?:input|prompt|sequence|model) (?:tokens|length)"
     r"|prompt (?:is )?too long|input (?:is )?too long|too many (?:input )?tokens|exceeds? (?:the )?(?:model'?s )?"
     r"(?:maximum|available) context|input token count .{0,40}exceeds|exceed_context_size|reduce the length of the"
-    r"|longer than the model'?s context|(?:prompt|input)[^.]{0,60}exceeds[^.]{0,40}(?:tokens|length)",
+    r"|longer than the (?:maximum )?model'?s? (?:context|length)"
+    r"|(?:prompt|input)[^.]{0,60}exceeds[^.]{0,40}(?:tokens|length)"
+    r"|tokens\W{0,3} ?\+ ?\W?max_new_tokens\W? must be|max_seq_len|should not exceed max_num_tokens"
+    r"|exceeded model token limit|prompt token count of \d+ exceeds|request_too_large|string_above_max_length",
     re.IGNORECASE,
 )
 """Texts by which servers say that the conversation no longer fits; the model's failure (contract §6)."""
 
 CONTENT_FILTER = re.compile(
     r"content[_ ](?:filter|policy|management)|responsible ?ai|safety system|moderation|usage polic", re.IGNORECASE
+)
+_FILTER_CODES = re.compile(
+    r"content_?filter|content_?policy|responsibleai|moderation|data_inspection|safety", re.IGNORECASE
+)
+_ABOUT_THE_ACCOUNT = re.compile(
+    r"account|suspend|disabled|deactivat|terminat|organi[sz]ation|\bkey\b|access|region|country|subscri", re.IGNORECASE
 )
 
 TOOLS_REFUSED = re.compile(
@@ -40,9 +52,30 @@ TOOLS_REFUSED = re.compile(
     re.IGNORECASE,
 )
 
+_MARKUP = re.compile(r"<(style|script)\b.*?</\1>|<[^<>]{0,500}>", re.DOTALL)
 _SCAN_LIMIT = 20_000  # characters of an error body that are looked at
-_QUOTA = re.compile(r"insufficient[_ ](?:quota|balance|credit|funds)|exceeded your current quota|billing|out of credits"
-                    r"|credit balance", re.IGNORECASE)  # fmt: skip
+_QUOTA_CODES = re.compile(
+    r"insufficient_?(?:quota|balance|credits?|funds)|billing|quota_?exhausted|credits?_exhausted|payment_required|arrearage",
+    re.IGNORECASE,
+)
+_STATUS_OF = (
+    (re.compile(r"rate_?limit|too_many_requests|tokens_exceeded|resource_?exhausted", re.IGNORECASE), 429),
+    (re.compile(r"auth|invalid_api_key|unauthenticated", re.IGNORECASE), 401),
+    (re.compile(r"permission|forbidden", re.IGNORECASE), 403),
+    (re.compile(r"not_?found", re.IGNORECASE), 404),
+    (re.compile(r"overloaded|unavailable", re.IGNORECASE), 503),
+    (re.compile(r"timeout", re.IGNORECASE), 504),
+    (re.compile(r"invalid|bad_?request|context_length|content_?filter|unsupported", re.IGNORECASE), 400),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """An error body read: its message, and what stands as code, type and status in it."""
+
+    message: str
+    words: str = ""
+    html: bool = False
 
 
 def http_fault(
@@ -58,35 +91,108 @@ def http_fault(
     """The meaning of an HTTP status and error text.
 
     Returns a `Reply` with ``problem`` for context overflow and content filter (the model's), else the `AdapterError` to
-    raise; a `ToolsRefused` only if tools were sent.
+    raise; a `ToolsRefused` only if tools were sent. A quota is called exhausted by code, type or status 402 only, and
+    still retryable: the caller asks once more before it believes it.
     """
     headers, text = headers or {}, text[:_SCAN_LIMIT]
-    shown = redact(text, secrets) or "no message"
-    message = f"{endpoint} answered HTTP {status}: {shown}"
-    if status in (400, 413, 422, 500) and CONTEXT_OVERFLOW.search(text):
+    said = _read(text)
+    message = f"{endpoint} answered HTTP {status}: {redact(said.message, secrets) or 'no message'}"
+    if status in (400, 413, 422, 500) and not said.html and CONTEXT_OVERFLOW.search(text):
         return Reply(problem="context_overflow", finish_reason="context_overflow")
-    if status in (400, 403, 422) and CONTENT_FILTER.search(text):
+    if _is_filter(status, said, text):
         return Reply(problem="content_filter", finish_reason="content_filter")
     if tools_sent and status in (400, 404, 405, 422, 500, 501) and TOOLS_REFUSED.search(text):
         return ToolsRefused(message, status=status)
-    if status in (401, 403):
+    wait = retry_after(headers)
+    if status == 402 or (status in (400, 401, 403, 429) and _QUOTA_CODES.search(said.words)):
+        return AdapterError(
+            "quota", message, advice="top up the account or raise its limit", status=status, retryable=True,
+            retry_after_s=wait,
+        )  # fmt: skip
+    if status == 401 or (status == 403 and not said.html):
         advice = "check the key in the environment and what it may use (pytest-bfcl models lists the variables)"
         return AdapterError("auth", message, advice=advice, status=status)
-    if status == 402 or (status in (400, 403, 429) and _QUOTA.search(text)):
-        return AdapterError("quota", message, advice="top up the account or raise its limit", status=status)
-    if status == 404:
+    if status == 403:
+        advice = "a page, not the API's own answer: look at the proxy or firewall in between"
+        return AdapterError("auth", message, advice=advice, status=status, retryable=True, retry_after_s=wait)
+    if status in (404, 405) or 300 <= status < 400:
         named = f" and the model name {model!r}" if model else ""
         advice = f"check the base URL (it usually ends in /v1){named}"
         return AdapterError("bad_request", message, advice=advice, status=status)
     if status == 429:
         return AdapterError(
-            "rate_limit", message, advice="lower --bfcl-concurrency", status=status, retryable=True,
-            retry_after_s=retry_after(headers),
+            "rate_limit", message, advice="lower --bfcl-concurrency", status=status, retryable=True, retry_after_s=wait,
         )  # fmt: skip
     if status in (408, 409, 425) or status >= 500:
         kind = "timeout" if status in (408, 504) else "server"
-        return AdapterError(kind, message, status=status, retryable=True, retry_after_s=retry_after(headers))
+        return AdapterError(kind, message, status=status, retryable=True, retry_after_s=wait)
     return AdapterError("bad_request", message, status=status)
+
+
+def error_in(body: Any) -> tuple[int, str] | None:
+    """Status and text of an error that came in place of a reply with HTTP 200; ``None`` where there is none."""
+    if not isinstance(body, Mapping):
+        return None
+    error = body.get("error")
+    if not error:
+        choices = body.get("choices")
+        first = choices[0] if isinstance(choices, list) and choices else None
+        error = first.get("error") if isinstance(first, Mapping) else None
+        if not error and body.get("object") == "error":
+            error = {name: value for name, value in body.items() if name != "object"}
+    if not error:
+        return None
+    words, status = "", 0
+    if isinstance(error, Mapping):
+        for name in ("code", "status", "status_code"):
+            number = error.get(name)
+            if isinstance(number, str) and number.isdecimal():
+                number = int(number)
+            if isinstance(number, int) and 400 <= number < 600:
+                status = status or number
+        words = " ".join(str(error.get(name) or "") for name in ("code", "type", "status"))
+    if not status:
+        status = next((found for pattern, found in _STATUS_OF if pattern.search(words)), 500)
+    text = json.dumps({"error": error}, default=str) if not isinstance(error, str) else error
+    return status, text
+
+
+def _is_filter(status: int, said: _Said, text: str) -> bool:
+    if status not in (400, 403, 422) or said.html:
+        return False
+    if _FILTER_CODES.search(said.words):
+        return True
+    return status != 403 and bool(CONTENT_FILTER.search(text)) and not _ABOUT_THE_ACCOUNT.search(said.message)
+
+
+def _read(text: str) -> _Said:
+    """The message and the telling words of an error body: JSON of any of the usual shapes, a page, or plain text."""
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError):
+        start = text.lstrip()[:200].lower()
+        if start.startswith(("<!doctype", "<html", "<head", "<?xml")) or "</" in start:
+            return _Said(_first_line(_MARKUP.sub("\n", text[:4000])), html=True)
+        return _Said(_first_line(text))
+    error = body.get("error", body) if isinstance(body, Mapping) else body
+    if isinstance(error, list) and error:
+        error = error[0]
+    if not isinstance(error, Mapping):
+        return _Said(str(error) if isinstance(error, str) else text)
+    inner = error.get("error")
+    if isinstance(inner, Mapping):
+        error = inner
+    words = [error.get(name) for name in ("code", "type", "status", "reason")]
+    words.append(body.get("type") if isinstance(body, Mapping) and body is not error else None)
+    nested = error.get("innererror")
+    words.append(nested.get("code") if isinstance(nested, Mapping) else None)
+    message = error.get("message") or error.get("detail") or error.get("msg")
+    telling = " ".join(str(word) for word in words if isinstance(word, str))
+    return _Said(f"{message} ({telling})" if isinstance(message, str) and telling else str(message or text), telling)
+
+
+def _first_line(text: str) -> str:
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -11,19 +11,23 @@ import importlib
 import logging
 import os
 import re
+import time
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.models.base import Request, ToolsRefused
 from pytest_bfcl.models.breaker import Breaker, EndpointUnreachable
-from pytest_bfcl.models.completions import read_completion
+from pytest_bfcl.models.chat import outgoing, read_completion, remembered
+from pytest_bfcl.models.chat_stream import ChatJoiner
+from pytest_bfcl.models.dialects import dialect_of
 from pytest_bfcl.models.faults import http_fault
 from pytest_bfcl.models.redaction import discreet, public_url, redact, url_secrets
 from pytest_bfcl.models.retrying import Caller, RetryPolicy
 from pytest_bfcl.rendering.tools import CompiledTools
-from pytest_bfcl.transcript import Mode, Reply
+from pytest_bfcl.transcript import Message, Mode, Reply
 
 if TYPE_CHECKING:
     from pytest_bfcl.models.spec import ModelSpec
@@ -68,6 +72,7 @@ class LitellmModel:
         self._litellm: Any = None
         self._without_mcp: dict[str, bool] = {}
         self._dropped: set[str] = set()
+        self.dialect = dialect_of(self.route.partition("/")[0], settings.base_url or "")
         self._tools = CompiledTools("folded")
 
     @property
@@ -97,8 +102,14 @@ class LitellmModel:
 
     async def _attempt(self, litellm: Any, request: Request) -> Reply:
         arguments = self._arguments(request)
+        first: float | None = None
         try:
-            response = await litellm.acompletion(**arguments)
+            if self.settings.stream:
+                body, first = await _streamed(litellm, arguments)
+            else:
+                body = (await litellm.acompletion(**arguments)).model_dump()
+        except AdapterError:
+            raise
         except Exception as error:
             outcome = self._outcome(error, tools_sent="tools" in arguments)
             if isinstance(outcome, Reply):
@@ -107,16 +118,19 @@ class LitellmModel:
                 return await self._attempt(litellm, request)
             raise outcome from None
         # A short value may be an ordinary word of the answer.
-        return discreet(read_completion(response.model_dump()), [s for s in self._secrets() if len(s) >= 16])
+        reply = discreet(read_completion(body), [s for s in self._secrets() if len(s) >= 16])
+        return reply if first is None else replace(reply, first_token_s=first)
 
     def _arguments(self, request: Request) -> dict[str, Any]:
         arguments: dict[str, Any] = {
             "model": self.route,
-            "messages": [dict(message) for message in request.messages],
+            "messages": [outgoing(message) for message in request.messages],
             "timeout": self.settings.timeout_s,
             "max_retries": 0,
             "num_retries": 0,
         }
+        if self.settings.headers:
+            arguments["extra_headers"] = dict(self.settings.headers)
         if self.settings.base_url:
             arguments["api_base"] = self.settings.base_url
         if request.functions and self.mode == "fc":
@@ -128,7 +142,15 @@ class LitellmModel:
         return arguments
 
     def _secrets(self) -> list[str]:
-        return [*_environment_secrets(), *url_secrets(self.settings.base_url or "")]
+        return [
+            *_environment_secrets(),
+            *url_secrets(self.settings.base_url or ""),
+            *self.settings.headers.values(),
+        ]
+
+    def remember(self, reply: Reply, message: Message) -> Message:
+        """The assistant's message with what came with it: litellm writes signatures and blocks as providers want."""
+        return remembered(reply, message, self.dialect, self.settings.reasoning)
 
     def _outcome(self, error: Exception, *, tools_sent: bool) -> AdapterError | Reply | None:
         """What an exception of litellm means; ``None``: ask again without a refused parameter."""
@@ -165,6 +187,17 @@ class LitellmModel:
         return http_fault(
             status, text, _headers(error), endpoint=self.calls.breaker.endpoint, model=self.route, tools_sent=tools_sent
         )
+
+
+async def _streamed(litellm: Any, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], float | None]:
+    """A streamed answer put together, and the seconds to its first piece."""
+    started, first, joiner = time.perf_counter(), None, ChatJoiner()
+    options = {"stream": True, "stream_options": {"include_usage": True}}
+    async for chunk in await litellm.acompletion(**arguments, **options):
+        joiner.add(chunk.model_dump())
+        if first is None and joiner.started:
+            first = round(time.perf_counter() - started, 6)
+    return joiner.body(), first
 
 
 def load_litellm() -> Any:

@@ -1,41 +1,47 @@
-"""Any endpoint that speaks OpenAI's chat completions: OpenAI, vLLM, SGLang, llama.cpp, LM Studio, Ollama, proxies."""
+"""A model behind an HTTP endpoint: OpenAI, Anthropic, vLLM, SGLang, llama.cpp, LM Studio, Ollama, proxies.
+
+The wire format is one of the APIs beside this module; transport, key, retries, what an endpoint refuses and how that is
+learnt are the same for all.
+"""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import ipaddress
 import json
-import os
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit, urlunsplit
 
 from pytest_bfcl.failures import AdapterError, UsageError
+from pytest_bfcl.models.anthropic import with_cache_mark
 from pytest_bfcl.models.base import Request
-from pytest_bfcl.models.breaker import Breaker, EndpointUnreachable
-from pytest_bfcl.models.completions import REPLY_LIMIT, read_completion
-from pytest_bfcl.models.faults import http_fault
-from pytest_bfcl.models.redaction import discreet, public_url, redact, url_secrets
+from pytest_bfcl.models.breaker import Breaker
+from pytest_bfcl.models.chat import Chat
+from pytest_bfcl.models.endpoint import Answer, Endpoint
+from pytest_bfcl.models.faults import error_in, http_fault
+from pytest_bfcl.models.redaction import discreet, redact
 from pytest_bfcl.models.retrying import Caller, RetryPolicy
-from pytest_bfcl.rendering.tools import CompiledTools
+from pytest_bfcl.models.wire import Api
+from pytest_bfcl.rendering.tools import CompiledTools, Style
 from pytest_bfcl.transcript import Message, Mode, Reply
 
 if TYPE_CHECKING:
-    import aiohttp
-
     from pytest_bfcl.models.spec import ModelSpec
     from pytest_bfcl.settings import Settings
 
 OPENAI_URL = "https://api.openai.com/v1"
-BODY_LIMIT = REPLY_LIMIT
-"""Largest answer read, in bytes; a longer one is a malformed body."""
 
-_KEEPALIVE_S = 4.0  # under the 5 s after which common servers close idle connections
+_LEAVABLE = ("temperature", "store", "stream_options", "include", "reasoning")
+"""What may be left out when an endpoint refuses it: it was not the user who asked for it, or it has a default."""
+_REFUSING = re.compile(
+    r"support|unrecogni[sz]ed|unknown|unexpected|extra|not (?:allowed|permitted|available)|invalid|deprecated|only",
+    re.IGNORECASE,
+)
+_LIMIT_SAID = re.compile(r"max_tokens: (\d+) > (\d+)")
 
 
 class OpenAIModel:
-    """A model behind ``POST <base_url>/chat/completions``.
+    """A model asked through one API of one endpoint.
 
     ``key_variable`` names the environment variable with the key. Without a key, requests to api.openai.com fail with an
     ``auth`` error that says which variable to set; other hosts are asked without one.
@@ -49,6 +55,9 @@ class OpenAIModel:
         *,
         base_url: str = OPENAI_URL,
         key_variable: str = "OPENAI_API_KEY",
+        key_header: str = "authorization",
+        headers: Mapping[str, str] | None = None,
+        api: Api | None = None,
         policy: RetryPolicy | None = None,
     ) -> None:
         if not spec.name:
@@ -57,20 +66,31 @@ class OpenAIModel:
         self.name = spec.name
         self.mode: Mode = mode
         self.underscore_names = mode == "fc"
-        _check_url(base_url)
-        self.base_url = base_url.rstrip("/")
-        self.key_variable = key_variable
         self.settings = settings
-        self.endpoint = public_url(self.base_url)
-        self.notes: list[str] = []
-        self.calls = Caller(settings, self.endpoint, policy)
-        self._key = os.environ.get(key_variable, "").strip()
-        self._secrets = (self._key, *url_secrets(self.base_url))
-        self._address = ""
-        self._session: aiohttp.ClientSession | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._renamed: dict[str, str | None] = {}
-        self._tools = CompiledTools(size=max(settings.concurrency + 32, 128))
+        self.api: Api = api or Chat()
+        self.server = Endpoint(
+            base_url, settings, key_variable=key_variable, key_header=key_header, headers=headers
+        )  # fmt: skip
+        self.notes = self.server.notes
+        self.calls = Caller(settings, self.server.shown, policy)
+        self._left_out: set[str] = set()
+        self._renamed: dict[str, str] = {"max_tokens": "max_output_tokens"} if self.api.name == "responses" else {}
+        self._most_tokens: int | None = None
+        self._tools = CompiledTools(self.api.style, size=max(settings.concurrency + 32, 128))
+
+    @property
+    def base_url(self) -> str:
+        """The base URL, without a slash at its end."""
+        return self.server.url
+
+    @base_url.setter
+    def base_url(self, url: str) -> None:
+        self.server.url = url.rstrip("/")
+
+    @property
+    def endpoint(self) -> str:
+        """The base URL as people may see it."""
+        return self.server.shown
 
     @property
     def breaker(self) -> Breaker:
@@ -79,211 +99,130 @@ class OpenAIModel:
 
     async def generate(self, request: Request) -> Reply:
         """Ask once, with retries; see `Caller.call` for what is raised."""
-        if self._session is None:
-            import aiohttp  # noqa: F401 - here, or the first reply's latency would include it
+        import aiohttp  # noqa: F401 - here, or the first reply's latency would include it
+
         return await self.calls.call(lambda: self._attempt(request))
+
+    def remember(self, reply: Reply, message: Message) -> Message:
+        """The assistant's message as it stays in the conversation, with what the provider wants back."""
+        return self.api.remember(reply, message)
 
     async def aclose(self) -> None:
         """Close the connections."""
-        session, self._session = self._session, None
-        if session is not None:
-            with contextlib.suppress(RuntimeError):  # the loop it belonged to may be closed already
-                await session.close()
-            session.detach()
+        await self.server.aclose()
 
     def payload(self, request: Request) -> dict[str, Any]:
         """The JSON body sent for a request."""
-        body: dict[str, Any] = {"model": self.name, "messages": [_outgoing(m) for m in request.messages]}
-        if request.functions and self.mode == "fc":
-            body["tools"] = self._tools.of(request.functions)
+        native = bool(request.functions) and self.mode == "fc"
+        body: dict[str, Any] = {"model": self.name, **self.api.body(request, tools=native)}
+        if native and self.api.name != "completions":
+            tools = self._tools.of(request.functions)
+            body["tools"] = with_cache_mark(tools) if self._marks(request) else tools
+        if self.settings.stream:
+            body |= self.api.streaming()
+        reasons = getattr(self.api, "reasons", False)  # such models of OpenAI's take no temperature
         for parameter, value in request.parameters.items():
-            name = self._renamed.get(parameter, parameter)
-            if name is not None and value is not None:
-                body[name] = value
+            if value is None:
+                body.pop(parameter, None)
+            elif not (parameter == "temperature" and reasons):
+                body[self._renamed.get(parameter, parameter)] = value
+        for name in self._left_out:
+            body.pop(name, None)
+        if self._most_tokens is not None and "max_tokens" in body:
+            body["max_tokens"] = min(body["max_tokens"], self._most_tokens)
         return body
+
+    def _marks(self, request: Request) -> bool:
+        return self.api.style == "anthropic" and request.entry.row.multi_step
 
     def _encoded(self, body: dict[str, Any], request: Request) -> bytes:
         """The body as JSON; the tools, which stay the same through a conversation, are encoded once."""
-        if "tools" not in body:
+        if "tools" not in body or self._marks(request) or "tools" in request.parameters:
             return json.dumps(body).encode()
         rest = json.dumps({name: value for name, value in body.items() if name != "tools"})
         return f'{rest[:-1]}, "tools": {self._tools.text(request.functions)}}}'.encode()
 
     async def _attempt(self, request: Request) -> Reply:
         body = self.payload(request)
-        status, text, headers = await self._post(self._encoded(body, request))
-        if status == 200:
-            return discreet(read_completion(_parsed(text, self._secrets)), self._secrets)
-        fault = http_fault(
-            status, text, headers, endpoint=self.endpoint, model=self.name, secrets=self._secrets,
-            tools_sent="tools" in body,
-        )  # fmt: skip
+        joiner = self.api.joiner() if body.get("stream") is True else None
+        answer = await self.server.post(self.api.path, self._encoded(body, request), joiner)
+        if answer.status == 200:
+            fault = self._read(answer, "tools" in body)
+        else:
+            fault = self._fault(answer.status, answer.text, answer.headers, tools_sent="tools" in body)
         if isinstance(fault, Reply):
             return fault
-        if status in (400, 422) and self._adapt(text, body):
+        if fault.status in (400, 422) and self._adapt(answer.text, body):
             return await self._attempt(request)
         raise fault
+
+    def _read(self, answer: Answer, tools_sent: bool) -> Reply | AdapterError:
+        body = answer.whole if answer.whole is not None else self._parsed(answer)
+        error = error_in(body)
+        if error is not None:
+            status, text = error
+            return self._fault(status, text, answer.headers, tools_sent=tools_sent)
+        reply = discreet(self.api.read(body), self.server.secrets_in_replies)
+        return reply if answer.first_token_s is None else replace(reply, first_token_s=answer.first_token_s)
+
+    def _fault(
+        self, status: int, text: str, headers: Mapping[str, str] | None = None, *, tools_sent: bool
+    ) -> AdapterError | Reply:
+        return http_fault(
+            status, text, headers, endpoint=self.server.asked(self.api.path), model=self.name,
+            secrets=self.server.secrets, tools_sent=tools_sent,
+        )  # fmt: skip
+
+    def _parsed(self, answer: Answer) -> Any:
+        try:
+            return json.loads(answer.text)
+        except (ValueError, RecursionError) as error:
+            excerpt = redact(answer.text, self.server.secrets, limit=120)
+            raise AdapterError(
+                "malformed_body", f"the answer is not JSON ({error}): {excerpt!r}", retryable=True,
+            ) from None  # fmt: skip
 
     def _adapt(self, text: str, body: Mapping[str, Any]) -> bool:
         """What an endpoint refuses is learnt once, noted, and asked again its way.
 
         Reasoning models refuse ``temperature`` or want ``max_completion_tokens``; strict servers refuse the
-        ``response`` schema inside a tool.
+        ``response`` schema inside a tool, or a field they do not know.
         """
-        if self._folds(text, body):
+        if self._folds(text, body) or self._limits(text, body):
             return True
         if "max_tokens" in body and "max_completion_tokens" in text and "max_tokens" not in self._renamed:
             self._renamed["max_tokens"] = "max_completion_tokens"
             self.notes.append(f"{self.spec}: max_tokens is sent as max_completion_tokens")
             return True
-        if "temperature" in body and "temperature" in text and "temperature" not in self._renamed:
-            self._renamed["temperature"] = None
-            self.notes.append(f"{self.spec}: the endpoint refuses temperature={body['temperature']}; sent without it")
-            return True
+        if _REFUSING.search(text):
+            for name in _LEAVABLE:
+                asked = name in self.settings.parameters and name != "temperature"
+                if name in body and not asked and re.search(rf"\b{name}\b", text) and name not in self._left_out:
+                    self._left_out.add(name)
+                    said = f"={body[name]}" if name == "temperature" else ""
+                    self.notes.append(f"{self.spec}: the endpoint refuses {name}{said}; sent without it")
+                    return True
         # A request that was already on its way when another one taught us.
-        return any(name in body and name in text for name in self._renamed)
+        late = [*self._left_out, *(old for old, new in self._renamed.items() if new in text)]
+        return any(name in body and name in text for name in late)
 
     def _folds(self, text: str, body: Mapping[str, Any]) -> bool:
-        if "response" not in text or not any("response" in tool["function"] for tool in body.get("tools", ())):
+        tools = body.get("tools", ())
+        if "response" not in text or not any("response" in tool.get("function", tool) for tool in tools):
             return False
-        if self._tools.style == "openai":
-            self._tools = CompiledTools("folded", self._tools.size)
+        if self._tools.style in ("openai", "responses"):
+            style: Style = "folded" if self._tools.style == "openai" else "folded_responses"
+            self._tools = CompiledTools(style, self._tools.size)
             note = "response schemas are refused by the endpoint; the descriptions tell them"
             self.notes.append(f"{self.spec}: {note}")
         return True
 
-    async def _post(self, content: bytes) -> tuple[int, str, Mapping[str, str]]:
-        import aiohttp
-
-        session = self._connected()
-        try:
-            # A redirect is an answer like any other: following it would resend the key to another place.
-            async with session.post(self._address, data=content, allow_redirects=False) as response:
-                data = await _bounded(response)
-        except (aiohttp.ClientError, TimeoutError) as error:
-            raise self._transport_error(error) from None
-        except (OSError, ValueError) as error:
-            raise AdapterError("connection", self._said(error), retryable=True) from None
-        return response.status, data.decode("utf-8", "replace"), response.headers
-
-    def _connected(self) -> aiohttp.ClientSession:
-        loop = asyncio.get_running_loop()
-        if self._session is None or self._loop is not loop:
-            if not self._key and _is_openai(self.base_url):
-                raise AdapterError(
-                    "auth",
-                    f"no key for {self.endpoint}: the environment variable {self.key_variable} is not set",
-                    advice=f"export {self.key_variable}=…, or give --bfcl-base-url for a server that needs none",
-                )
-            self._session, self._loop = self._new_session(), loop
-        return self._session
-
-    def _new_session(self) -> aiohttp.ClientSession:
-        """A connection per request in flight. No limit on the whole request here: `Stopwatch` has it."""
-        import aiohttp
-
-        seconds = self.settings.timeout_s
-        headers = {"content-type": "application/json", "accept": "application/json"}
-        self._address, basic = _address(self.base_url)
-        if basic or self._key:
-            headers["authorization"] = basic or f"Bearer {self._key}"
-        return aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(
-                limit=max(self.settings.concurrency, 8), keepalive_timeout=_KEEPALIVE_S, ttl_dns_cache=300
-            ),
-            headers=headers,
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=min(seconds, 30.0), sock_read=seconds),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            trust_env=not is_local(self.base_url),  # proxies from the environment, never for local servers
-        )
-
-    def _transport_error(self, error: Exception) -> AdapterError:
-        """What broke on the way, in this package's words."""
-        import aiohttp
-
-        if isinstance(error, aiohttp.InvalidURL):
-            return AdapterError("bad_request", self._said(error), advice="check the base URL")
-        advice = f"is the server at {self.endpoint} running and reachable?"
-        if isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError):
-            return EndpointUnreachable(f"cannot connect: {self._said(error)}", advice=advice)
-        if isinstance(error, TimeoutError):
-            wait = f"{self.settings.timeout_s:g} s"
-            return AdapterError(
-                "timeout", f"{self.endpoint} sent nothing for {wait}", retryable=True,
-                advice="raise --bfcl-timeout or lower --bfcl-concurrency",
-            )  # fmt: skip
-        return AdapterError(
-            "connection", f"the connection broke: {self._said(error)}", advice=advice, retryable=True,
-        )  # fmt: skip
-
-    def _said(self, error: BaseException) -> str:
-        text = redact(str(error) or type(error).__name__, self._secrets)
-        return f"{self.endpoint}: {text}"
-
-
-def is_local(url: str) -> bool:
-    """Whether the URL's host is this machine or a private address."""
-    host = urlsplit(url).hostname or ""
-    if host == "localhost" or host.endswith((".localhost", ".local")):
+    def _limits(self, text: str, body: Mapping[str, Any]) -> bool:
+        """Anthropic wants a limit of the reply and refuses one beyond the model's own."""
+        said = _LIMIT_SAID.search(text)
+        if said is None or self.api.name != "anthropic" or int(said[2]) >= body.get("max_tokens", 0):
+            return False
+        if self._most_tokens != int(said[2]):
+            self._most_tokens = int(said[2])
+            self.notes.append(f"{self.spec}: replies are limited to {said[2]} tokens, the model's own limit")
         return True
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return address.is_loopback or address.is_private
-
-
-def _is_openai(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    return host == "openai.com" or host.endswith(".openai.com")
-
-
-def _address(base_url: str) -> tuple[str, str | None]:
-    """Where requests go, and the ``Authorization`` a user and password in the URL ask for; a query stays at the end."""
-    from base64 import b64encode
-    from urllib.parse import unquote
-
-    parts = urlsplit(base_url)
-    basic = None
-    if parts.username is not None:
-        words = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-        basic = f"Basic {b64encode(words.encode()).decode()}"
-    path = f"{parts.path.rstrip('/')}/chat/completions"
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], path, parts.query, "")), basic
-
-
-def _check_url(url: str) -> None:
-    try:
-        parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port that is no number, half a bracket
-        usable = False
-    if not usable:
-        shown = redact(url.rpartition("@")[2].partition("?")[0])
-        raise UsageError(f"base URL {shown!r} is not an http(s) address, for instance http://localhost:8000/v1")
-
-
-def _outgoing(message: Message) -> Message:
-    """A message without what is ours: stored reasoning and keys that start with an underscore."""
-    if message.keys() <= {"role", "content"}:
-        return message
-    return {key: value for key, value in message.items() if not key.startswith("_") and key != "reasoning_content"}
-
-
-async def _bounded(response: aiohttp.ClientResponse) -> bytes:
-    data = bytearray()
-    async for chunk in response.content.iter_any():
-        data += chunk
-        if len(data) > BODY_LIMIT:
-            raise AdapterError("malformed_body", f"the answer is longer than {BODY_LIMIT} bytes")
-    return bytes(data)
-
-
-def _parsed(text: str, secrets: tuple[str, ...]) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        excerpt = redact(text, secrets, limit=120)
-        raise AdapterError(
-            "malformed_body", f"the answer is not JSON ({error}): {excerpt!r}", retryable=True,
-        ) from None  # fmt: skip

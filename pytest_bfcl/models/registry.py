@@ -11,13 +11,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.models.base import Model, Request
 from pytest_bfcl.models.spec import ModelSpec, parse_spec
+from pytest_bfcl.settings import APIS, DIRECT_PROVIDERS
 from pytest_bfcl.transcript import Mode
 
 if TYPE_CHECKING:
+    from pytest_bfcl.models.wire import Api
     from pytest_bfcl.settings import Settings
 
 ENTRY_POINTS = "pytest_bfcl.models"
@@ -32,7 +35,6 @@ LOCAL_SERVERS = {
 """Provider → (default base URL, what it is). The base URL comes from --bfcl-base-url or <PROVIDER>_BASE_URL."""
 
 LITELLM_PROVIDERS = {
-    "anthropic": ("ANTHROPIC_API_KEY",),
     "azure": ("AZURE_API_KEY", "AZURE_API_BASE", "AZURE_API_VERSION"),
     "azure_ai": ("AZURE_AI_API_KEY", "AZURE_AI_API_BASE"),
     "bedrock": ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION_NAME"),
@@ -75,6 +77,7 @@ class ProviderInfo:
 
 _EMBEDDED = (
     ProviderInfo("openai", "OpenAI, or any OpenAI-compatible endpoint with --bfcl-base-url", ("OPENAI_API_KEY",)),
+    ProviderInfo("anthropic", "Anthropic's Messages, thinking carried on", ("ANTHROPIC_API_KEY",)),
     *(ProviderInfo(name, what, (), via=f"OpenAI-compatible, {url}") for name, (url, what) in LOCAL_SERVERS.items()),
     ProviderInfo("litellm", "litellm:PROVIDER/NAME, any provider litellm knows", via="litellm"),
     ProviderInfo("replay", "replay:PATH, stored replies: replay lines, a run directory, official results", ("PATH",)),
@@ -103,6 +106,7 @@ def create_model(spec: str | ModelSpec, settings: Settings, *, dataset: Any = No
     if isinstance(spec, str):
         spec = parse_spec(spec)
     chosen: Mode | None = spec.mode or mode or (settings.mode if settings.mode != "auto" else None)
+    settings = settings.for_model(spec.with_mode(chosen).text if chosen else spec.text)
     build = _builder(spec)
     model = build(spec, settings, chosen, dataset)
     missing = [name for name in ("spec", "mode", "underscore_names", "generate") if not hasattr(model, name)]
@@ -152,24 +156,69 @@ def _builder(spec: ModelSpec) -> Builder:
     )
 
 
-def _openai(spec: ModelSpec, settings: Settings, mode: Mode | None, dataset: Any) -> Model:
-    from pytest_bfcl.models.openai import OPENAI_URL, OpenAIModel
-
-    base_url = settings.base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
-    return OpenAIModel(spec, settings, mode or "fc", base_url=base_url)
-
-
-def _local(spec: ModelSpec, settings: Settings, mode: Mode | None, dataset: Any) -> Model:
+def _direct(spec: ModelSpec, settings: Settings, mode: Mode | None, dataset: Any) -> Model:
+    """A model that our own adapter asks, through the API that settings and provider say."""
+    from pytest_bfcl.models.anthropic import VERSION
+    from pytest_bfcl.models.endpoint import check_url
     from pytest_bfcl.models.openai import OpenAIModel
 
-    prefix = spec.provider.upper()
-    base_url = settings.base_url or os.environ.get(f"{prefix}_BASE_URL") or LOCAL_SERVERS[spec.provider][0]
-    return OpenAIModel(spec, settings, mode or "fc", base_url=base_url, key_variable=f"{prefix}_API_KEY")
+    prefix, url = spec.provider.upper(), _base_url(spec.provider, settings)
+    check_url(url)
+    api = _api(spec, settings, url)
+    anthropic = api.name == "anthropic"
+    return OpenAIModel(
+        spec,
+        settings,
+        mode or "fc",
+        base_url=url,
+        key_variable=f"{prefix}_API_KEY",
+        key_header="x-api-key" if anthropic else "authorization",
+        headers={"anthropic-version": VERSION} if anthropic else None,
+        api=api,
+    )
+
+
+def _base_url(provider: str, settings: Settings) -> str:
+    from pytest_bfcl.models.anthropic import ANTHROPIC_URL
+    from pytest_bfcl.models.openai import OPENAI_URL
+
+    usual = {"openai": OPENAI_URL, "anthropic": ANTHROPIC_URL}
+    named = settings.base_url or os.environ.get(f"{provider.upper()}_BASE_URL")
+    if not named:
+        return usual.get(provider) or LOCAL_SERVERS[provider][0]
+    # Anthropic's own clients take the address without the version.
+    return f"{named.rstrip('/')}/v1" if provider == "anthropic" and not urlsplit(named).path.strip("/") else named
+
+
+def _api(spec: ModelSpec, settings: Settings, url: str) -> Api:
+    """The wire format for a model. Raises `UsageError` for one that does not exist or lacks something."""
+    from pytest_bfcl.models.anthropic import Messages
+    from pytest_bfcl.models.chat import Chat
+    from pytest_bfcl.models.dialects import dialect_of
+    from pytest_bfcl.models.endpoint import is_openai
+    from pytest_bfcl.models.responses import Responses
+
+    name = settings.api_for(spec.provider)
+    if name == "responses":
+        return Responses(spec.name, settings.reasoning)
+    if name == "anthropic":
+        return Messages(settings.reasoning)
+    if name == "chat":
+        store = False if is_openai(url) else None
+        return Chat(dialect_of(spec.provider, url), settings.reasoning, store=store)
+    if name == "completions":
+        raise UsageError(f"{spec.text}: the API completions needs a template that renders the prompt")
+    raise UsageError(f"unknown API {name!r}; known: {', '.join(APIS)}")
 
 
 def _litellm(spec: ModelSpec, settings: Settings, mode: Mode | None, dataset: Any) -> Model:
     from pytest_bfcl.models.litellm import LitellmModel
 
+    if settings.api not in (None, "chat"):
+        raise UsageError(
+            f"{spec.text} is asked through litellm, which speaks chat completions only; for the API {settings.api} "
+            "write openai:NAME with --bfcl-base-url"
+        )
     return LitellmModel(spec, settings, mode or "fc")
 
 
@@ -199,8 +248,7 @@ def _scripted(spec: ModelSpec, settings: Settings, mode: Mode | None, dataset: A
 
 
 _BUILDERS: dict[str, Builder] = {
-    "openai": _openai,
-    **dict.fromkeys(LOCAL_SERVERS, _local),
+    **dict.fromkeys(DIRECT_PROVIDERS, _direct),
     "litellm": _litellm,
     "replay": _replay,
     "oracle": _oracle,

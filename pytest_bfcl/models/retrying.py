@@ -163,6 +163,19 @@ class Caller:
             jittered = backoff(state) * random.uniform(0.5, 1.0)
             return max(0.0, min(max(jittered, wished), left()))
 
+        quotas = int(first.kind == "quota")
+
+        def is_over(state: tenacity.RetryCallState) -> bool:
+            nonlocal quotas
+            error = state.outcome.exception() if state.outcome else None
+            if not isinstance(error, AdapterError):
+                return True
+            if state.attempt_number > 1 and error.kind == "quota":
+                quotas += 1
+                if quotas > 1:  # said again after the pause it asked for: now it is believed
+                    return True
+            return state.attempt_number > policy.retries or left() <= 0 or _asks_too_much(error, policy, left())
+
         numbers = iter(range(1, policy.retries + 2))
 
         async def numbered() -> Reply:
@@ -172,9 +185,19 @@ class Caller:
             return await self._attempt(attempt, number)
 
         retrying = tenacity.AsyncRetrying(
-            stop=lambda state: state.attempt_number > policy.retries or left() <= 0,
+            stop=is_over,
             wait=pause,
             retry=tenacity.retry_if_exception(lambda e: isinstance(e, AdapterError) and e.retryable),
             reraise=True,
         )
         return await retrying(numbered)
+
+
+def _asks_too_much(error: AdapterError, policy: RetryPolicy, left_s: float) -> bool:
+    """Whether the server asks for a longer pause than a request may take; the error then says so."""
+    wished = error.retry_after_s
+    if wished is None or wished <= left_s:
+        return False
+    error.message += f" (it asks to wait {wished:.0f} s, a request may take {policy.limit_s:g} s in all)"
+    error.args = (error.message,)
+    return True

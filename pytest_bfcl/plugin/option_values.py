@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
+from typing import Any
 
 
 def whole(low: int, high: int | None = None) -> Callable[[str], int]:
@@ -65,6 +67,35 @@ def price(text: str) -> list[float]:
     if len(parts) > 2 or len(known) < 2:
         raise ValueError("INPUT,OUTPUT in USD per million tokens")
     return known
+
+
+def parameter(text: str) -> tuple[str, Any]:
+    """``NAME=VALUE``: a field of the request and its value, JSON or else text."""
+    from pytest_bfcl.settings import check_parameter
+
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise ValueError(f"{text!r} does not fit: NAME=VALUE, for instance top_p=0.95")
+    name = name.strip()
+    check_parameter(name)
+    try:
+        return name, json.loads(value)
+    except (ValueError, RecursionError):
+        if value.lstrip()[:1] in ("{", "["):
+            raise ValueError(f"{name}: {value!r} is not JSON (the shell may have taken the quotes)") from None
+        return name, value
+
+
+def header(text: str) -> tuple[str, str]:
+    """``NAME: VALUE``; messages do not show the value, it may be a key."""
+    from pytest_bfcl.settings import check_header
+
+    name, colon, value = text.partition(":")
+    if not colon:
+        raise ValueError("a header is written 'NAME: VALUE'")
+    name, value = name.strip(), value.strip()
+    check_header(name, value)
+    return name, value
 
 
 def search(text: str) -> str:

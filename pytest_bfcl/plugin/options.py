@@ -18,6 +18,7 @@ import pytest
 
 from pytest_bfcl.plugin import option_values as kinds
 from pytest_bfcl.plugin import pytest_internals
+from pytest_bfcl.settings import APIS, REASONING_POLICIES
 
 
 class Option(NamedTuple):
@@ -57,6 +58,15 @@ OPTIONS: tuple[Option, ...] = (
     Option("temperature", "sampling temperature; none lets the provider decide", kinds.temperature, 0.001, "T"),
     Option("max-tokens", "limit of a reply (default: the provider's)", kinds.whole(1), None, "N"),
     Option("base-url", "base URL of an OpenAI-compatible endpoint", metavar="URL"),
+    Option("api", "wire format: chat completions, OpenAI's responses, text completions, Anthropic's messages (default: "
+           "the provider's; responses at OpenAI's own address)", default=None, choices=APIS),
+    Option("stream", "ask for server-sent events and measure the time to the first token", flag=True),
+    Option("param", "a further field of every request, NAME=VALUE; VALUE is JSON, else text; null leaves the field "
+           "out; repeatable", metavar="NAME=VALUE", many=True),
+    Option("header", "an HTTP header of every request, 'NAME: VALUE'; no file shows the value; repeatable",
+           metavar="'NAME: VALUE'", many=True),
+    Option("reasoning", "reasoning of earlier replies in later requests: as the reference's handler sends it, always, "
+           "or never", default="reference", choices=REASONING_POLICIES),
     Option("system-prompt", "file that replaces the prompting text (placeholder {functions}); such runs are not "
            "comparable", metavar="FILE", file=True),
     Option("repeat", "run every entry K times", kinds.whole(1, 10_000), 1, "K"),
@@ -184,17 +194,22 @@ class Plan:
 
 def make_plan(config: pytest.Config) -> Plan:
     """Read every option; raises `pytest.UsageError`."""
+    from pytest_bfcl.scoring.model_info import settings_by_model
     from pytest_bfcl.settings import Settings
 
     values = {option.name: read(config, option) for option in OPTIONS}
-    price = values["price"]
+    price, model_info = values["price"], _toml(values["model-info"])
     settings = Settings.from_dict(
         {
             "mode": values["mode"], "concurrency": values["concurrency"], "timeout_s": values["timeout"],
             "retries": values["retries"], "temperature": values["temperature"], "max_tokens": values["max-tokens"],
             "seed": values["seed"], "base_url": values["base-url"], "repeat": values["repeat"],
             "rules": values["rules"], "search": values["search"], "rest": values["rest"],
-            "simulators": values["simulators"],
+            "simulators": values["simulators"], "api": values["api"], "stream": values["stream"],
+            "reasoning": values["reasoning"],
+            "parameters": _pairs(values["param"], "param", kinds.parameter),
+            "headers": _pairs(values["header"], "header", kinds.header),
+            "models": settings_by_model(model_info, "--bfcl-model-info"),
             "max_errors_pct": values["max-errors"], "budget_usd": values["budget"], "gpu_hour_usd": values["gpu-hour"],
             "price": {"input": price[0], "output": price[1]} if price else {},
             "system_prompt": _text(values["system-prompt"], "system-prompt"),
@@ -216,8 +231,20 @@ def make_plan(config: pytest.Config) -> Plan:
         expected=_json(values["expected"], "expected"),
         write_expected=values["write-expected"],
         allow_missing=values["allow-missing"],
-        model_info=_toml(values["model-info"]),
+        model_info=model_info,
     )
+
+
+def _pairs(texts: list[str] | None, option: str, read_pair: Callable[[str], tuple[str, Any]]) -> dict[str, Any]:
+    """What a repeatable option says, by name; the last one of a name counts."""
+    found: dict[str, Any] = {}
+    for text in texts or []:
+        try:
+            name, value = read_pair(text)
+        except ValueError as error:
+            raise pytest.UsageError(f"--bfcl-{option}: {error}") from None
+        found[name] = value
+    return found
 
 
 def _text(path: str | None, option: str) -> str | None:

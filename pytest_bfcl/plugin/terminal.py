@@ -228,11 +228,14 @@ def fact_lines(model: ModelSummary) -> Iterator[str]:
     facts = []
     tokens, latency = model["tokens"], model["latency"]
     if tokens["input"] or tokens["output"]:
-        facts.append(f"{tokens['input']:,} tokens in, {tokens['output']:,} out")
+        reasoning = f" ({tokens['reasoning']:,} of them reasoning)" if tokens.get("reasoning") else ""
+        facts.append(f"{tokens['input']:,} tokens in, {tokens['output']:,} out{reasoning}")
     if model["cost_usd"] is not None:
         facts.append(f"cost {model['cost_usd']:.4f} USD")
     if latency["mean"] is not None:
         facts.append(f"latency mean {latency['mean']:.2f} s, p95 {latency['p95']:.2f} s")
+    if model.get("first_token"):
+        facts.append(f"first token mean {model['first_token']['mean']:.2f} s")
     if facts:
         yield "; ".join(facts)
 

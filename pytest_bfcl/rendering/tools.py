@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.transcript import wire_name
 
-Style = Literal["openai", "folded", "responses", "anthropic", "amazon"]
+Style = Literal["openai", "folded", "responses", "folded_responses", "anthropic", "amazon"]
 
 JSON_TYPES: dict[str, str] = {
     **dict.fromkeys(("integer", "byte", "short", "long", "Bigint"), "integer"),
@@ -34,7 +34,8 @@ _NAME_LIMIT = 64
 def compile_tools(functions: Sequence[Mapping[str, Any]], style: Style = "openai") -> list[dict[str, Any]]:
     """The documents as a ``tools`` list; the documents themselves are never changed.
 
-    Styles: ``openai`` (chat completions), ``folded`` (the same for strict servers), ``responses``, ``anthropic``,
+    Styles: ``openai`` (chat completions), ``folded`` (the same for strict servers), ``responses`` and
+    ``folded_responses``, ``anthropic``,
     ``amazon``. Names are legal on the wire (see `wire_names`). A ``response`` schema stays in place in ``openai`` and
     ``responses`` and is folded into the description in the others. Raises `UsageError` for an unknown style.
     """
@@ -149,6 +150,8 @@ def _wrap(function: dict[str, Any], doc: Mapping[str, Any], style: Style) -> dic
         function["description"] = f"{function['description']} The result has this schema: {said}"
     if style == "folded":
         return {"type": "function", "function": function}
+    if style == "folded_responses":
+        return {"type": "function", **function}
     schema = function.pop("parameters")
     if style == "anthropic":
         return {**function, "input_schema": schema}

@@ -200,7 +200,8 @@ def _facts(fields: _Fields, turn: int, step: int) -> str:
     latency = fields.at("latency_s", turn, step)
     if isinstance(latency, int | float):
         facts.append(f"{latency:.2f} s")
-    for name, word in (("input_tokens", "tokens in"), ("output_tokens", "out")):
+    words = (("input_tokens", "tokens in"), ("output_tokens", "out"), ("reasoning_tokens", "of them reasoning"))
+    for name, word in words:
         tokens = fields.at(name, turn, step)
         if isinstance(tokens, int | float):
             facts.append(f"{tokens:,} {word}")

@@ -104,8 +104,11 @@ def _facts(model: Summary) -> Iterator[str]:
         facts.append(f"cost {usd(model['cost_usd'])}")
     if model["latency"]["mean"] is not None:
         facts.append(f"latency mean {seconds(model['latency']['mean'])}, p95 {seconds(model['latency']['p95'])}")
+    if model.get("first_token"):
+        facts.append(f"first token mean {seconds(model['first_token']['mean'])}")
     tokens = model["tokens"]
     if tokens["input"] or tokens["output"]:
-        facts.append(f"{tokens['input']:,} tokens in, {tokens['output']:,} out")
+        reasoning = f" ({tokens['reasoning']:,} of them reasoning)" if tokens.get("reasoning") else ""
+        facts.append(f"{tokens['input']:,} tokens in, {tokens['output']:,} out{reasoning}")
     if facts:
         yield "; ".join(facts)

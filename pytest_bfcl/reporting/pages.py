@@ -163,6 +163,14 @@ def _functions(entry: Entry | None, stored: Mapping[str, Any] | None) -> Iterato
         yield from ((document, f"from turn {turn + 1} on") for document in documents)
 
 
+_COUNTS = (
+    ("input_tokens", "tokens in"),
+    ("output_tokens", "tokens out"),
+    ("reasoning_tokens", "of them reasoning"),
+    ("attempts", "requests sent"),
+)
+
+
 def _usage(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Cost, time, tokens and the rest of what was measured, as far as it was."""
     usage = []
@@ -172,7 +180,7 @@ def _usage(record: Mapping[str, Any]) -> list[tuple[str, str]]:
         value = total_of(record.get(name))
         if value is not None:
             usage.append((label, rendering.seconds(value)))
-    for name, label in (("input_tokens", "tokens in"), ("output_tokens", "tokens out"), ("attempts", "requests sent")):
+    for name, label in _COUNTS:
         value = total_of(record.get(name))
         if value is not None:
             usage.append((label, f"{value:,.0f}"))

@@ -189,7 +189,7 @@ _FIELDS: tuple[Field, ...] = (
     *(Field(name, _TEXT, _is_said, "text, or turns of steps of texts") for name in
       ("reasoning", "finish_reasons", "problems")),
     *(Field(name, _NONE, _is_figure, "a number from 0, or turns of steps of such numbers") for name in
-      ("input_tokens", "output_tokens", "latency_s", "attempts")),
+      ("input_tokens", "output_tokens", "latency_s", "attempts", "reasoning_tokens", "first_token_s")),
     *(Field(name, _NONE, is_number, "a number from 0") for name in ("cost_usd", "duration_s")),
     # Replay lines, and the question a line brings.
     *map(_list, ("trajectory", "question", "function", "involved_classes")),

@@ -46,8 +46,10 @@ def clean_url(url: str | None) -> str | None:
 class ModelFingerprint:
     """One model under test as it was asked.
 
-    ``model`` is the canonical spec that keys results, ``parameters`` what was sent (temperature, max_tokens),
-    ``prompt_sha256`` the hash of a system prompt the user put in place of ours (such runs are not comparable).
+    ``model`` is the canonical spec that keys results, ``parameters`` what was sent (temperature, max_tokens, the
+    user's own), ``prompt_sha256`` the hash of a system prompt the user put in place of ours (such runs are not
+    comparable). ``api``, ``reasoning`` and ``stream`` are those of `Settings`, ``headers`` names only; a run of before
+    there was a choice has no ``api``.
     """
 
     model: str
@@ -55,16 +57,26 @@ class ModelFingerprint:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     base_url: str | None = None
     prompt_sha256: str | None = None
+    api: str | None = None
+    reasoning: str = "reference"
+    stream: bool = False
+    headers: tuple[str, ...] = ()
 
     def to_dict(self) -> ModelFacts:
-        """As it stands in ``run.json``."""
-        return {
+        """As it stands in ``run.json``: of headers the names only."""
+        found: ModelFacts = {
             "model": self.model,
             "mode": self.mode,
             "parameters": dict(self.parameters),
             "base_url": self.base_url,
             "prompt_sha256": self.prompt_sha256,
+            "api": self.api,
+            "reasoning": self.reasoning,
+            "stream": self.stream,
         }
+        if self.headers:
+            found["headers"] = dict.fromkeys(self.headers, "[hidden]")
+        return found
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> ModelFingerprint:
@@ -75,19 +87,27 @@ class ModelFingerprint:
             dict(values.get("parameters") or {}),
             values.get("base_url"),
             values.get("prompt_sha256"),
+            values.get("api"),
+            str(values.get("reasoning") or "reference"),
+            bool(values.get("stream")),
+            tuple(values.get("headers") or ()),
         )
 
     @classmethod
     def of(cls, model: str, mode: str, settings: Settings) -> ModelFingerprint:
         """The fingerprint of a model asked with these settings."""
-        sent = {"temperature": settings.temperature, "max_tokens": settings.max_tokens}
+        settings = settings.for_model(model)
         prompt = settings.system_prompt
         return cls(
             model,
             mode,
-            {name: value for name, value in sent.items() if value is not None},
+            settings.sent_parameters(),
             clean_url(settings.base_url),
             hashlib.sha256(prompt.encode()).hexdigest() if prompt else None,
+            settings.api_for(model.partition(":")[0]),
+            settings.reasoning,
+            settings.stream,
+            tuple(sorted(settings.headers)),
         )
 
 
@@ -228,6 +248,9 @@ class Fingerprint:
             for parameter in sorted({*a.parameters, *b.parameters}):
                 found += _compare(f"{parameter} of {name}", a.parameters.get(parameter), b.parameters.get(parameter))
             found += _compare(f"base URL of {name}", a.base_url, b.base_url)
+            if a.api is not None and b.api is not None:
+                found += _compare(f"API of {name}", a.api, b.api)
+            found += _compare(f"reasoning of {name}", a.reasoning, b.reasoning)
             found += _compare(f"system prompt of {name}", a.prompt_sha256, b.prompt_sha256)
         return found
 

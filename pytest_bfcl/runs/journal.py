@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.runs.lines import DamagedLine, LineAppender, json_line_of_parsed, parse_object, plain, read_json_lines
-from pytest_bfcl.transcript import Reply, ToolCall
+from pytest_bfcl.transcript import ProviderState, Reply, ToolCall
 
 
 class ReplyKey(NamedTuple):
@@ -91,8 +91,8 @@ def _canonical(value: Any) -> bytes:
 
 
 def reply_to_dict(reply: Reply) -> dict[str, Any]:
-    """A reply as it stands in the journal."""
-    return {
+    """A reply as it stands in the journal: what not every provider sends only where it is there."""
+    line: dict[str, Any] = {
         "text": reply.text,
         "tool_calls": [{"name": c.name, "arguments": c.arguments, "id": c.id} for c in reply.tool_calls],
         "reasoning": reply.reasoning,
@@ -103,10 +103,18 @@ def reply_to_dict(reply: Reply) -> dict[str, Any]:
         "attempts": reply.attempts,
         "problem": reply.problem,
     }
+    if reply.reasoning_tokens is not None:
+        line["reasoning_tokens"] = reply.reasoning_tokens
+    if reply.first_token_s is not None:
+        line["first_token_s"] = reply.first_token_s
+    if reply.state is not None:
+        line["state"] = reply.state.to_dict()
+    return line
 
 
 def reply_from_dict(values: Mapping[str, Any]) -> Reply:
     """The inverse of `reply_to_dict`. Raises `KeyError` or `TypeError` for other shapes."""
+    state = values.get("state")
     return Reply(
         text=values["text"],
         tool_calls=tuple(ToolCall(c["name"], c["arguments"], c.get("id")) for c in values["tool_calls"]),
@@ -117,6 +125,9 @@ def reply_from_dict(values: Mapping[str, Any]) -> Reply:
         latency_s=values.get("latency_s"),
         attempts=values.get("attempts", 1),
         problem=values.get("problem"),
+        reasoning_tokens=values.get("reasoning_tokens"),
+        first_token_s=values.get("first_token_s"),
+        state=ProviderState.from_dict(state) if isinstance(state, Mapping) else None,
     )
 
 

@@ -151,6 +151,8 @@ def _step(line: Mapping[str, Any], output: Any, turn: int, step: int) -> Step:
         "latency_s": figure("latency_s"),
         "attempts": figure("attempts") or 1,
         "problem": text("problems"),
+        "reasoning_tokens": figure("reasoning_tokens"),
+        "first_token_s": figure("first_token_s"),
     }
     try:
         reply = Reply.from_output(output, **known)

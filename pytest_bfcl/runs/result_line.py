@@ -32,6 +32,8 @@ class Conversation(TypedDict, total=False):
     finish_reasons: str | Sequence[Sequence[str | None]] | None
     attempts: Figures
     problems: NotRequired[str | Sequence[Sequence[str | None]] | None]
+    reasoning_tokens: NotRequired[Figures]
+    first_token_s: NotRequired[Figures]
     forced_quit: NotRequired[bool]
     inference_error: NotRequired[str]
     decoded: NotRequired[bool]

@@ -110,9 +110,12 @@ def conversation_fields(transcript: Transcript, *, nested: bool) -> Conversation
         "attempts": spread.unless_empty(lambda reply: reply.attempts),
     }
     # Only when they apply: a line stays short, and rescoring still sees what the checker saw.
-    problems = spread.unless_empty(lambda reply: reply.problem)
-    if problems is not None:
+    if (problems := spread.unless_empty(lambda reply: reply.problem)) is not None:
         fields["problems"] = problems
+    if (reasoning_tokens := spread.unless_empty(lambda reply: reply.reasoning_tokens)) is not None:
+        fields["reasoning_tokens"] = reasoning_tokens
+    if (first_token_s := spread.unless_empty(lambda reply: reply.first_token_s)) is not None:
+        fields["first_token_s"] = first_token_s
     if transcript.forced_quit:
         fields["forced_quit"] = True
     if transcript.inference_error is not None:

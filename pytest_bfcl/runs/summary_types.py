@@ -38,6 +38,10 @@ class ModelFacts(TypedDict, total=False):
     parameters: dict[str, Any]
     base_url: str | None
     prompt_sha256: str | None
+    api: str | None
+    reasoning: str
+    stream: bool
+    headers: NotRequired[dict[str, str]]
 
 
 class RunFacts(TypedDict, total=False):
@@ -162,10 +166,11 @@ class Latency(TypedDict):
 
 
 class Tokens(TypedDict):
-    """Tokens of a run, write stages included."""
+    """Tokens of a run, write stages included; ``reasoning`` is a part of the output, where a provider told it."""
 
     input: int | float
     output: int | float
+    reasoning: NotRequired[int | float]
 
 
 class ModelSummary(TypedDict):
@@ -193,6 +198,7 @@ class ModelSummary(TypedDict):
     cost_by: NotRequired[str]
     info: dict[str, Any] | None
     latency: Latency
+    first_token: NotRequired[Latency]
     tokens: Tokens
 
 

@@ -41,18 +41,25 @@ class Usage:
     latencies: list[int | float] = field(default_factory=list)
     input_tokens: list[int | float] = field(default_factory=list)
     output_tokens: list[int | float] = field(default_factory=list)
+    reasoning_tokens: list[int | float] = field(default_factory=list)
+    first_tokens: list[int | float] = field(default_factory=list)
 
     def add(self, line: ResultLine | ReplayLine) -> None:
-        """Collect from a result line (``latency_s``, ``input_tokens``, ``output_tokens``)."""
+        """Collect from a result line (``latency_s``, ``input_tokens``, ``output_tokens``, and where they were told
+        ``reasoning_tokens``, a part of the output, and ``first_token_s``)."""
         self.latencies.extend(samples(line.get("latency_s")))
         self.input_tokens.extend(samples(line.get("input_tokens")))
         self.output_tokens.extend(samples(line.get("output_tokens")))
+        self.reasoning_tokens.extend(samples(line.get("reasoning_tokens")))
+        self.first_tokens.extend(samples(line.get("first_token_s")))
 
     def extend(self, other: Usage) -> None:
         """Add the samples of another collection, after these."""
         self.latencies.extend(other.latencies)
         self.input_tokens.extend(other.input_tokens)
         self.output_tokens.extend(other.output_tokens)
+        self.reasoning_tokens.extend(other.reasoning_tokens)
+        self.first_tokens.extend(other.first_tokens)
 
 
 def cost_usd(

@@ -10,6 +10,11 @@ TOML, one table per model spec under ``models``; a spec without mode stands for 
     input_price = 2.5       # USD per million tokens
     output_price = 10.0
     gpu_hour = 23.92        # USD per hour of the server, for models without a price
+    api = "chat"            # how it is asked; these go before the options of the same name
+    stream = true
+    reasoning = "keep"
+    parameters = { top_p = 0.95 }
+    headers = { X-Team = "a" }
 """
 
 from __future__ import annotations
@@ -20,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.settings import APIS, REASONING_POLICIES, check_header, check_parameter
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +59,52 @@ def _info(spec: str, table: Any, where: str) -> ModelInfo:
     if not isinstance(table, Mapping):
         raise UsageError(f"{where}: not a table")
     known = {field.name for field in fields(ModelInfo)}
-    unknown = sorted(set(table) - known)
+    unknown = sorted(set(table) - known - _ASKING.keys())
     if unknown:
-        raise UsageError(f"{where}: unknown field {unknown[0]!r}; known: {', '.join(sorted(known))}")
+        raise UsageError(f"{where}: unknown field {unknown[0]!r}; known: {', '.join(sorted(known | _ASKING.keys()))}")
+    table = {name: value for name, value in table.items() if name not in _ASKING}
     for name, value in table.items():
         wanted: Any = (int, float) if name in _NUMBERS else str
         if not isinstance(value, wanted) or isinstance(value, bool):
             raise UsageError(f"{where}: {name} must be a {'number' if name in _NUMBERS else 'text'}, not {value!r}")
     return ModelInfo(**{"name": spec, **table})
+
+
+_ASKING: dict[str, type] = {"api": str, "stream": bool, "reasoning": str, "parameters": dict, "headers": dict}
+"""Fields of a model's table that say how it is asked, with their TOML types: fields of `Settings`."""
+
+
+def settings_by_model(values: Mapping[str, Any], source: str = "model info") -> dict[str, dict[str, Any]]:
+    """Model spec → how it is asked, where its table says so. Raises `UsageError`; never shows a header's value."""
+    found: dict[str, dict[str, Any]] = {}
+    models = values.get("models", {})
+    for spec, table in models.items() if isinstance(models, Mapping) else ():
+        if isinstance(table, Mapping):
+            asking = {name: table[name] for name in _ASKING if name in table}
+            for name, value in asking.items():
+                _check_asking(f"{source}: {spec}", name, value)
+            if asking:
+                found[spec] = asking
+    return found
+
+
+def _check_asking(where: str, name: str, value: Any) -> None:
+    if not isinstance(value, _ASKING[name]):
+        kinds = {str: "a text", bool: "true or false", dict: "a table"}
+        raise UsageError(f"{where}: {name} must be {kinds[_ASKING[name]]}")
+    known = {"api": APIS, "reasoning": REASONING_POLICIES}.get(name)
+    if known is not None and value not in known:
+        raise UsageError(f"{where}: {name} {value!r} is not one of {', '.join(known)}")
+    try:
+        for key, each in value.items() if isinstance(value, Mapping) else ():
+            if name == "parameters":
+                check_parameter(key)
+            else:
+                check_header(key, each if isinstance(each, str) else "")
+                if not isinstance(each, str):
+                    raise ValueError(f"the value of the header {key} must be a text")
+    except ValueError as error:
+        raise UsageError(f"{where}: {name}: {error}") from None
 
 
 def find_info(infos: Mapping[str, ModelInfo], model: str) -> ModelInfo | None:

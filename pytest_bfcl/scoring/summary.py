@@ -29,6 +29,7 @@ from pytest_bfcl.runs.summary_types import (
     Repeats,
     RunFacts,
     Summary,
+    Tokens,
 )
 from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import CategoryScore, Term
@@ -140,14 +141,25 @@ class _ModelSummary:
             "unpriced": unpriced,
             "info": None if self.info is None else asdict(self.info),
             "latency": _latency(tally.usage.latencies),
-            "tokens": {
-                "input": sum(tally.usage.input_tokens) + sum(tally.write_usage.input_tokens),
-                "output": sum(tally.usage.output_tokens) + sum(tally.write_usage.output_tokens),
-            },
+            "tokens": self._tokens(),
         }
         if cost_by:
             found["cost_by"] = cost_by
+        if tally.usage.first_tokens:
+            found["first_token"] = _latency(tally.usage.first_tokens)
         return found
+
+    def _tokens(self) -> Tokens:
+        """Sums, write stages included; those of reasoning, a part of the output, where a provider told them."""
+        both = (self.tally.usage, self.tally.write_usage)
+        tokens: Tokens = {
+            "input": sum(sum(usage.input_tokens) for usage in both),
+            "output": sum(sum(usage.output_tokens) for usage in both),
+        }
+        reasoning = sum(sum(usage.reasoning_tokens) for usage in both)
+        if reasoning:
+            tokens["reasoning"] = reasoning
+        return tokens
 
     def _cost(self) -> tuple[float | None, int, str]:
         """By tokens, else by latency on a server with a known price (scoring spec §7), write stages included."""

@@ -64,7 +64,7 @@ class Vendor:
 
 
 class Anthropic(Vendor):
-    spec, path = "anthropic:claude-3-5-sonnet-20241022", "/v1/messages"
+    spec, path = "litellm:anthropic/claude-3-5-sonnet-20241022", "/v1/messages"
     overflow = "prompt is too long: 210000 tokens > 200000 maximum"
 
     def tools(self, body):

@@ -60,9 +60,9 @@ def test_our_own_message_fields_stay_home():
         return web.json_response(completion({"content": "hi"}))
 
     req = request(WEATHER)
-    req.messages.append({"role": "assistant", "content": "a", "reasoning_content": "secret thought", "_note": 1})
+    req.messages.append({"role": "assistant", "content": "a", "reasoning_content": "a thought", "_note": 1})
     ask(handler, req)
-    assert bodies[0]["messages"][1] == {"role": "assistant", "content": "a"}
+    assert bodies[0]["messages"][1] == {"role": "assistant", "content": "a", "reasoning_content": "a thought"}
 
 
 # ------------------------------------------------------------------ what comes back

@@ -48,8 +48,6 @@ def test_context_overflow_is_the_models(message):
         (403, "forbidden", "auth", False),
         (404, "no such model", "bad_request", False),
         (400, "messages: must not be empty", "bad_request", False),
-        (429, "You exceeded your current quota (insufficient_quota)", "quota", False),
-        (402, "pay", "quota", False),
     ],
 )
 def test_errors_that_are_not_retried(status, message, kind, retryable):

@@ -8,10 +8,11 @@ import pytest
 
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.models import create_model
-from pytest_bfcl.models.completions import REPLY_LIMIT, read_completion
+from pytest_bfcl.models.chat import read_completion
 from pytest_bfcl.models.litellm import LitellmModel
 from pytest_bfcl.models.redaction import discreet, public_url, redact, url_secrets
 from pytest_bfcl.models.spec import parse_spec
+from pytest_bfcl.models.wire import REPLY_LIMIT
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import Reply, ToolCall
 
@@ -67,7 +68,7 @@ def test_odd_token_counts_are_unknown(count: Any) -> None:
 
 
 def test_words_of_a_reply_are_bounded() -> None:
-    call = {"id": "i" * 1000, "function": {"name": "f", "arguments": "{}"}}
+    call = {"id": "i" * 200_000, "function": {"name": "f", "arguments": "{}"}}
     reply = read_completion({"choices": [{"message": {"tool_calls": [call]}, "finish_reason": "f" * 1000}]})
     assert reply.tool_calls[0].id == "call_0"
     assert len(reply.finish_reason or "") == 200

@@ -200,7 +200,8 @@ def test_public_url():
         (400, "context_length_exceeded", "context_overflow"),
         (413, "Request too large: maximum context", "context_overflow"),
         (400, "flagged by content_filter", "content_filter"),
-        (403, "blocked by content management policy", "content_filter"),
+        (400, "Your prompt was flagged as potentially violating our usage policy.", "content_filter"),
+        (403, '{"error": {"code": "content_filter", "message": "blocked"}}', "content_filter"),
     ],
 )
 def test_the_models_faults(status, text, problem):

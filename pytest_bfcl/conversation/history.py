@@ -1,0 +1,59 @@
+"""What was said, as it stands in the history that goes with the next request."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pytest_bfcl.transcript import Message, Reply
+
+if TYPE_CHECKING:
+    from pytest_bfcl.models.base import Model
+
+NOT_RUN = "Error during execution: the arguments of a call in this message are not valid JSON; nothing was run"
+
+
+def assistant_message(model: Model, reply: Reply, turn: int, step: int) -> Message:
+    """A reply as the assistant's message; ids of calls stay as they came.
+
+    An adapter with a method ``remember`` adds what its provider wants back: reasoning, signatures, encrypted items.
+    """
+    message: Message = {"role": "assistant", "content": reply.text}
+    if reply.tool_calls:
+        message["tool_calls"] = [
+            {
+                "id": call.id or f"call_{turn}_{step}_{number}",
+                "type": "function",
+                "function": {"name": call.name, "arguments": call.arguments},
+            }
+            for number, call in enumerate(reply.tool_calls)
+        ]
+    elif reply.text is None:
+        message["content"] = ""
+    remember = getattr(model, "remember", None)
+    return message if remember is None else remember(reply, message)
+
+
+def result_messages(message: Message, results: Sequence[str]) -> list[Message]:
+    """Results of an assistant's native calls, one message each, by the calls' ids."""
+    return [
+        {"role": "tool", "tool_call_id": call["id"], "content": result}
+        for call, result in zip(message.get("tool_calls") or [], results, strict=False)
+    ]
+
+
+def results_text(calls: Sequence[str], results: Sequence[str]) -> str:
+    """Results as prompting mode shows them: one object per call, the Python repr of their list."""
+    found = [{"role": "tool", "name": call, "content": text} for call, text in zip(calls, results, strict=False)]
+    return repr(found)
+
+
+def with_answered_calls(messages: Sequence[Message]) -> list[Message]:
+    """The history with a message for every call that has no result: it says that the call was not run."""
+    mended: list[Message] = []
+    for position, message in enumerate(messages):
+        mended.append(message)
+        following = messages[position + 1] if position + 1 < len(messages) else None
+        if message.get("tool_calls") and (following is None or following["role"] != "tool"):
+            mended += result_messages(message, [NOT_RUN] * len(message["tool_calls"]))
+    return mended

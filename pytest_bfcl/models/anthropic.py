@@ -1,0 +1,248 @@
+"""Anthropic's Messages: blocks in, blocks out, thinking with its signature carried on (spec/formats.md §6)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pytest_bfcl.failures import AdapterError
+from pytest_bfcl.models.base import Request
+from pytest_bfcl.models.wire import STATE_LIMIT, WORD_LIMIT, check_size, count, cut_stream, identifier, reasoning_count
+from pytest_bfcl.rendering.tools import Style
+from pytest_bfcl.transcript import Message, ProviderState, Reply, ToolCall, arguments_text
+
+BLOCKS = "_blocks"
+"""Key of an assistant's message that holds the content blocks it came as."""
+
+ANTHROPIC_URL = "https://api.anthropic.com/v1"
+VERSION = "2023-06-01"
+MAX_TOKENS = 64_000
+"""The API wants a limit; this is the reference's."""
+
+_PROBLEMS = {
+    "max_tokens": "length",
+    "refusal": "content_filter",
+    "model_context_window_exceeded": "context_overflow",
+}
+_CACHED = {"type": "ephemeral"}
+_THINKING = ("thinking", "redacted_thinking")
+
+
+class Messages:
+    """``POST <base URL>/messages``."""
+
+    name = "anthropic"
+    path = "messages"
+    style: Style = "anthropic"
+
+    def __init__(self, reasoning: str = "reference") -> None:
+        self.reasoning = reasoning
+
+    def body(self, request: Request, *, tools: bool) -> dict[str, Any]:
+        """Blocks and the system text apart; long conversations are cached at the provider, as the reference asks."""
+        cached = request.entry.row.multi_step
+        system, messages = _blocks(request.messages)
+        if cached:
+            _mark_last_users(messages)
+        body: dict[str, Any] = {"messages": messages, "max_tokens": MAX_TOKENS}
+        if system:
+            body["system"] = [{"type": "text", "text": system} | ({"cache_control": _CACHED} if cached else {})]
+        return body
+
+    def streaming(self) -> dict[str, Any]:
+        """Usage comes by itself."""
+        return {"stream": True}
+
+    def read(self, body: Any) -> Reply:
+        """A message object as a `Reply`."""
+        content = body.get("content") if isinstance(body, Mapping) else None
+        if not isinstance(content, list):
+            raise AdapterError("malformed_body", "the answer has no content blocks", retryable=True)
+        blocks = [block for block in content if isinstance(block, Mapping)]
+        calls = [
+            ToolCall(str(block.get("name") or ""), arguments_text(block.get("input", {})), identifier(block["id"], n))
+            for n, block in enumerate(b for b in blocks if b.get("type") == "tool_use" and "id" in b)
+        ]
+        texts = [block["text"] for block in blocks if isinstance(block.get("text"), str)]
+        thoughts = [block["thinking"] for block in blocks if isinstance(block.get("thinking"), str)]
+        text = "".join(texts) if texts else None
+        check_size(text, calls)
+        usage, stop = body.get("usage"), body.get("stop_reason")
+        return Reply(
+            text=text,
+            tool_calls=tuple(calls),
+            reasoning="\n".join(thoughts) or None,
+            finish_reason=stop[:WORD_LIMIT] if isinstance(stop, str) else None,
+            input_tokens=_input_tokens(usage),
+            output_tokens=count(usage, "output_tokens"),
+            problem=_PROBLEMS.get(stop) if isinstance(stop, str) else None,
+            reasoning_tokens=reasoning_count(usage) or None,
+            state=_state(blocks),
+        )
+
+    def joiner(self) -> MessagesJoiner:
+        """For one stream."""
+        return MessagesJoiner()
+
+    def remember(self, reply: Reply, message: Message) -> Message:
+        """The message with its blocks, thinking and signatures unchanged unless reasoning is dropped."""
+        state = reply.state
+        if state is None or state.api != "anthropic":
+            return message
+        kept = [part for part in state.parts if self.reasoning != "drop" or part.get("type") not in _THINKING]
+        return {**message, BLOCKS: [dict(part) for part in kept]}
+
+
+def with_cache_mark(tools: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The tools, the last one marked: everything up to it is cached at the provider."""
+    return [*tools[:-1], {**tools[-1], "cache_control": _CACHED}] if tools else []
+
+
+def _blocks(messages: Sequence[Message]) -> tuple[str, list[dict[str, Any]]]:
+    """The system text and the messages as blocks; users' messages that follow each other become one."""
+    system: list[str] = []
+    found: list[dict[str, Any]] = []
+    for message in messages:
+        role, content = message["role"], message.get("content")
+        if role in ("system", "developer"):
+            system.append(str(content))
+        elif role == "assistant":
+            blocks = [_sendable(block) for block in message[BLOCKS]] if BLOCKS in message else _plain_blocks(message)
+            if blocks:  # the API refuses an empty message, and users' messages may follow each other
+                found.append({"role": "assistant", "content": blocks})
+        elif role == "tool":
+            result = {"type": "tool_result", "content": content, "tool_use_id": message.get("tool_call_id")}
+            if found and found[-1]["role"] == "user" and found[-1]["content"][-1]["type"] == "tool_result":
+                found[-1]["content"].append(result)
+            else:
+                found.append({"role": "user", "content": [result]})
+        else:
+            _add_user(found, str(content))
+    return "\n\n".join(system), found
+
+
+def _add_user(found: list[dict[str, Any]], text: str) -> None:
+    if found and found[-1]["role"] == "user":
+        last = found[-1]["content"]
+        if last[-1]["type"] == "text":
+            last[-1] = {"type": "text", "text": f"{last[-1]['text']}\n\n{text}"}
+        else:
+            last.append({"type": "text", "text": text})
+    else:
+        found.append({"role": "user", "content": [{"type": "text", "text": text}]})
+
+
+def _plain_blocks(message: Message) -> list[dict[str, Any]]:
+    """An assistant's message that did not come from here."""
+    blocks: list[dict[str, Any]] = []
+    if message.get("content"):
+        blocks.append({"type": "text", "text": message["content"]})
+    for call in message.get("tool_calls") or ():
+        function = call["function"]
+        blocks.append(
+            {"type": "tool_use", "id": call["id"], "name": function["name"], "input": _object(function["arguments"])}
+        )
+    return blocks
+
+
+def _sendable(block: Mapping[str, Any]) -> dict[str, Any]:
+    """A block as the API takes it back: the input of a call has to be an object."""
+    if block.get("type") == "tool_use" and not isinstance(block.get("input"), Mapping):
+        return {**block, "input": _object(block.get("input"))}
+    return dict(block)
+
+
+def _object(arguments: Any) -> Any:
+    try:
+        value = json.loads(arguments) if isinstance(arguments, str) else arguments
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _mark_last_users(messages: list[dict[str, Any]]) -> None:
+    for message in [each for each in messages if each["role"] == "user"][-2:]:
+        message["content"][0] = {**message["content"][0], "cache_control": _CACHED}
+
+
+def _input_tokens(usage: Any) -> int | None:
+    """All that was read, from the cache or not."""
+    plain = count(usage, "input_tokens")
+    if plain is None:
+        return None
+    return plain + (count(usage, "cache_creation_input_tokens") or 0) + (count(usage, "cache_read_input_tokens") or 0)
+
+
+def _state(blocks: Sequence[Mapping[str, Any]]) -> ProviderState | None:
+    kept = tuple(
+        {name: value for name, value in block.items() if value is not None}
+        for block in blocks
+        if block.get("type") != "text" or block.get("text")
+    )
+    if not kept or len(repr(kept)) > STATE_LIMIT:
+        return None
+    return ProviderState("anthropic", parts=kept)
+
+
+_GROWING = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
+
+
+class MessagesJoiner:
+    """Joins the deltas of each content block by its index."""
+
+    def __init__(self) -> None:
+        self.started = False
+        self._message: dict[str, Any] = {}
+        self._blocks: dict[int, dict[str, Any]] = {}
+        self._pieces: dict[tuple[int, str], list[str]] = {}
+        self._ended = False
+
+    def wants(self, block: bytes) -> bool:
+        """All but the pings."""
+        return not block.startswith(b"event: ping")
+
+    def add(self, event: Mapping[str, Any]) -> None:
+        """One event."""
+        kind, index, delta = event.get("type"), event.get("index"), event.get("delta")
+        if kind == "content_block_delta" and isinstance(delta, Mapping) and isinstance(index, int):
+            self._add_delta(index, delta)
+        elif kind == "content_block_start" and isinstance(index, int) and isinstance(event.get("content_block"), dict):
+            self._blocks[index] = dict(event["content_block"])
+        elif kind == "message_start" and isinstance(event.get("message"), Mapping):
+            self._message = dict(event["message"])
+        elif kind == "message_delta":
+            if isinstance(delta, Mapping):
+                self._message |= delta
+            if isinstance(event.get("usage"), Mapping):
+                self._message["usage"] = {**(self._message.get("usage") or {}), **event["usage"]}
+        elif kind == "message_stop":
+            self._ended = True
+
+    def _add_delta(self, index: int, delta: Mapping[str, Any]) -> None:
+        self.started = True
+        kind = str(delta.get("type"))
+        name = _GROWING.get(kind, "partial_json" if kind == "input_json_delta" else "")
+        piece = delta.get(name)
+        if name and isinstance(piece, str):
+            self._pieces.setdefault((index, name), []).append(piece)
+
+    def body(self) -> dict[str, Any]:
+        """The message."""
+        if not self._ended or not self._message.get("stop_reason"):
+            raise cut_stream("no message_stop came")
+        for (index, name), pieces in self._pieces.items():
+            block, text = self._blocks.setdefault(index, {"type": "text"}), "".join(pieces)
+            if name == "partial_json":
+                block["input"] = _parsed(text)
+            else:
+                block[name] = f"{block.get(name) or ''}{text}"
+        return {**self._message, "content": [block for _, block in sorted(self._blocks.items())]}
+
+
+def _parsed(text: str) -> Any:
+    """The input of a call; what is no JSON stays text, and will not decode."""
+    try:
+        return json.loads(text) if text.strip() else {}
+    except (ValueError, RecursionError):
+        return text

@@ -1,0 +1,227 @@
+"""Chat completions: messages in, and the reply, read tolerantly, because servers differ in every optional detail."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pytest_bfcl.failures import AdapterError
+from pytest_bfcl.models.base import Request
+from pytest_bfcl.models.chat_stream import ChatJoiner
+from pytest_bfcl.models.dialects import GENERIC, Dialect
+from pytest_bfcl.models.wire import STATE_LIMIT, WORD_LIMIT, check_size, count, identifier, reasoning_count
+from pytest_bfcl.rendering.tools import Style
+from pytest_bfcl.transcript import Message, ProviderState, Reply, ToolCall, arguments_text
+
+REASONING_FIELDS = ("reasoning_content", "reasoning", "thinking")
+"""Where servers put reasoning, in the order it is looked for."""
+
+_CUT = {"length": "length", "max_tokens": "length", "model_length": "length"}
+_FILTERED = {"content_filter": "content_filter", "safety": "content_filter", "refusal": "content_filter"}
+_OWN_FIELDS = frozenset(("role", "content", "tool_calls", "function_call", "refusal", "annotations", "audio", "images"))
+_OWN_CALL_FIELDS = frozenset(("id", "type", "function", "index", "name", "arguments", "input"))
+_THOUGHTS = frozenset((*REASONING_FIELDS, "reasoning_details", "thinking_blocks"))
+
+
+class Chat:
+    """``POST <base URL>/chat/completions``, in a dialect, with one policy for reasoning."""
+
+    name = "chat"
+    path = "chat/completions"
+
+    def __init__(self, dialect: Dialect = GENERIC, reasoning: str = "reference", *, store: bool | None = None) -> None:
+        self.dialect = dialect
+        self.style: Style = "folded" if dialect.folded else "openai"
+        self.reasoning = reasoning
+        self.store = store
+
+    def body(self, request: Request, *, tools: bool) -> dict[str, Any]:
+        """The messages and the parameters of the request."""
+        messages = [outgoing(message) for message in request.messages]
+        if self.dialect.join_users and not tools:
+            messages = _joined_users(messages)
+        body: dict[str, Any] = {"messages": messages}
+        if self.store is not None:
+            body["store"] = self.store
+        return body
+
+    def streaming(self) -> dict[str, Any]:
+        """The last chunk then has the usage."""
+        return {"stream": True, "stream_options": {"include_usage": True}}
+
+    def read(self, body: Any) -> Reply:
+        """See `read_completion`."""
+        return read_completion(body)
+
+    def joiner(self) -> ChatJoiner:
+        """For one stream."""
+        return ChatJoiner()
+
+    def remember(self, reply: Reply, message: Message) -> Message:
+        """See `remembered`."""
+        return remembered(reply, message, self.dialect, self.reasoning)
+
+
+def outgoing(message: Message) -> Message:
+    """A message without what is ours: keys that start with an underscore."""
+    if message.keys() <= {"role", "content"}:
+        return message
+    return {key: value for key, value in message.items() if not key.startswith("_")}
+
+
+def remembered(reply: Reply, message: Message, dialect: Dialect = GENERIC, reasoning: str = "reference") -> Message:
+    """The assistant's message with what came with it: fields, thought signatures of its calls, and its reasoning.
+
+    ``reasoning`` is the policy: as the ``reference``'s handler for this API does, ``keep`` or ``drop``. Dropping spares
+    what is not reasoning: without a signature some providers refuse the conversation.
+    """
+    state = reply.state
+    echo = dialect.echo if reasoning == "reference" else reasoning == "keep"
+    if dialect.null_content and reply.tool_calls and reasoning == "reference":
+        message = {**message, "content": None}
+    if state is None or state.api != "chat":
+        return message
+    message = dict(message)
+    if state.parts:
+        message["content"] = [part for part in state.parts if echo or part.get("type") not in ("thinking", "reasoning")]
+    for name, value in state.fields.items():
+        if echo or name not in _THOUGHTS:
+            message[name] = value
+    if echo and state.reasoning_field:
+        message[state.reasoning_field] = reply.reasoning or ""
+    if state.call_fields and message.get("tool_calls"):
+        message["tool_calls"] = [
+            {**call, **fields} for call, fields in zip(message["tool_calls"], state.call_fields, strict=False)
+        ] + message["tool_calls"][len(state.call_fields) :]
+    return message
+
+
+def _joined_users(messages: Sequence[Message]) -> list[Message]:
+    """Consecutive messages of the user as one, a blank line between, as some handlers of the reference send them."""
+    joined: list[Message] = []
+    for message in messages:
+        last = joined[-1] if joined else None
+        both = last is not None and last["role"] == message["role"] == "user"
+        if last is not None and both and isinstance(last["content"], str) and isinstance(message["content"], str):
+            joined[-1] = {**last, "content": f"{last['content']}\n\n{message['content']}"}
+        else:
+            joined.append(message)
+    return joined
+
+
+def read_completion(body: Any) -> Reply:
+    """A response object (as parsed JSON) as a `Reply`.
+
+    Raises a retryable `AdapterError` ``malformed_body`` when there is no choice with a message. Calls without id get
+    one by position; arguments delivered as an object are written back as JSON; a legacy ``function_call`` counts as a
+    call; an empty ``tool_calls`` list leaves the text.
+    """
+    message, finish = _message(body)
+    calls, call_fields = _calls(message)
+    text, inline = _text(message.get("content"))
+    check_size(text, calls)
+    refusal = message.get("refusal")
+    if not text and not calls and isinstance(refusal, str) and refusal:
+        text = refusal
+    usage = body.get("usage")
+    problem = _CUT.get(finish or "") or _FILTERED.get(finish or "")
+    if problem is None and isinstance(refusal, str) and refusal and not calls:
+        problem = "content_filter"
+    field, reasoning = _reasoning(message)
+    return Reply(
+        text=text,
+        tool_calls=tuple(calls),
+        reasoning=reasoning or inline,
+        finish_reason=finish and finish[:WORD_LIMIT],
+        input_tokens=count(usage, "prompt_tokens", "input_tokens"),
+        output_tokens=count(usage, "completion_tokens", "output_tokens"),
+        problem=problem,
+        reasoning_tokens=reasoning_count(usage) or None,
+        state=_state(message, field, call_fields, inline),
+    )
+
+
+def _message(body: Any) -> tuple[Mapping[str, Any], str | None]:
+    choices = body.get("choices") if isinstance(body, Mapping) else None
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = choice.get("message") if isinstance(choice, Mapping) else None
+    if not isinstance(choice, Mapping) or not isinstance(message, Mapping):
+        what = "an empty list of choices" if choices == [] else "no choices[0].message"
+        raise AdapterError("malformed_body", f"the answer has {what}", retryable=True)
+    finish = choice.get("finish_reason")
+    return message, finish if isinstance(finish, str) else None
+
+
+def _calls(message: Mapping[str, Any]) -> tuple[list[ToolCall], list[dict[str, Any]]]:
+    """The calls, and per call what it has beyond name, arguments and id."""
+    listed = message.get("tool_calls")
+    calls: list[ToolCall] = []
+    further: list[dict[str, Any]] = []
+    for position, item in enumerate(listed if isinstance(listed, list) else []):
+        if not isinstance(item, Mapping):
+            continue
+        nested = item.get("function")
+        function = nested if isinstance(nested, Mapping) else item
+        calls.append(_call(function, identifier(item.get("id"), position)))
+        further.append({k: v for k, v in item.items() if v is not None and k not in _OWN_CALL_FIELDS})
+    legacy = message.get("function_call")
+    if not calls and isinstance(legacy, Mapping) and legacy.get("name"):
+        calls.append(_call(legacy, "call_0"))
+    return calls, further
+
+
+def _call(function: Mapping[str, Any], call_id: str) -> ToolCall:
+    arguments = function.get("arguments", function.get("input"))
+    # No arguments at all is how some servers write a call without parameters; "" is kept: it does not decode.
+    text = "{}" if arguments is None else arguments_text(arguments)
+    return ToolCall(str(function.get("name") or ""), text, call_id)
+
+
+def _text(content: Any) -> tuple[str | None, str | None]:
+    """Text and inline reasoning of a ``content`` that is text, null or a list of parts."""
+    if content is None or isinstance(content, str):
+        return content, None
+    if not isinstance(content, list):
+        return str(content), None
+    texts: list[str] = []
+    thoughts: list[str] = []
+    for part in content:
+        if isinstance(part, str):
+            texts.append(part)
+        elif isinstance(part, Mapping):
+            said = part.get("text", part.get("thinking", part.get("refusal")))
+            if isinstance(said, list):  # Mistral nests the parts of a thought
+                said = "".join(str(p.get("text", "")) for p in said if isinstance(p, Mapping))
+            if isinstance(said, str):
+                (thoughts if part.get("type") in ("thinking", "reasoning") else texts).append(said)
+    return "".join(texts) if texts or not thoughts else None, "\n".join(thoughts) or None
+
+
+def _reasoning(message: Mapping[str, Any]) -> tuple[str | None, str | None]:
+    """Field and text of reasoning, where a field has it; ``<think>`` inside the text stays there."""
+    for key in REASONING_FIELDS:
+        value = message.get(key)
+        if isinstance(value, str) and value:
+            return key, value
+    return next((key for key in REASONING_FIELDS if message.get(key) == ""), None), None
+
+
+def _state(
+    message: Mapping[str, Any], field: str | None, call_fields: list[dict[str, Any]], inline: str | None
+) -> ProviderState | None:
+    """What has to come back beside text and calls; ``None`` when there is nothing."""
+    fields = {
+        name: value
+        for name, value in message.items()
+        if name not in _OWN_FIELDS and name != field and value is not None and value != [] and not name.startswith("_")
+    }
+    content = message.get("content")
+    parts = tuple(content) if inline and isinstance(content, list) else ()
+    if not (field or fields or parts or any(call_fields)):
+        return None
+    further = tuple(call_fields) if any(call_fields) else ()
+    if not all(isinstance(part, Mapping) for part in parts):
+        parts = ()
+    if (fields or further or parts) and len(repr((fields, further, parts))) > STATE_LIMIT:
+        return None
+    return ProviderState("chat", field, fields, further, parts)

@@ -1,0 +1,268 @@
+"""One HTTP endpoint: its address, key, headers and connections; answers read bounded, whole or as they stream in."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+import json
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit, urlunsplit
+
+from pytest_bfcl.failures import AdapterError, UsageError
+from pytest_bfcl.models.breaker import EndpointUnreachable
+from pytest_bfcl.models.redaction import public_url, redact, url_secrets
+from pytest_bfcl.models.streams import EventReader
+from pytest_bfcl.models.wire import REPLY_LIMIT, Joiner
+
+if TYPE_CHECKING:
+    import aiohttp
+
+    from pytest_bfcl.settings import Settings
+
+BODY_LIMIT = REPLY_LIMIT
+"""Largest answer read, in bytes; a longer one is a malformed body."""
+
+_KEEPALIVE_S = 4.0  # under the 5 s after which common servers close idle connections
+_SECRET_IN_REPLY = 16  # characters from which the value of a header cannot be an ordinary word of an answer
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back. ``whole``: a stream put together; otherwise ``text`` is the body as it was sent."""
+
+    status: int
+    text: str
+    headers: Mapping[str, str]
+    whole: dict[str, Any] | None = None
+    first_token_s: float | None = None
+
+
+class Endpoint:
+    """A base URL with what it takes to ask there. ``shown`` is the URL as people may see it."""
+
+    def __init__(
+        self, base_url: str, settings: Settings, *, key_variable: str, key_header: str = "authorization",
+        headers: Mapping[str, str] | None = None,
+    ) -> None:  # fmt: skip
+        check_url(base_url)
+        self.url = base_url.rstrip("/")
+        self.settings = settings
+        self.shown = public_url(self.url)
+        self.key_variable = key_variable
+        self.notes: list[str] = []
+        self._key_header = key_header
+        self._headers = {**(headers or {}), **settings.headers}
+        self._key = self._stripped_key()
+        self.secrets = tuple(s for s in (self._key, *url_secrets(self.url), *settings.headers.values()) if s)
+        self.secrets_in_replies = tuple(
+            s for s in self.secrets if s not in settings.headers.values() or len(s) >= _SECRET_IN_REPLY
+        )
+        self._session: aiohttp.ClientSession | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def _stripped_key(self) -> str:
+        raw = os.environ.get(self.key_variable, "")
+        key = raw.strip()
+        if key != raw:
+            self.notes.append(f"{self.key_variable} has white space around the key; it is sent without")
+        return key
+
+    def address(self, path: str) -> str:
+        """Where a path of the API is; a query of the base URL stays at the end."""
+        parts = urlsplit(self.url)
+        whole = f"{parts.path.rstrip('/')}/{path}"
+        return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], whole, parts.query, ""))
+
+    def asked(self, path: str) -> str:
+        """The same without anything secret, for messages."""
+        return f"{self.shown.rstrip('/')}/{path}"
+
+    async def post(self, path: str, content: bytes, joiner: Joiner | None = None) -> Answer:
+        """Send a body; with a joiner the answer may come as events. Raises `AdapterError` for transport trouble."""
+        import aiohttp
+
+        session = self._connected()
+        started = time.perf_counter()
+        try:
+            # A redirect is an answer like any other: following it would resend the key to another place.
+            async with session.post(self.address(path), data=content, allow_redirects=False) as response:
+                if joiner is not None and response.status == 200 and response.content_type == "text/event-stream":
+                    return await self._streamed(response, joiner, started)
+                data = await _bounded(response)
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise self._transport_error(error) from None
+        except (OSError, ValueError) as error:
+            raise AdapterError("connection", self._said(error), retryable=True) from None
+        return Answer(response.status, data.decode("utf-8", "replace"), response.headers)
+
+    async def _streamed(self, response: aiohttp.ClientResponse, joiner: Joiner, started: float) -> Answer:
+        reader = EventReader(joiner)
+        first: float | None = None
+        async for chunk in response.content.iter_any():
+            reader.feed(chunk)
+            if first is None and joiner.started:
+                first = round(time.perf_counter() - started, 6)
+            if reader.done:
+                break
+        reader.close()
+        if reader.error is not None:
+            return Answer(response.status, json.dumps(reader.error), response.headers)
+        return Answer(response.status, "", response.headers, joiner.body(), first)
+
+    async def get(self, path: str, *, base: str | None = None, timeout_s: float = 5.0) -> Any:
+        """A JSON answer to ``GET``, or ``None`` for anything else; never raises for what the server does."""
+        import aiohttp
+
+        session = self._connected()
+        address = self.address(path) if base is None else f"{base}/{path}"
+        try:
+            async with session.get(
+                address, allow_redirects=False, timeout=aiohttp.ClientTimeout(total=timeout_s)
+            ) as response:
+                data = await _bounded(response)
+            return json.loads(data) if response.status == 200 else None
+        except (aiohttp.ClientError, TimeoutError, OSError, ValueError, RecursionError, AdapterError):
+            return None
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        session, self._session = self._session, None
+        if session is not None:
+            with contextlib.suppress(RuntimeError):  # the loop it belonged to may be closed already
+                await session.close()
+            session.detach()
+
+    def _connected(self) -> aiohttp.ClientSession:
+        loop = asyncio.get_running_loop()
+        if self._session is None or self._loop is not loop:
+            self._check_key()
+            self._session, self._loop = self._new_session(), loop
+        return self._session
+
+    def _check_key(self) -> None:
+        if not self._key and needs_key(self.url) and not self._has_own_key():
+            raise AdapterError(
+                "auth",
+                f"no key for {self.shown}: the environment variable {self.key_variable} is not set",
+                advice=f"export {self.key_variable}=…, or give --bfcl-base-url for a server that needs none",
+            )
+        if any(not c.isprintable() or c.isspace() for c in self._key):
+            raise AdapterError(
+                "auth",
+                f"the key in {self.key_variable} has a line break or a blank inside",
+                advice=f"export {self.key_variable} again, without it",
+            )
+
+    def _has_own_key(self) -> bool:
+        return any(name.lower() in ("authorization", "x-api-key", "api-key") for name in self._headers)
+
+    def _new_session(self) -> aiohttp.ClientSession:
+        """A connection per request in flight. No limit on the whole request here: `Stopwatch` has it."""
+        import aiohttp
+
+        seconds = self.settings.timeout_s
+        headers = {"content-type": "application/json", "accept": "application/json"}
+        basic = _basic(self.url)
+        if basic or (self._key and self._key_header == "authorization"):
+            headers["authorization"] = basic or f"Bearer {self._key}"
+        elif self._key:
+            headers[self._key_header] = self._key
+        for name, value in self._headers.items():
+            headers = {n: v for n, v in headers.items() if n.lower() != name.lower()} | {name: value}
+        return aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(
+                limit=max(self.settings.concurrency, 8), keepalive_timeout=_KEEPALIVE_S, ttl_dns_cache=300
+            ),
+            headers=headers,
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=min(seconds, 30.0), sock_read=seconds),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            trust_env=not is_local(self.url),  # proxies from the environment, never for local servers
+        )
+
+    def _transport_error(self, error: Exception) -> AdapterError:
+        """What broke on the way, in this package's words."""
+        import aiohttp
+
+        if isinstance(error, aiohttp.InvalidURL):
+            return AdapterError("bad_request", self._said(error), advice="check the base URL")
+        advice = f"is the server at {self.shown} running and reachable?"
+        if isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError):
+            return EndpointUnreachable(f"cannot connect: {self._said(error)}", advice=advice)
+        if isinstance(error, TimeoutError):
+            wait = f"{self.settings.timeout_s:g} s"
+            return AdapterError(
+                "timeout", f"{self.shown} sent nothing for {wait}", retryable=True,
+                advice="raise --bfcl-timeout or lower --bfcl-concurrency",
+            )  # fmt: skip
+        return AdapterError(
+            "connection", f"the connection broke: {self._said(error)}", advice=advice, retryable=True,
+        )  # fmt: skip
+
+    def _said(self, error: BaseException) -> str:
+        text = redact(str(error) or type(error).__name__, self.secrets)
+        return f"{self.shown}: {text}"
+
+
+def is_local(url: str) -> bool:
+    """Whether the URL's host is this machine or a private address."""
+    host = urlsplit(url).hostname or ""
+    if host == "localhost" or host.endswith((".localhost", ".local")):
+        return True
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return address.is_loopback or address.is_private
+
+
+def is_openai(url: str) -> bool:
+    """Whether this is OpenAI's own address."""
+    return _at(url, "openai.com")
+
+
+def needs_key(url: str) -> bool:
+    """Whether nothing is answered here without a key."""
+    return _at(url, "openai.com") or _at(url, "anthropic.com")
+
+
+def _at(url: str, domain: str) -> bool:
+    host = urlsplit(url).hostname or ""
+    return host == domain or host.endswith(f".{domain}")
+
+
+def check_url(url: str) -> None:
+    """Raise `UsageError` unless this is an http(s) address."""
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is no number, half a bracket
+        usable = False
+    if not usable:
+        shown = redact(url.rpartition("@")[2].partition("?")[0])
+        raise UsageError(f"base URL {shown!r} is not an http(s) address, for instance http://localhost:8000/v1")
+
+
+def _basic(url: str) -> str | None:
+    """The ``Authorization`` a user and password in the URL ask for."""
+    from base64 import b64encode
+    from urllib.parse import unquote
+
+    parts = urlsplit(url)
+    if parts.username is None:
+        return None
+    words = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+    return f"Basic {b64encode(words.encode()).decode()}"
+
+
+async def _bounded(response: aiohttp.ClientResponse) -> bytes:
+    data = bytearray()
+    async for chunk in response.content.iter_any():
+        data += chunk
+        if len(data) > BODY_LIMIT:
+            raise AdapterError("malformed_body", f"the answer is longer than {BODY_LIMIT} bytes")
+    return bytes(data)

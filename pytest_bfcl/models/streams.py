@@ -1,0 +1,86 @@
+"""Server-sent events: bytes as they arrive, cut into events, given to what puts a reply together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pytest_bfcl.failures import AdapterError
+
+if TYPE_CHECKING:
+    from pytest_bfcl.models.wire import Joiner
+
+STREAM_LIMIT = 256 * 1024 * 1024
+"""Most bytes of one stream; each token comes in an envelope many times its size."""
+
+EVENT_LIMIT = 16 * 1024 * 1024
+"""Most bytes of one event."""
+
+
+class EventReader:
+    """Gives each event of one stream to a joiner.
+
+    ``done`` after ``[DONE]``: nothing more has to be read. ``error`` is the error object a server sent in place of the
+    rest. Events that the joiner does not want are not parsed.
+    """
+
+    def __init__(self, joiner: Joiner) -> None:
+        self.done = False
+        self.error: Mapping[str, Any] | None = None
+        self._joiner = joiner
+        self._rest = b""
+        self._read = 0
+
+    def feed(self, chunk: bytes) -> None:
+        """Bytes as they arrived. Raises `AdapterError` ``malformed_body`` for what is no event stream."""
+        self._read += len(chunk)
+        data = self._rest + chunk if self._rest else chunk
+        if b"\r" in data:
+            data = data.replace(b"\r\n", b"\n")
+        blocks = data.split(b"\n\n")
+        self._rest = blocks.pop()
+        if self._read > STREAM_LIMIT or len(self._rest) > EVENT_LIMIT:
+            raise AdapterError("malformed_body", f"the stream is longer than {STREAM_LIMIT} bytes")
+        for block in blocks:
+            self._block(block)
+
+    def close(self) -> None:
+        """The stream is over: an event without its blank line counts if it is whole."""
+        rest, self._rest = self._rest, b""
+        if rest.strip() and not self.done:
+            self._block(rest.rstrip(b"\r\n"), last=True)
+
+    def _block(self, block: bytes, *, last: bool = False) -> None:
+        block = block.lstrip(b"\n")
+        if self.done or self.error is not None or not block or not self._joiner.wants(block):
+            return
+        data = block[6:] if block.startswith(b"data: ") and b"\n" not in block else _data_of(block)
+        if not data:
+            return
+        if data.strip() == b"[DONE]":
+            self.done = True
+            return
+        event = _parsed(data, last=last)
+        if not isinstance(event, dict):
+            return
+        if event.get("error") or event.get("type") == "error":
+            self.error = event if event.get("error") else {"error": event}
+        else:
+            self._joiner.add(event)
+
+
+def _data_of(block: bytes) -> bytes:
+    """The data of an event: its ``data`` lines, joined."""
+    lines = [line[5:].removeprefix(b" ") for line in block.split(b"\n") if line.startswith(b"data:")]
+    return lines[0] if len(lines) == 1 else b"\n".join(lines)
+
+
+def _parsed(data: bytes, *, last: bool) -> Any:
+    from pydantic_core import from_json
+
+    try:
+        return from_json(data)
+    except (ValueError, RecursionError):
+        if last:  # cut in the middle: the joiner will say what is missing
+            return None
+        raise AdapterError("malformed_body", "the stream has an event that is not JSON", retryable=True) from None

@@ -1,0 +1,110 @@
+"""What all wire formats share: reading counts and texts of others, and what a way of asking has to offer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from pytest_bfcl.failures import AdapterError
+from pytest_bfcl.models.base import Request
+from pytest_bfcl.rendering.tools import Style
+from pytest_bfcl.transcript import Message, Reply, ToolCall
+
+REPLY_LIMIT = 8 * 1024 * 1024
+"""Longest reply taken, in characters; no model writes as much."""
+
+WORD_LIMIT = 200
+"""Characters of a finish reason that are kept."""
+ID_LIMIT = 100_000
+"""Longest id of a call: some carry a signature of the model's thoughts."""
+STATE_LIMIT = 2_000_000
+"""Characters of one reply's provider state that are kept and sent again; a larger one is let go."""
+_TOKENS_LIMIT = 10**9  # tokens of one reply that are believed
+
+
+class Joiner(Protocol):
+    """Puts a stream's events together to the body that the same reply has without streaming."""
+
+    started: bool
+    """Whether a first piece of reasoning, text or call has come."""
+
+    def wants(self, block: bytes) -> bool:
+        """Whether an event, as it came over the wire, has to be parsed at all."""
+        ...
+
+    def add(self, event: Mapping[str, Any]) -> None:
+        """One parsed event."""
+        ...
+
+    def body(self) -> dict[str, Any]:
+        """The whole. Raises a retryable `AdapterError` ``malformed_body`` when the stream was cut."""
+        ...
+
+
+class Api(Protocol):
+    """One wire format: what is sent for a request, how an answer is read, what of it goes back later."""
+
+    name: str
+    path: str
+    style: Style
+
+    def body(self, request: Request, *, tools: bool) -> dict[str, Any]:
+        """The JSON body without ``model`` and tools; ``tools`` says whether functions are offered natively."""
+        ...
+
+    def streaming(self) -> dict[str, Any]:
+        """What a body needs for its answer to come as server-sent events."""
+        ...
+
+    def read(self, body: Any) -> Reply:
+        """A parsed answer. Raises `AdapterError` ``malformed_body`` (retryable) for anything else."""
+        ...
+
+    def joiner(self) -> Joiner:
+        """For one stream."""
+        ...
+
+    def remember(self, reply: Reply, message: Message) -> Message:
+        """The assistant's ``message`` as it stays in the conversation, with what the provider wants back."""
+        ...
+
+
+def count(usage: Any, *names: str) -> int | None:
+    """The first of the named numbers of a ``usage`` object; ``-1`` and the like stand for unknown."""
+    if not isinstance(usage, Mapping):
+        return None
+    for name in names:
+        value = usage.get(name)
+        # Some servers send -1 or worse for "unknown"; a sum must not suffer from it.
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= _TOKENS_LIMIT:
+            return int(value)
+    return None
+
+
+def reasoning_count(usage: Any) -> int | None:
+    """Tokens that went into reasoning, in any of the places where providers tell them."""
+    if not isinstance(usage, Mapping):
+        return None
+    for name in ("completion_tokens_details", "output_tokens_details"):
+        found = count(usage.get(name), "reasoning_tokens", "thinking_tokens")
+        if found is not None:
+            return found
+    return count(usage, "reasoning_tokens")
+
+
+def identifier(value: Any, position: int) -> str:
+    """A call's id as the provider gave it, whatever its length, or one made of its position."""
+    if isinstance(value, str) and 0 < len(value) <= ID_LIMIT:
+        return value
+    return f"call_{position}"
+
+
+def check_size(text: str | None, calls: list[ToolCall]) -> None:
+    """Raise `AdapterError` for a reply that no model writes."""
+    if len(text or "") + sum(len(call.name) + len(call.arguments) for call in calls) > REPLY_LIMIT:
+        raise AdapterError("malformed_body", f"the answer is longer than {REPLY_LIMIT} characters")
+
+
+def cut_stream(what: str) -> AdapterError:
+    """The error of a stream that ended before its reply did."""
+    return AdapterError("malformed_body", f"the stream ended before the reply did: {what}", retryable=True)

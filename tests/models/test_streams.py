@@ -1,0 +1,263 @@
+"""Streams: events however they are cut, joined to what the same reply is without streaming."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+from aiohttp import web
+
+from pytest_bfcl.failures import AdapterError
+from pytest_bfcl.models.anthropic import Messages
+from pytest_bfcl.models.chat import Chat
+from pytest_bfcl.models.completions import Completions
+from pytest_bfcl.models.responses import Responses
+from pytest_bfcl.models.streams import EventReader
+from tests.models.asking import KEY, ask, failing
+from tests.models.loopback import WEATHER, completion, request
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+def sse(*events, newline="\n", done=True):
+    lines = [f"data: {event if isinstance(event, str) else json.dumps(event)}" for event in events]
+    return "".join(f"{line}{newline}{newline}" for line in [*lines, *(["data: [DONE]"] if done else [])]).encode()
+
+
+def chunk(delta, finish=None, **fields):
+    return {"choices": [{"index": 0, "delta": delta, "finish_reason": finish}], **fields}
+
+
+def call_delta(index, call_id=None, name=None, arguments=None, **fields):
+    function = {k: v for k, v in (("name", name), ("arguments", arguments)) if v is not None}
+    found = {"index": index, "id": call_id, "function": function, **fields}
+    return {"tool_calls": [{k: v for k, v in found.items() if v is not None}]}
+
+
+def joined(api, data, sizes=(10**9,)):
+    """The reply of a stream that arrives in pieces of these sizes."""
+    joiner = api.joiner()
+    reader, at, turn = EventReader(joiner), 0, 0
+    while at < len(data):
+        size = sizes[turn % len(sizes)]
+        reader.feed(data[at : at + size])
+        at, turn = at + size, turn + 1
+    reader.close()
+    return api.read(joiner.body())
+
+
+CHAT = [
+    chunk({"role": "assistant", "content": ""}),
+    chunk({"reasoning_content": "think"}),
+    chunk({"reasoning_content": "ing é"}),
+    chunk(call_delta(0, "a" * 600, "weather", "")),
+    chunk(call_delta(0, arguments='{"town"')),
+    chunk(call_delta(1, "c2", "clock", "{", extra_content={"google": {"thought_signature": "s"}})),
+    chunk(call_delta(0, arguments=': "Zürich"}')),
+    chunk(call_delta(1, arguments="}")),
+    chunk({}, "tool_calls"),
+    {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 9,
+                              "completion_tokens_details": {"reasoning_tokens": 4}}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("sizes", [(10**9,), (1,), (7, 3, 40)])
+def test_chat_deltas_by_index(sizes, newline):
+    reply = joined(Chat(), sse(*CHAT, newline=newline), sizes)
+    assert [(c.name, c.arguments, c.id) for c in reply.tool_calls] == [
+        ("weather", '{"town": "Zürich"}', "a" * 600), ("clock", "{}", "c2"),
+    ]  # fmt: skip
+    assert (reply.text, reply.reasoning, reply.finish_reason) == (None, "thinking é", "tool_calls")
+    assert (reply.input_tokens, reply.output_tokens, reply.reasoning_tokens) == (3, 9, 4)
+    assert reply.state.reasoning_field == "reasoning_content"
+    assert reply.state.call_fields == ({}, {"extra_content": {"google": {"thought_signature": "s"}}})
+
+
+def test_calls_that_share_an_index_are_told_by_their_ids():
+    events = [call_delta(0, "a", "f", "{}"), call_delta(0, "b", "g", '{"x"'), call_delta(0, arguments=": 1}")]
+    reply = joined(Chat(), sse(*map(chunk, events), chunk({}, "tool_calls")))
+    assert [(c.name, c.arguments, c.id) for c in reply.tool_calls] == [("f", "{}", "a"), ("g", '{"x": 1}', "b")]
+
+
+def test_calls_without_index_and_id_begin_with_a_name():
+    events = [{"tool_calls": [{"function": {"name": n, "arguments": "{}"}}]} for n in ("f", "f", "g")]
+    reply = joined(Chat(), sse(*map(chunk, events), chunk({}, "stop")))
+    assert [call.name for call in reply.tool_calls] == ["f", "f", "g"]
+
+
+def test_an_id_and_name_repeated_in_every_piece_are_one_call():
+    events = [call_delta(0, "a", "f", part) for part in ("{", '"x": 1', "}")]
+    reply = joined(Chat(), sse(*map(chunk, events), chunk({}, "tool_calls")))
+    assert [(c.name, c.arguments) for c in reply.tool_calls] == [("f", '{"x": 1}')]
+
+
+def test_parts_of_a_thought_grow():
+    thought = [{"content": [{"type": "thinking", "thinking": [{"type": "text", "text": text}]}]} for text in "ab"]
+    reply = joined(Chat(), sse(*map(chunk, thought), chunk({"content": "yes"}), chunk({}, "stop")))
+    assert (reply.text, reply.reasoning) == ("yes", "ab")
+    assert len(reply.state.parts) == 2
+
+
+RESPONSE = {
+    "status": "completed",
+    "output": [
+        {"type": "reasoning", "id": "r", "summary": [{"type": "summary_text", "text": "so"}], "encrypted_content": ""},
+        {"type": "function_call", "id": "fc_1", "call_id": "c" * 600, "name": "clock", "arguments": "{}"},
+        {"type": "message", "id": "m", "role": "assistant", "content": [{"type": "output_text", "text": "done"}]},
+    ],
+    "usage": {"input_tokens": 5, "output_tokens": 6, "output_tokens_details": {"reasoning_tokens": 2}},
+}  # fmt: skip
+
+
+def named(kind, **fields):
+    return f"event: {kind}\ndata: {json.dumps({'type': kind, **fields})}\n\n".encode()
+
+
+@pytest.mark.parametrize("names", [True, False])
+def test_responses(names):
+    events = [named("response.created", response={}), named("response.output_text.delta", delta="do")]
+    events += [named("response.output_item.done", output_index=i, item=x) for i, x in enumerate(RESPONSE["output"])]
+    data = b"".join([*events, named("response.completed", response=RESPONSE | {"output": []})])
+    if not names:
+        data = b"".join(line + b"\n\n" for line in data.splitlines() if line.startswith(b"data"))
+    reply = joined(Responses("gpt-5"), data, (11,))
+    assert reply == Responses("gpt-5").read(RESPONSE)
+    assert reply.reasoning == "so\n"
+    assert (reply.text, reply.tool_calls[0].id, reply.reasoning_tokens) == ("done", "c" * 600, 2)
+    assert reply.state.parts == tuple(RESPONSE["output"])
+
+
+MESSAGE = {
+    "content": [
+        {"type": "thinking", "thinking": "so ", "signature": "SIG"},
+        {"type": "text", "text": "Wait."},
+        {"type": "tool_use", "id": "t1", "name": "clock", "input": {"zone": "Zürich"}},
+    ],
+    "stop_reason": "tool_use",
+    "usage": {"input_tokens": 4, "cache_read_input_tokens": 6, "output_tokens": 8},
+}
+
+
+def test_messages():
+    events = [
+        named("message_start", message={"content": [], "usage": {"input_tokens": 4, "cache_read_input_tokens": 6}})
+    ]
+    deltas = [
+        [("thinking_delta", "thinking", "so "), ("signature_delta", "signature", "SIG")],
+        [("text_delta", "text", "Wa"), ("text_delta", "text", "it.")],
+        [("input_json_delta", "partial_json", '{"zone": "Z'), ("input_json_delta", "partial_json", 'ürich"}')],
+    ]
+    empty = [{"type": "thinking", "thinking": "", "signature": ""}, {"type": "text", "text": ""},
+             {"type": "tool_use", "id": "t1", "name": "clock", "input": {}}]  # fmt: skip
+    for index, (block, pieces) in enumerate(zip(empty, deltas, strict=True)):
+        events.append(named("content_block_start", index=index, content_block=block))
+        events.append(named("ping"))
+        for kind, field, text in pieces:
+            events.append(named("content_block_delta", index=index, delta={"type": kind, field: text}))
+    events.append(named("message_delta", delta={"stop_reason": "tool_use"}, usage={"output_tokens": 8}))
+    events.append(named("message_stop"))
+    reply = joined(Messages(), b"".join(events), (13,))
+    assert reply == Messages().read(MESSAGE)
+    assert (reply.text, reply.reasoning, reply.input_tokens) == ("Wait.", "so ", 10)
+    assert reply.state.parts == tuple(MESSAGE["content"])
+
+
+def test_completions():
+    api = Completions(lambda request: {"prompt": "p"})
+    events = [{"choices": [{"index": 0, "text": text}]} for text in ("[f", "(x=1)]")]
+    reply = joined(api, sse(*events, {"choices": [{"index": 0, "text": "", "finish_reason": "stop"}]}), (5,))
+    assert (reply.text, reply.finish_reason) == ("[f(x=1)]", "stop")
+
+
+@pytest.mark.parametrize(
+    ("api", "data"),
+    [(Chat(), sse(*CHAT[:-2])), (Chat(), sse(*CHAT)[:300]), (Chat(), b""), (Chat(), b"data: [DONE]\n\n"),
+     (Responses("m"), named("response.output_text.delta", delta="do")),
+     (Messages(), named("message_start", message={"stop_reason": "end_turn"})),
+     (Completions(lambda request: {}), sse({"choices": [{"index": 0, "text": "half"}]}))],
+)  # fmt: skip
+def test_a_cut_stream_is_no_reply(api, data):
+    with pytest.raises(AdapterError) as caught:
+        joined(api, data)
+    assert (caught.value.kind, caught.value.retryable) == ("malformed_body", True)
+
+
+def test_any_cut_of_a_chat_stream_is_the_whole_reply_or_none():
+    data, whole = sse(*CHAT), joined(Chat(), sse(*CHAT))
+    cuts = random.Random(3).sample(range(len(data)), 120)
+    for cut in cuts:
+        try:
+            reply = joined(Chat(), data[:cut])
+        except AdapterError:
+            continue
+        assert (reply.tool_calls, reply.reasoning) == (whole.tool_calls, whole.reasoning)
+
+
+def test_comments_and_split_data_lines():
+    text = json.dumps(chunk({"content": "hi"}, "stop"), indent=1).replace("\n", "\ndata: ")
+    data = f": waiting\n\nid: 7\nevent: x\ndata: {text}\n\n".encode()
+    assert joined(Chat(), data).text == "hi"
+
+
+# ------------------------------------------------------------------ over the wire
+
+
+def streaming(*events, cut=False):
+    async def handler(req):
+        body = await req.json()
+        assert body["stream"] is True
+        response = web.StreamResponse(headers={"content-type": "text/event-stream"})
+        await response.prepare(req)
+        await response.write(sse(*events, done=not cut))
+        if cut:
+            req.transport.abort()
+        return response
+
+    return handler
+
+
+def test_a_stream_gives_the_time_to_its_first_token():
+    reply, _ = ask(streaming(*CHAT), stream=True)
+    assert reply.tool_calls[0].id == "a" * 600
+    assert 0 < reply.first_token_s <= reply.latency_s
+
+
+def test_a_server_that_does_not_stream_is_read_as_it_answers():
+    reply, _ = ask(failing(0, None, completion({"content": "ok"})), stream=True)
+    assert (reply.text, reply.first_token_s) == ("ok", None)
+
+
+@pytest.mark.parametrize("cut", [True, False])
+def test_a_stream_cut_in_the_middle_is_asked_again(cut):
+    reply, _ = ask(failing(2, streaming(*CHAT[:5], cut=cut)), stream=True)
+    assert (reply.text, reply.attempts) == ("ok", 3)
+
+
+def test_an_error_inside_a_stream_is_told_in_the_servers_words():
+    error = {"error": {"message": "the engine died", "code": 503}}
+    with pytest.raises(AdapterError, match="HTTP 503: the engine died") as caught:
+        ask(failing(99, streaming(CHAT[0], error)), stream=True)
+    assert caught.value.kind == "server"
+
+
+def test_stream_options_are_left_out_where_they_are_refused():
+    seen = []
+
+    async def strict(req):
+        body = await req.json()
+        seen.append(set(body))
+        if "stream_options" in body:
+            return web.json_response(
+                {"error": {"message": "Extra inputs are not permitted: stream_options"}}, status=422
+            )
+        return await streaming(*CHAT)(req)
+
+    reply, model = ask(strict, request(WEATHER), stream=True)
+    assert len(reply.tool_calls) == 2
+    assert "stream_options" not in seen[-1]
+    assert len(model.notes) == 1

@@ -1,0 +1,157 @@
+"""Options about how a model is asked: on the command line, in an ini file, per model; and what files say of them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.models import create_model
+from pytest_bfcl.runs import Fingerprint, ModelFingerprint
+from pytest_bfcl.scoring.model_info import parse_model_info, settings_by_model
+from pytest_bfcl.settings import Settings
+
+SECRET = "team-secret-0123456789"
+
+
+def asked(pytester, *arguments):
+    """The settings a session comes to."""
+    pytester.makeconftest(
+        """
+        import json, pytest
+        from pytest_bfcl.plugin.options import make_plan
+
+        @pytest.hookimpl(trylast=True)
+        def pytest_configure(config):
+            print("SETTINGS", json.dumps(make_plan(config).settings))
+        """
+    )
+    result = pytester.runpytest("--collect-only", "-q", "-s", *arguments)
+    lines = [line for line in result.outlines if line.startswith("SETTINGS ")]
+    return (json.loads(lines[0].removeprefix("SETTINGS ")) if lines else None), result
+
+
+def test_parameters_are_json_or_text(pytester):
+    settings, _ = asked(
+        pytester, "--bfcl-param", "top_p=0.95", "--bfcl-param", 'chat_template_kwargs={"enable_thinking": false}',
+        "--bfcl-param", "reasoning_effort=high", "--bfcl-param", "store=null", "--bfcl-header", f"X-Team: {SECRET}",
+        "--bfcl-api", "responses", "--bfcl-stream", "--bfcl-reasoning", "keep",
+    )  # fmt: skip
+    assert settings["parameters"] == {
+        "top_p": 0.95, "chat_template_kwargs": {"enable_thinking": False}, "reasoning_effort": "high", "store": None,
+    }  # fmt: skip
+    assert settings["headers"] == {"X-Team": SECRET}
+    assert (settings["api"], settings["stream"], settings["reasoning"]) == ("responses", True, "keep")
+
+
+def test_ini_twins(pytester):
+    pytester.makeini(
+        "[pytest]\nbfcl_api = anthropic\nbfcl_stream = true\nbfcl_reasoning = drop\n"
+        "bfcl_param = top_p=0.5 top_k=3\nbfcl_header = 'X-A: b c'\n"
+    )
+    settings, _ = asked(pytester)
+    assert (settings["api"], settings["stream"], settings["reasoning"]) == ("anthropic", True, "drop")
+    assert settings["parameters"] == {"top_p": 0.5, "top_k": 3}
+    assert settings["headers"] == {"X-A": "b c"}
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--bfcl-param", "top_p", "NAME=VALUE"),
+        ("--bfcl-param", "messages=[]", "messages is the run's own to set"),
+        ("--bfcl-param", "stream=true", "--bfcl-stream"),
+        ("--bfcl-param", "extra={broken", "is not JSON"),
+        ("--bfcl-header", f"X-Key {SECRET}", "NAME: VALUE"),
+        ("--bfcl-header", f"Host: {SECRET}", "the client's own"),
+        ("--bfcl-api", "grpc", "grpc"),
+        ("--bfcl-reasoning", "some", "some"),
+    ],
+)
+def test_wrong_values_are_usage_errors_that_show_no_secret(pytester, option, value, said):
+    result = pytester.runpytest("--model", "oracle:", "--bfcl-data", "bundled", option, value)
+    assert result.ret == 4
+    text = result.stderr.str()
+    assert said in text
+    assert SECRET not in text
+
+
+INFO = {
+    "models": {
+        "openai:a": {"name": "A", "api": "chat", "stream": True, "parameters": {"top_p": 0.5}},
+        "openai:b@fc": {"reasoning": "keep", "headers": {"X-Team": SECRET}},
+    }
+}
+
+
+def test_a_models_own_settings_go_before_the_runs():
+    run = Settings(parameters={"top_k": 1, "top_p": 0.9}, models=settings_by_model(INFO))
+    for spec in ("openai:a", "openai:a@prompt"):
+        chosen = run.for_model(spec)
+        assert (chosen.api, chosen.stream, chosen.parameters) == ("chat", True, {"top_k": 1, "top_p": 0.5})
+    assert run.for_model("openai:b@fc").reasoning == "keep"
+    assert run.for_model("openai:b@prompt") is run
+    assert create_model("openai:a", run).api.name == "chat"
+    assert create_model("openai:b", run).api.name == "responses"
+    assert parse_model_info(INFO)["openai:a"].name == "A"
+
+
+@pytest.mark.parametrize(
+    "table", [{"api": "soap"}, {"stream": "yes"}, {"reasoning": "no"}, {"parameters": {"model": "x"}},
+              {"headers": {"X-A": 3}}, {"headers": {"Bad Name": SECRET}}],
+)  # fmt: skip
+def test_a_models_wrong_settings_are_named(table):
+    with pytest.raises(UsageError, match="info: openai:m") as caught:
+        settings_by_model({"models": {"openai:m": table}}, "info")
+    assert SECRET not in str(caught.value)
+
+
+def test_the_fingerprint_says_how_a_model_was_asked():
+    settings = Settings(
+        parameters={"top_p": 0.5, "temperature": None}, headers={"X-Team": SECRET}, reasoning="keep", stream=True
+    )
+    found = ModelFingerprint.of("vllm:m@fc", "fc", settings)
+    stored = found.to_dict()
+    assert stored["parameters"] == {"temperature": None, "top_p": 0.5}
+    assert (stored["api"], stored["reasoning"], stored["stream"]) == ("chat", "keep", True)
+    assert stored["headers"] == {"X-Team": "[hidden]"}
+    assert SECRET not in json.dumps(stored)
+    assert ModelFingerprint.from_dict(json.loads(json.dumps(stored))) == found
+
+
+def test_runs_asked_otherwise_are_not_mixed():
+    def run(**settings):
+        return Fingerprint(models=(ModelFingerprint.of("vllm:m@fc", "fc", Settings(**settings)),))
+
+    plain = run()
+    assert any("top_p" in text for text in plain.differences(run(parameters={"top_p": 1})))
+    assert any("API" in text for text in plain.differences(run(api="responses")))
+    assert any("reasoning" in text for text in plain.differences(run(reasoning="drop")))
+    assert plain.differences(run(stream=True)) == []
+    older = Fingerprint(models=(ModelFingerprint("vllm:m@fc", "fc", {"temperature": 0.001}),))
+    assert plain.differences(older) == []
+
+
+def test_default_apis(monkeypatch):
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    for spec, settings, api in (
+        ("openai:m", {}, "responses"),
+        ("openai:m", {"base_url": "http://localhost:1/v1"}, "chat"),
+        ("openai:m", {"api": "chat"}, "chat"),
+        ("vllm:m", {}, "chat"),
+        ("vllm:m", {"api": "responses"}, "responses"),
+        ("anthropic:m", {}, "anthropic"),
+    ):
+        assert create_model(spec, Settings(**settings)).api.name == api
+    with pytest.raises(UsageError, match="litellm"):
+        create_model("gemini:m", Settings(api="responses"))
+
+
+def test_anthropics_address_and_key(monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "https://proxy.example")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", " sk-ant-0123456789\n")
+    model = create_model("anthropic:m", Settings())
+    assert model.server.address("messages") == "https://proxy.example/v1/messages"
+    assert any("white space" in note for note in model.notes)
+    assert "sk-ant" not in " ".join(model.notes)
