@@ -93,6 +93,11 @@ class OpenAIModel:
         return self.server.shown
 
     @property
+    def key_variable(self) -> str:
+        """The environment variable with the key."""
+        return self.server.key_variable
+
+    @property
     def breaker(self) -> Breaker:
         """The circuit breaker; ``breaker.reason`` is set when the run should stop."""
         return self.calls.breaker

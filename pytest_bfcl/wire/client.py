@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.models import create_model
-from pytest_bfcl.models.openai import OpenAIModel, is_local
+from pytest_bfcl.models.endpoint import is_local
+from pytest_bfcl.models.openai import OpenAIModel
 from pytest_bfcl.models.redaction import hide, public_url, redact, url_secrets
 from pytest_bfcl.wire.exchange import Exchange, Trouble
 
