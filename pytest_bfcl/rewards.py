@@ -213,6 +213,7 @@ def _partial(entry: Entry, transcript: Transcript, rules: str) -> float:
             rules=rules,
             functions=entry.function,
             language=entry.language,
+            decoder=transcript.decoder,
         )
     except DecodeError:
         return 0.0

@@ -211,6 +211,7 @@ class Turn:
 class Transcript:
     """Everything that happened in one conversation with one model about one entry.
 
+    ``decoder`` names the model's own format that texts are read in (`pytest_bfcl.decoding.formats`), whatever the mode.
     ``underscore_names`` says names went over the wire with dots replaced. ``messages`` is the list exactly as it stood
     when the last request was sent, plus the last reply. ``forced_quit`` marks a conversation ended by the step limit.
     ``functions`` are the tool documents offered at the start, as sent (with hints). ``decoded`` is true for transcripts
@@ -225,6 +226,7 @@ class Transcript:
     mode: Mode = "prompt"
     repeat: int = 1
     underscore_names: bool = False
+    decoder: str | None = None
     turns: list[Turn] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
     functions: list[dict[str, Any]] = field(default_factory=list)

@@ -28,7 +28,7 @@ CORRECTED_RULES: dict[str, str] = {
     "C12": "raising: of mixed alternatives the one that fits decides",
     "C13": "Java: values are read as Java literals",
     "C14": "JavaScript: values are read as JavaScript literals",
-    "C15": "formats: JSON and XML replies are read as their format means them",
+    "C15": "formats: JSON and XML replies, and models' own formats, are read as their format means them",
     "C16": "step limit: a conversation ended by the step limit fails in its last turn too",
     "C17": "quiet turns: a call in a turn that should have none fails",
     "C18": "answers: symbols at the edge of an answer are matched; only `answer` is searched in an object",
@@ -40,8 +40,8 @@ CORRECTED: RuleSet = frozenset(CORRECTED_RULES)
 
 RULES_OF_CHECKER: dict[str, tuple[str, ...]] = {
     "ast": tuple(f"C{n}" for n in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)),
-    "irrelevance": ("C1", "C2", "C3", "C4", "C8"),
-    "relevance": ("C1", "C2", "C3", "C4", "C8"),
+    "irrelevance": ("C1", "C2", "C3", "C4", "C8", "C15"),
+    "relevance": ("C1", "C2", "C3", "C4", "C8", "C15"),
     "state": ("C16", "C17"),
     "answer": ("C18",),
 }

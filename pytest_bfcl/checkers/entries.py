@@ -56,7 +56,7 @@ def stored_calls(transcript: Transcript) -> list[Call] | None:
 
 def single_turn_decoder(entry: Entry, transcript: Transcript) -> ReplyDecoder:
     """What reads the only reply of a single-turn conversation, under any rules."""
-    if transcript.mode == "fc":  # nothing below matters to native calls
+    if transcript.mode == "fc" and transcript.decoder is None:  # nothing below matters to native calls
         return ReplyDecoder(reply_of(transcript), "fc")
     return ReplyDecoder(
         reply_of(transcript),
@@ -64,4 +64,5 @@ def single_turn_decoder(entry: Entry, transcript: Transcript) -> ReplyDecoder:
         return_format=return_format_of(entry),
         tool_call_tag=entry.tool_call_tag,
         functions=entry.function,
+        decoder=transcript.decoder,
     )

@@ -148,7 +148,7 @@ class _Judge:
         transcript = self.transcript
         if transcript.decoded and (stored := stored_calls(transcript)) is not None:
             return stored
-        if transcript.mode == "fc":
+        if transcript.mode == "fc" and transcript.decoder is None:
             if self._native is None:
                 self._native = decode_native(reply_of(transcript))
             return self._native
@@ -175,7 +175,9 @@ class _Judge:
     def _any_call(self, reply: Reply) -> ReplyDecoder:
         """What reads the reply where any call will do: Python or native calls, whatever the entry's format."""
         if self._decoder is None:
-            self._decoder = ReplyDecoder(reply, self.transcript.mode, functions=self.entry.function)
+            self._decoder = ReplyDecoder(
+                reply, self.transcript.mode, functions=self.entry.function, decoder=self.transcript.decoder
+            )
         return self._decoder
 
     def _attempts(self) -> bool:

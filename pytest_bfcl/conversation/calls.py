@@ -28,7 +28,7 @@ def _calls(entry: Entry, transcript: Transcript, reply: Reply) -> list[str] | li
     from pytest_bfcl.decoding import call_texts, decode_reply
 
     if entry.row.multi_step:
-        return list(call_texts(reply, transcript.mode))
+        return list(call_texts(reply, transcript.mode, transcript.decoder))
     return list(
         decode_reply(
             reply,
@@ -37,5 +37,6 @@ def _calls(entry: Entry, transcript: Transcript, reply: Reply) -> list[str] | li
             tool_call_tag=entry.tool_call_tag,
             functions=entry.function,
             language=entry.language,
+            decoder=transcript.decoder,
         )
     )

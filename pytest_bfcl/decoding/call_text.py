@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pytest_bfcl.decoding.errors import DecodeError
+from pytest_bfcl.decoding.formats.own_calls import own_decoder, own_texts
 from pytest_bfcl.decoding.limits import check_length
 from pytest_bfcl.decoding.native import parse_json
 from pytest_bfcl.decoding.preparation import prepare
@@ -13,13 +14,17 @@ from pytest_bfcl.decoding.writing import check_count, written_calls
 from pytest_bfcl.transcript import Mode, Reply
 
 
-def call_texts(reply: Reply, mode: Mode) -> list[str]:
+def call_texts(reply: Reply, mode: Mode, decoder: str | None = None, *, mended: bool = False) -> list[str]:
     """The calls of one step as texts such as ``cd(folder='a')``, in order; the turn ends when the list `is_empty`.
 
-    Raises `DecodeError` when the reply does not decode (then the turn ends as well): in native mode one broken call
-    spoils the whole step.
+    ``decoder`` reads a text in a model's own format, whatever the mode; ``mended`` without its family's defects. Raises
+    `DecodeError` when the reply does not decode (then the turn ends as well): in native mode one broken call spoils the
+    whole step.
     """
-    if mode == "fc":
+    own = own_decoder(reply, decoder)
+    if own is not None:
+        return own_texts(reply, own, mended=mended and own.calls is not None)
+    if mode == "fc" and (decoder is None or reply.tool_calls):
         return _native(reply)
     if reply.text is None:
         raise DecodeError("the reply has no text")

@@ -7,6 +7,7 @@ from typing import Any
 
 from pytest_bfcl.decoding import rules as rule
 from pytest_bfcl.decoding.errors import DecodeError, WrongShape, is_call_list
+from pytest_bfcl.decoding.formats.own_calls import own_calls, own_decoder
 from pytest_bfcl.decoding.java import decode_java
 from pytest_bfcl.decoding.javascript import decode_javascript
 from pytest_bfcl.decoding.json_format import decode_json
@@ -28,18 +29,21 @@ def decode_reply(
     rules: str | Iterable[str] = "official",
     functions: Sequence[Mapping[str, Any]] = (),
     language: str = "python",
+    decoder: str | None = None,
 ) -> list[Call]:
     """The calls of a single-turn reply.
 
     ``mode`` ``fc`` reads the native calls and ignores everything else; ``prompt`` reads the text in ``return_format``
     (``python``, ``java``, ``javascript``, ``json``, ``verbose_xml``, ``concise_xml``). ``rules``: ``official``,
     ``corrected``, or the names of the corrected rules to apply; ``functions`` are the offered documents (rule C4).
-    ``language`` is that of the entry; it matters to checkers, not here.
+    ``language`` is that of the entry; it matters to checkers, not here. ``decoder`` names a model's own format.
 
     Raises `DecodeError` when nothing decodes, `WrongShape` when something else than a list of calls comes out.
     """
-    decoder = ReplyDecoder(reply, mode, return_format=return_format, tool_call_tag=tool_call_tag, functions=functions)
-    return decoder.calls(rules)
+    reader = ReplyDecoder(
+        reply, mode, return_format=return_format, tool_call_tag=tool_call_tag, functions=functions, decoder=decoder
+    )
+    return reader.calls(rules)
 
 
 def decode(
@@ -63,7 +67,7 @@ class ReplyDecoder:
     The arguments are those of `decode_reply`. The calls given out are shared; nobody may change them.
     """
 
-    __slots__ = ("_format", "_functions", "_known", "_mode", "_python", "_reply", "_tagged")
+    __slots__ = ("_format", "_functions", "_known", "_mode", "_own", "_python", "_reply", "_tagged")
 
     def __init__(
         self,
@@ -73,9 +77,11 @@ class ReplyDecoder:
         return_format: str = "python",
         tool_call_tag: bool = False,
         functions: Sequence[Mapping[str, Any]] = (),
+        decoder: str | None = None,
     ) -> None:
         self._reply = reply
-        self._mode = mode
+        self._own = own_decoder(reply, decoder)
+        self._mode: Mode = mode if decoder is None or reply.tool_calls else "prompt"
         self._format = return_format
         self._tagged = tool_call_tag
         self._functions = functions
@@ -85,12 +91,17 @@ class ReplyDecoder:
     def calls(self, rules: str | Iterable[str] = "official") -> list[Call]:
         """The calls under these rules; raises `DecodeError` and `WrongShape` as `decode_reply` does."""
         active = rule.NO_RULES
-        if rules and self._mode != "fc":
-            active = rule.active_rules(rules) & rule.TOUCHING.get(self._format, rule.NO_RULES)
+        listed = self._own is not None and self._own.calls is not None
+        if rules and (self._mode != "fc" or listed):
+            touching = rule.OWN_FORMATS if listed else rule.TOUCHING.get(self._format, rule.NO_RULES)
+            active = rule.active_rules(rules) & touching
         known = self._known.get(active)
         if known is None:
             try:
-                known = decode_native(self._reply) if self._mode == "fc" else self._decoded(active)
+                if self._own is not None and listed:
+                    known = own_calls(self._reply, self._own, mended=bool(active))
+                else:
+                    known = decode_native(self._reply) if self._mode == "fc" else self._decoded(active)
             except DecodeError as error:
                 self._known[active] = error
                 raise
@@ -119,12 +130,17 @@ class ReplyDecoder:
                 raise
             return calls
 
+    def _prepared(self, text: str) -> str:
+        if self._own is None:
+            return prepare(text, self._tagged)
+        return self._own.source(self._own.read(text), self._tagged)
+
     def _as_it_stands(self, text: str, active: frozenset[str]) -> list[Call]:
         if self._format != "python":
-            return self._read(prepare(text, self._tagged), active)
+            return self._read(self._prepared(text), active)
         if self._python is None:
             try:
-                self._python = PythonCalls(prepare(text, self._tagged))
+                self._python = PythonCalls(self._prepared(text))
             except DecodeError as error:
                 self._python = error
         if isinstance(self._python, DecodeError):

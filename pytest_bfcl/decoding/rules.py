@@ -21,7 +21,7 @@ DECODING_RULES: dict[str, str] = {
     REFUSAL: "refusal: a reply that attempts a call is not a refusal",
     JAVA: "Java: read as Java literals",
     JAVASCRIPT: "JavaScript: read as JavaScript literals",
-    FORMATS: "formats: JSON and XML replies decoded as the format means them",
+    FORMATS: "formats: JSON and XML replies, and models' own formats, decoded as the format means them",
 }
 """Corrected rules with a part in decoding → what they say, in one line."""
 
@@ -35,6 +35,9 @@ TOUCHING: dict[str, frozenset[str]] = {
     "concise_xml": _EVERY_TEXT | {FORMATS},
 }
 """Return format → the rules on which depends what a text decodes to; no rule touches native calls."""
+
+OWN_FORMATS: frozenset[str] = frozenset({FORMATS})
+"""The rules on which depends what a reply in a model's own format decodes to."""
 
 NO_RULES: frozenset[str] = frozenset()
 _ALL = frozenset(DECODING_RULES)

@@ -37,6 +37,8 @@ class Decoder:
     calls: Callable[[Any], Any] | None = None
     source: sources.Source = prepare
     read: Callable[[str], Any] = _unread
+    stored: bool = False
+    """Results of the handler are lists of ``{name: arguments}``, not texts."""
 
 
 _PARSED = (
@@ -50,19 +52,34 @@ _PARSED = (
 _OWN = (
     Decoder("hermes", "JSON in <tool_call> tags: Qwen, Hermes", tags.hermes_texts, tags.hermes_calls),
     Decoder(
-        "hermes-strict", "the same, broken JSON fails: Arch", tags.listed_texts, tags.listed_calls, read=tags.read_arch
+        "hermes-strict",
+        "the same, broken JSON fails: Arch",
+        tags.listed_texts,
+        tags.listed_calls,
+        read=tags.read_arch,
+        stored=True,
     ),
     Decoder("falcon", "JSON behind the first <tool_call>: Falcon 3", tags.falcon_texts, tags.falcon_calls),
     Decoder(
-        "granite3", "a JSON list behind <|tool_call|>: Granite 3", tags.listed_texts, tags.listed_calls,
+        "granite3",
+        "a JSON list behind <|tool_call|>: Granite 3",
+        tags.listed_texts,
+        tags.listed_calls,
         read=bars.read_granite3,
+        stored=True,
     ),
     Decoder(
-        "phi4-mini", "JSON lists in <|tool_call|> blocks: Phi-4-mini", tags.listed_texts, tags.listed_calls,
+        "phi4-mini",
+        "JSON lists in <|tool_call|> blocks: Phi-4-mini",
+        tags.listed_texts,
+        tags.listed_calls,
         read=bars.read_phi,
+        stored=True,
     ),
     Decoder(
-        "granite20b", "JSON behind <function_call>: Granite 20B", text_lines.granite20b_texts,
+        "granite20b",
+        "JSON behind <function_call>: Granite 20B",
+        text_lines.granite20b_texts,
         text_lines.granite20b_calls,
     ),
     Decoder("llama3-json", '{"name", "parameters"}: Llama 3.1', json_lists.llama_texts, json_lists.llama_calls),
@@ -70,23 +87,41 @@ _OWN = (
     Decoder("json-list", "a JSON list or object: BitAgent", json_lists.bitagent_texts, json_lists.bitagent_calls),
     Decoder("xlam", "a JSON list, or objects between ';': xLAM", json_lists.xlam_texts, json_lists.xlam_calls),
     Decoder(
-        "mistral-json", "a JSON list: Ministral", tags.listed_texts, tags.listed_calls, read=json_lists.read_mistral
+        "mistral-json",
+        "a JSON list: Ministral",
+        tags.listed_texts,
+        tags.listed_calls,
+        read=json_lists.read_mistral,
+        stored=True,
     ),
     Decoder(
-        "thinkagent", "a JSON list behind </think>: ThinkAgent", json_lists.thinkagent_texts,
+        "thinkagent",
+        "a JSON list behind </think>: ThinkAgent",
+        json_lists.thinkagent_texts,
         json_lists.thinkagent_calls,
     ),
     Decoder("glm4", "the name on a line, JSON on the next: GLM-4", text_lines.glm_texts, text_lines.glm_calls),
     Decoder("functiongemma", "call:f{a:1} in tags: FunctionGemma", gemma_call.gemma_texts, gemma_call.gemma_calls),
     Decoder("minicpm3", "Python in <|tool_call_start|>: MiniCPM3", text_lines.minicpm_texts, text_lines.minicpm_calls),
     Decoder(
-        "tool-calls-list", "a JSON list in <tool_calls>: DM-Cito", json_lists.mining_texts, json_lists.mining_calls,
+        "tool-calls-list",
+        "a JSON list in <tool_calls>: DM-Cito",
+        json_lists.mining_texts,
+        json_lists.mining_calls,
         read=json_lists.read_mining,
     ),
     Decoder("native", "stored native calls", native.native_texts, native.native_calls),
-    Decoder("native-or-texts", "stored native calls, else texts: Gemini, Nova", native.mixed_texts, native.mixed_calls),
-    Decoder("cohere", "stored {tool_name, parameters}: Cohere", native.cohere_texts, native.cohere_calls),
-    Decoder("xiaoming", "stored native calls that never decode", json_lists.mining_texts, native.xiaoming_calls),
-)  # fmt: skip
+    Decoder(
+        "native-or-texts",
+        "stored native calls, else texts: Gemini, Nova",
+        native.mixed_texts,
+        native.mixed_calls,
+        stored=True,
+    ),
+    Decoder("cohere", "stored {tool_name, parameters}: Cohere", native.cohere_texts, native.cohere_calls, stored=True),
+    Decoder(
+        "xiaoming", "stored native calls that never decode", json_lists.mining_texts, native.xiaoming_calls, stored=True
+    ),
+)
 DECODERS: Mapping[str, Decoder] = {decoder.name: decoder for decoder in (*_PARSED, *_OWN)}
 """Every decoder by name."""

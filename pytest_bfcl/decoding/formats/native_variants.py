@@ -32,26 +32,21 @@ def native_texts(result: Any) -> list[str]:
 
 def mixed_calls(result: Any) -> list[Any]:
     """Nova and Gemini: calls hold parsed arguments; a text-only reply is a list of texts, which is no list of calls."""
-    if not isinstance(result, list):
-        return native_calls(result)
-    return [member if not isinstance(member, dict) else dict(member) for member in result]
+    return [result] * bool(result) if isinstance(result, str) else list(result)
 
 
 def mixed_texts(result: Any) -> list[str]:
     """The same as call texts; a list of texts raises."""
-    return texts(string_parsed(items(result if isinstance(result, list) else native_calls(result))))
+    if not isinstance(result, list):
+        if result == "":
+            return []
+        raise DecodeError("no tool call: the reply is text")
+    return texts(string_parsed(items(result)))
 
 
 def cohere_pairs(result: Any) -> list[Pair]:
-    """``{tool_name, parameters}`` objects; anything else is no call."""
-    if not isinstance(result, list):
-        return []
-    pairs = []
-    for member in result:
-        if not isinstance(member, dict) or "tool_name" not in member or "parameters" not in member:
-            raise DecodeError("a call without tool_name and parameters")
-        pairs.append((member["tool_name"], member["parameters"]))
-    return pairs
+    """Calls stored as ``{tool_name, parameters}``; anything else is no call."""
+    return list(items(result)) if isinstance(result, list) else []
 
 
 def cohere_calls(result: Any) -> list[Any]:

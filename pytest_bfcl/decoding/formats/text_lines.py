@@ -100,8 +100,8 @@ def minicpm_block(result: Any) -> tuple[str, str | None]:
     return rest, inside.rstrip("`").strip()
 
 
-def _minicpm_calls(inside: str) -> list[Call]:
-    """Statements with a call as value each; raises when one has none."""
+def statement_calls(inside: str) -> list[Call]:
+    """The calls of Python statements, a call as value of each; raises when one has none."""
     check_length(inside)
     try:
         tree = parse_python(inside, "exec")
@@ -120,7 +120,7 @@ def minicpm_calls(result: Any) -> Any:
     """*python block*: without a readable block the text behind it."""
     rest, inside = minicpm_block(result)
     try:
-        calls = _minicpm_calls(inside) if inside else []
+        calls = statement_calls(inside) if inside else []
     except DecodeError:
         calls = []
     return [call.as_object() for call in calls] or rest
@@ -130,6 +130,6 @@ def minicpm_texts(result: Any) -> list[str]:
     """The same as call texts; without a readable block no call."""
     _, inside = minicpm_block(result)
     try:
-        return written_calls(_minicpm_calls(inside)) if inside else []
+        return written_calls(statement_calls(inside)) if inside else []
     except DecodeError:
         return []

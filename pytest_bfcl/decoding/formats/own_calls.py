@@ -1,0 +1,65 @@
+"""A reply in a model's own format → calls: under official rules as its family's handler, else mended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytest_bfcl.decoding.errors import DecodeError, WrongShape, is_call_list
+from pytest_bfcl.decoding.formats.decoders import Decoder
+from pytest_bfcl.decoding.formats.mended import mended_calls
+from pytest_bfcl.decoding.formats.table import find_decoder
+from pytest_bfcl.decoding.limits import check_length
+from pytest_bfcl.decoding.native import parse_json
+from pytest_bfcl.decoding.writing import check_count
+from pytest_bfcl.transcript import Call, Reply
+
+
+def own_decoder(reply: Reply, name: str | None) -> Decoder | None:
+    """The decoder that reads this reply; ``None`` for native calls and for the benchmark's own text.
+
+    A reply that came with native calls needs none, unless the family's handler stores its calls in that shape.
+    """
+    if name is None or name in ("python", "native"):
+        return None
+    decoder = find_decoder(name)
+    return None if reply.tool_calls and not decoder.stored else decoder
+
+
+def result_of(reply: Reply, decoder: Decoder) -> Any:
+    """What the family's handler stores for a reply: a list where it parses at once, else the text."""
+    if reply.tool_calls:
+        return [{call.name: _parsed(call.arguments)} for call in reply.tool_calls]
+    if reply.text is None:
+        if decoder.stored:
+            return decoder.read("")
+        raise DecodeError("the reply has no text")
+    check_length(reply.text)
+    return decoder.read(reply.text)
+
+
+def _parsed(arguments: str) -> Any:
+    try:
+        return parse_json(arguments)
+    except DecodeError:
+        return arguments
+
+
+def own_calls(reply: Reply, decoder: Decoder, *, mended: bool = False) -> list[Call]:
+    """The calls for single-turn checking; raises `DecodeError`, `WrongShape` where no list of calls comes out."""
+    if mended:
+        return mended_calls(reply, decoder)
+    assert decoder.calls is not None
+    value = decoder.calls(result_of(reply, decoder))
+    if not is_call_list(value):
+        raise WrongShape(value)
+    return [Call(*next(iter(item.items()))) for item in value]
+
+
+def own_texts(reply: Reply, decoder: Decoder, *, mended: bool = False) -> list[str]:
+    """The calls as texts for execution; raises `DecodeError`."""
+    if mended:
+        found = mended_calls(reply, decoder)
+        return [f"{name}({', '.join(f'{key}={value!r}' for key, value in args.items())})" for name, args in found]
+    texts = decoder.texts(result_of(reply, decoder))
+    check_count(len(texts))
+    return texts
