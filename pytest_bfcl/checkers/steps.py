@@ -18,7 +18,7 @@ def step_calls(step: Step, transcript: Transcript) -> list[str] | None:
     calls = None if step.calls is None else step.call_texts
     if calls is None and step.error is None and not transcript.decoded:
         try:
-            calls = call_texts(step.reply, transcript.mode, transcript.decoder)
+            calls = call_texts(step.reply, transcript.mode, transcript.decoder, transcript.functions)
         except DecodeError:
             return None
     return None if calls is None or is_empty(calls) else calls

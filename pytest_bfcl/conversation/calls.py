@@ -28,7 +28,7 @@ def _calls(entry: Entry, transcript: Transcript, reply: Reply) -> list[str] | li
     from pytest_bfcl.decoding import call_texts, decode_reply
 
     if entry.row.multi_step:
-        return list(call_texts(reply, transcript.mode, transcript.decoder))
+        return list(call_texts(reply, transcript.mode, transcript.decoder, entry.all_functions))
     return list(
         decode_reply(
             reply,

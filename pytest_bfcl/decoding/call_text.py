@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from pytest_bfcl.decoding.errors import DecodeError
 from pytest_bfcl.decoding.formats.own_calls import own_decoder, own_texts
@@ -14,7 +15,14 @@ from pytest_bfcl.decoding.writing import check_count, written_calls
 from pytest_bfcl.transcript import Mode, Reply
 
 
-def call_texts(reply: Reply, mode: Mode, decoder: str | None = None, *, mended: bool = False) -> list[str]:
+def call_texts(
+    reply: Reply,
+    mode: Mode,
+    decoder: str | None = None,
+    functions: Sequence[Mapping[str, Any]] = (),
+    *,
+    mended: bool = False,
+) -> list[str]:
     """The calls of one step as texts such as ``cd(folder='a')``, in order; the turn ends when the list `is_empty`.
 
     ``decoder`` reads a text in a model's own format, whatever the mode; ``mended`` without its family's defects. Raises
@@ -23,7 +31,7 @@ def call_texts(reply: Reply, mode: Mode, decoder: str | None = None, *, mended: 
     """
     own = own_decoder(reply, decoder)
     if own is not None:
-        return own_texts(reply, own, mended=mended and own.calls is not None)
+        return own_texts(reply, own, functions, mended=mended and own.calls is not None)
     if mode == "fc" and (decoder is None or reply.tool_calls):
         return _native(reply)
     if reply.text is None:

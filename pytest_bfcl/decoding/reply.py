@@ -99,7 +99,7 @@ class ReplyDecoder:
         if known is None:
             try:
                 if self._own is not None and listed:
-                    known = own_calls(self._reply, self._own, mended=bool(active))
+                    known = own_calls(self._reply, self._own, self._functions, mended=bool(active))
                 else:
                     known = decode_native(self._reply) if self._mode == "fc" else self._decoded(active)
             except DecodeError as error:

@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_bfcl.decoding.formats import bars, gemma_call, json_lists, sources, text_lines
+from pytest_bfcl.decoding.formats import bars, gemma_call, json_lists, served, sources, text_lines
 from pytest_bfcl.decoding.formats import native_variants as native
 from pytest_bfcl.decoding.formats import tool_call_tags as tags
+from pytest_bfcl.decoding.formats.thinking import Thinking
 from pytest_bfcl.decoding.preparation import prepare
 
 
@@ -33,10 +34,14 @@ class Decoder:
 
     name: str
     what: str
-    texts: Callable[[Any], list[str]]
-    calls: Callable[[Any], Any] | None = None
+    texts: Callable[..., list[str]]
+    calls: Callable[..., Any] | None = None
     source: sources.Source = prepare
     read: Callable[[str], Any] = _unread
+    thinking: Thinking = "none"
+    """How thoughts are parted from its replies where no family says it."""
+    served: bool = False
+    """A format of servers, not of the reference: ``calls`` and ``texts`` take the functions' documents as well."""
     stored: bool = False
     """Results of the handler are lists of ``{name: arguments}``, not texts."""
 
@@ -50,7 +55,7 @@ _PARSED = (
     Decoder("nexus", "Call: f(a=1); g(): Nexus", sources.never, source=sources.nexus, read=sources.read_nexus),
 )
 _OWN = (
-    Decoder("hermes", "JSON in <tool_call> tags: Qwen, Hermes", tags.hermes_texts, tags.hermes_calls),
+    Decoder("hermes", "JSON in <tool_call> tags: Qwen, Hermes", tags.hermes_texts, tags.hermes_calls, thinking="think"),
     Decoder(
         "hermes-strict",
         "the same, broken JSON fails: Arch",
@@ -123,5 +128,21 @@ _OWN = (
         "xiaoming", "stored native calls that never decode", json_lists.mining_texts, native.xiaoming_calls, stored=True
     ),
 )
-DECODERS: Mapping[str, Decoder] = {decoder.name: decoder for decoder in (*_PARSED, *_OWN)}
+
+
+def _served(name: str, what: str, read: served.Pairs, thinking: Thinking = "think") -> Decoder:
+    return Decoder(name, what, served.texts_of(read), served.calls_of(read), served=True, thinking=thinking)
+
+
+_SERVED = (
+    _served("pythonic", "[f(a=1)] behind <|python_tag|>: Llama 3.2, Llama 4", served.pythonic),
+    _served("mistral", "[TOOL_CALLS] before JSON: Mistral", served.mistral),
+    _served("qwen-coder", "<function=f> with <parameter=a>: Qwen Coder", served.qwen_coder),
+    _served("glm45", "<arg_key> and <arg_value> in <tool_call>: GLM 4.5", served.glm45),
+    _served("deepseek", "JSON between DeepSeek's tokens", served.deepseek),
+    _served("harmony", "messages to=functions.f: gpt-oss", served.harmony, "harmony"),
+    _served("toolcall-json", "a JSON list in <TOOLCALL>: Nemotron Nano", served.toolcall_json),
+    _served("kimi", "JSON between Kimi's tokens", served.kimi),
+)
+DECODERS: Mapping[str, Decoder] = {decoder.name: decoder for decoder in (*_PARSED, *_OWN, *_SERVED)}
 """Every decoder by name."""

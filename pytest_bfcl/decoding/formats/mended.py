@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from pytest_bfcl.decoding.errors import DecodeError
-from pytest_bfcl.decoding.formats.decoders import Decoder
 from pytest_bfcl.decoding.formats.members import literal, spans
 from pytest_bfcl.decoding.limits import MAX_CALLS, check_depth, check_length
 from pytest_bfcl.decoding.native import decode_native, parse_json
@@ -35,8 +34,8 @@ _ARGUMENTS = ("arguments", "parameters")
 _SCANNER = json.JSONDecoder()
 
 
-def mended_calls(reply: Reply, decoder: Decoder) -> list[Call]:
-    """The calls of a reply; raises `DecodeError` when it holds none or a broken one."""
+def mended_calls(reply: Reply, decoder: str) -> list[Call]:
+    """The calls of a reply in the format of the named decoder; raises `DecodeError` without any or for broken ones."""
     if reply.tool_calls:
         return decode_native(reply)
     text = reply.text
@@ -44,7 +43,7 @@ def mended_calls(reply: Reply, decoder: Decoder) -> list[Call]:
         raise DecodeError("the reply has no text")
     check_length(text)
     text = _ENDS.sub("", text[-200:]) if len(text) <= 200 else text[:-200] + _ENDS.sub("", text[-200:])
-    reader = _READERS.get(decoder.name)
+    reader = _READERS.get(decoder)
     calls = reader(text) if reader else _json_calls(text)
     if not calls:
         raise DecodeError("no call in the text")
@@ -108,6 +107,11 @@ def _call(member: Any) -> Call:
     if not isinstance(name, str) or not isinstance(arguments, dict):
         raise DecodeError("a call needs a name and an object of arguments")
     return Call(name, arguments)
+
+
+def json_pairs(region: str) -> list[tuple[str, dict[str, Any]]]:
+    """Name and arguments of every object of a region of JSON; raises `DecodeError`."""
+    return [(name, arguments) for name, arguments in _objects(region)]
 
 
 def _lines(text: str) -> list[Call]:

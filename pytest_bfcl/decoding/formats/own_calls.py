@@ -7,6 +7,7 @@ from typing import Any
 from pytest_bfcl.decoding.errors import DecodeError, WrongShape, is_call_list
 from pytest_bfcl.decoding.formats.decoders import Decoder
 from pytest_bfcl.decoding.formats.mended import mended_calls
+from pytest_bfcl.decoding.formats.served import Documents
 from pytest_bfcl.decoding.formats.table import find_decoder
 from pytest_bfcl.decoding.limits import check_length
 from pytest_bfcl.decoding.native import parse_json
@@ -44,22 +45,24 @@ def _parsed(arguments: str) -> Any:
         return arguments
 
 
-def own_calls(reply: Reply, decoder: Decoder, *, mended: bool = False) -> list[Call]:
+def own_calls(reply: Reply, decoder: Decoder, functions: Documents = (), *, mended: bool = False) -> list[Call]:
     """The calls for single-turn checking; raises `DecodeError`, `WrongShape` where no list of calls comes out."""
-    if mended:
-        return mended_calls(reply, decoder)
+    if mended and not decoder.served:
+        return mended_calls(reply, decoder.name)
     assert decoder.calls is not None
-    value = decoder.calls(result_of(reply, decoder))
+    result = result_of(reply, decoder)
+    value = decoder.calls(result, functions) if decoder.served else decoder.calls(result)
     if not is_call_list(value):
         raise WrongShape(value)
     return [Call(*next(iter(item.items()))) for item in value]
 
 
-def own_texts(reply: Reply, decoder: Decoder, *, mended: bool = False) -> list[str]:
+def own_texts(reply: Reply, decoder: Decoder, functions: Documents = (), *, mended: bool = False) -> list[str]:
     """The calls as texts for execution; raises `DecodeError`."""
-    if mended:
-        found = mended_calls(reply, decoder)
+    if mended and not decoder.served:
+        found = mended_calls(reply, decoder.name)
         return [f"{name}({', '.join(f'{key}={value!r}' for key, value in args.items())})" for name, args in found]
-    texts = decoder.texts(result_of(reply, decoder))
+    result = result_of(reply, decoder)
+    texts = decoder.texts(result, functions) if decoder.served else decoder.texts(result)
     check_count(len(texts))
     return texts

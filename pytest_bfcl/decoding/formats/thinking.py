@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal, NamedTuple
 
 Think = Literal["auto", "strip", "keep"]
 """``auto``: as the family's handler does; ``strip``: reasoning is no part of the answer; ``keep``: as it is."""
-Thinking = Literal["none", "think", "r1"]
-"""How a family's handler treats thinking: not at all; as Qwen's; as DeepSeek-R1's."""
+Thinking = Literal["none", "think", "r1", "harmony"]
+"""How a family's handler treats thinking: not at all; as Qwen's; as DeepSeek-R1's; by gpt-oss's channels."""
 
 OPENING, CLOSING = "<think>", "</think>"
 
@@ -21,6 +22,8 @@ class Parted(NamedTuple):
 
 def part(text: str, thinking: Thinking) -> Parted:
     """The reply as the family's handler parts it; an unclosed thought stays where it is."""
+    if thinking == "harmony":
+        return _channels(text)
     if thinking == "none" or CLOSING not in text:
         return Parted(text)
     if thinking == "r1":
@@ -28,6 +31,25 @@ def part(text: str, thinking: Thinking) -> Parted:
     answer = text.rpartition(CLOSING)[2].lstrip("\n")
     before = text.partition(CLOSING)[0].rstrip("\n")
     return Parted(answer, before.rpartition(OPENING)[2].lstrip("\n"))
+
+
+def _channels(text: str) -> Parted:
+    """gpt-oss: the analysis channel is reasoning, the final one the answer; calls stay as they are."""
+    answer, thoughts = [], []
+    for piece in re.split(r"(?=<\|start\|>|<\|channel\|>)", text):
+        head, message, body = piece.partition("<|message|>")
+        body = re.sub(r"<\|(?:end|return)\|>", "", body)
+        if message and "analysis" in head and "to=" not in head:
+            thoughts.append(body)
+        elif message and "final" in head:
+            answer.append(body)
+        else:
+            answer.append(piece)
+    said = "".join(answer)
+    return Parted(
+        re.sub(r"\A(?:<\|start\|>assistant)+(?!<\|channel| to=)|<\|start\|>assistant\Z", "", said),
+        "\n".join(thoughts) or None,
+    )
 
 
 def strip(text: str) -> Parted:
