@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.conversation.execution import execute, is_executed
 from pytest_bfcl.conversation.services import Services
+from pytest_bfcl.decoding.formats.reading import TextReading
 from pytest_bfcl.failures import BenchmarkError, EntrySkipped, UsageError
 from pytest_bfcl.runs.fields import problem_of
 from pytest_bfcl.runs.lines import parse_object
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet, Entry
+    from pytest_bfcl.decoding.formats.thinking import Think
     from pytest_bfcl.failures import Verdict
     from pytest_bfcl.transcript import Transcript
 
@@ -28,6 +30,8 @@ def score_lines(
     dataset: DataSet | str | None = None,
     rules: str = "official",
     rest: str = "auto",
+    decoder: str | None = None,
+    think: Think = "auto",
 ) -> Iterator[dict[str, Any]]:
     """Judge replay lines one by one, in input order; prints nothing.
 
@@ -38,10 +42,11 @@ def score_lines(
 
     Calls of retired categories are carried out unless the line holds their results; ``rest`` says where requests and
     recorded calls come from (`pytest_bfcl.providers.rest`). A line that needs a recording nobody has yields ``valid``
-    ``None`` and the reason in ``skipped``.
+    ``None`` and the reason in ``skipped``. ``decoder`` names the format of texts in lines that do not say it (``auto``:
+    by the model's name), ``think`` what becomes of thoughts in them (`pytest_bfcl.decoding.formats`).
     """
     with ExitStack() as stack:
-        judge = _LineJudge(dataset, rules, rest, stack)
+        judge = _LineJudge(dataset, rules, rest, stack, TextReading(decoder, think))
         for number, line in enumerate(lines, 1):
             if isinstance(line, str | bytes) and not line.strip():
                 continue
@@ -57,7 +62,9 @@ def open_data(choice: str | Path = "auto") -> DataSet:
 
 
 class _LineJudge:
-    def __init__(self, dataset: DataSet | str | None, rules: str, rest: str, stack: ExitStack) -> None:
+    def __init__(
+        self, dataset: DataSet | str | None, rules: str, rest: str, stack: ExitStack, reading: TextReading
+    ) -> None:
         # Here, not per line, and not where the module is imported: collecting tests needs neither.
         from pytest_bfcl.checkers import judge_both, judge_under
         from pytest_bfcl.runs import entry_from_line, transcript_from_line
@@ -70,6 +77,7 @@ class _LineJudge:
         self._rules = rules
         self._rest = rest
         self._stack = stack
+        self._reading = reading
         self._services: dict[bool, Services] = {}
         self._entries: OrderedDict[str, Entry] = OrderedDict()
 
@@ -92,7 +100,7 @@ class _LineJudge:
 
     def _judged(self, line: Mapping[str, Any]) -> dict[str, Any]:
         entry = self._entry_from_line(line) or self._entry(str(line.get("id")))
-        transcript = self._transcript_from_line({**line, "category": entry.category})
+        transcript = self._reading.apply(self._transcript_from_line({**line, "category": entry.category}))
         if transcript.incomplete:
             raise EntrySkipped("incomplete", f"{line.get('reason') or 'an error'} ended the conversation")
         if is_executed(entry):

@@ -17,12 +17,14 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
+from pytest_bfcl.decoding.formats.reading import TextReading
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.transcript import Call, Mode, Reply, Step, Transcript, Turn
 
 if TYPE_CHECKING:
     from pytest_bfcl.conversation.services import Services
     from pytest_bfcl.dataset import Entry
+    from pytest_bfcl.decoding.formats.thinking import Think
     from pytest_bfcl.failures import Verdict
 
 __all__ = ["MOST_PARTIAL", "batch_rewards", "compute_score", "reward", "reward_function"]
@@ -42,6 +44,8 @@ def reward(
     underscore_names: bool = False,
     partial: bool = False,
     services: Services | None = None,
+    decoder: str | None = None,
+    think: Think = "auto",
 ) -> float:
     """The reward of one output for one entry.
 
@@ -54,6 +58,8 @@ def reward(
         mode: How the calls are written; default: ``fc`` for native calls, else ``prompt``.
         underscore_names: Names went over the wire with dots replaced.
         partial: Graded instead of strict, see the module.
+        decoder: The format of calls written in texts (`pytest_bfcl.decoding.formats`), whatever the mode.
+        think: Thoughts in a text: ``auto`` as the decoder's family does, ``strip``, ``keep``.
         services: What calls of executable entries reach; give one that is kept open, or each call makes its own.
 
     Never raises for what a model wrote. Raises `HarnessError` when the entry cannot be judged and `UsageError` when the
@@ -65,6 +71,8 @@ def reward(
 
     known = as_entry(entry)
     transcript = as_transcript(known, output, mode=mode, underscore_names=underscore_names)
+    if decoder is not None or think != "auto":
+        transcript = TextReading(decoder, think).apply(transcript)
     if is_executed(known):
         with ExitStack() as stack:
             execute(known, transcript, services or stack.enter_context(Services(official=known.official)))

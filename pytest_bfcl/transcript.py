@@ -226,7 +226,6 @@ class Transcript:
     mode: Mode = "prompt"
     repeat: int = 1
     underscore_names: bool = False
-    decoder: str | None = None
     turns: list[Turn] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
     functions: list[dict[str, Any]] = field(default_factory=list)
@@ -237,6 +236,7 @@ class Transcript:
     started_at: str | None = None
     duration_s: float | None = None
     extra: dict[str, Any] = field(default_factory=dict)
+    decoder: str | None = None
 
     @property
     def steps(self) -> list[Step]:

@@ -37,6 +37,14 @@ _JAVA_FORMS = {
 _JAVA_SUFFIX = {"long": "L", "float": "f"}
 
 
+def lost_call(decoder: str) -> str:
+    """The decoder of this name finds a call in a text where native calls were due."""
+    return (
+        f"The server's parser lost a call that is in the text ({decoder} reads it): start the server with the parser "
+        f"of this model, or read the text with --bfcl-decoder {decoder}."
+    )
+
+
 def unread_reply(details: UnreadDetails, entry: Entry, transcript: Transcript) -> str | None:
     """A reply that does not decode: its notation has a fault that is seen often."""
     reply = transcript.first_reply

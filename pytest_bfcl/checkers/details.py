@@ -63,7 +63,8 @@ class Details(_Record):
     """What any family may tell.
 
     ``expected`` and ``called``: both sides of what is wrong. ``error``: a sentence of the part that refused. The rest
-    is added to a finished verdict: ``advice`` when a known pitfall is the cause; ``underlying``, the reason of a
+    is added to a finished verdict: ``advice`` when a known pitfall is the cause; ``lost_call``, the format of a call
+    that the server's parser left in the text; ``underlying``, the reason of a
     failure that is put down to a cut reply; ``corrected_rules`` that decided; ``reference``, what the original does
     here when it gives no verdict.
     """
@@ -72,6 +73,7 @@ class Details(_Record):
     called: object = UNTOLD
     error: str | None = None
     advice: str | None = None
+    lost_call: str | None = None
     underlying: str | None = None
     corrected_rules: list[object] | None = None
     reference: str | None = None

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.checkers import reasons
+from pytest_bfcl.checkers import advice, reasons
 from pytest_bfcl.checkers.answer import check_answer
 from pytest_bfcl.checkers.ast import CallRules, check_calls
 from pytest_bfcl.checkers.chat import check_chat
@@ -31,6 +31,7 @@ from pytest_bfcl.checkers.sql import check_sql
 from pytest_bfcl.checkers.state import Kind, StateRecord, replay
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.decoding import DecodeError, ReplyDecoder, WrongShape, attempts_call, decode_native
+from pytest_bfcl.decoding.formats.detection import lost_calls
 from pytest_bfcl.failures import BenchmarkError, HarnessError, Reason, UsageError, Verdict
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ class _Judge:
     _right: list[Call] | None = None
     """Calls found right under every rule set."""
     _attempted: bool | None = None
+    _lost: str | None = None
     _record: StateRecord | None = None
 
     def __init__(self, entry: Entry, transcript: Transcript, simulators: Kind) -> None:
@@ -115,8 +117,21 @@ class _Judge:
         if verdict.valid or verdict.tag is None or not verdict.tag.counts:
             return verdict
         verdict = _blame_reply(verdict, self.transcript)
-        advice = _advice(verdict, self.entry, self.transcript)
-        return verdict if advice is None else verdict.with_detail(advice=advice)
+        lost = self._lost_call()
+        if lost is not None:
+            return verdict.with_detail(advice=advice.lost_call(lost), lost_call=lost)
+        words = _advice(verdict, self.entry, self.transcript)
+        return verdict if words is None else verdict.with_detail(advice=words)
+
+    def _lost_call(self) -> str | None:
+        """The decoder that finds calls in a text where native calls are due: the server's parser lost them."""
+        if self._lost is None:
+            self._lost = ""
+            if self.transcript.mode == "fc" and self.transcript.decoder is None and not self.transcript.decoded:
+                texts = (step.reply.text for step in self.transcript.steps if not step.reply.tool_calls)
+                found = (lost_calls(text, self.entry.all_functions) for text in texts if text)
+                self._lost = next((name for name, _ in filter(None, found)), "")
+        return self._lost or None
 
     def extra(self) -> dict[str, Any]:
         """Figures beyond the reference; empty unless the entry was replayed."""

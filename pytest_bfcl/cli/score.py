@@ -36,6 +36,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rest", default="auto", help="recorded requests of retired categories: replay:PATH (default: none)"
     )
     parser.add_argument(
+        "--decoder", metavar="NAME|auto", help="the format of calls in texts: a decoder, or by the model's name"
+    )
+    parser.add_argument(
+        "--think", choices=("auto", "strip", "keep"), default="auto",
+        help="thoughts in texts: as the family's handler does, taken out, or left (default: auto)",
+    )  # fmt: skip
+    parser.add_argument(
         "-o", "--out", default=STREAM, metavar="OUT.jsonl", help="where verdicts go (.gz packs them; default: stdout)"
     )
 
@@ -49,10 +56,10 @@ def run(args: argparse.Namespace) -> int:
     progress = _Progress(sys.stderr)
     left_out = LeftOut()
     with ExitStack() as stack:
-        lines = stack.enter_context(_lines(args.path, left_out))
+        lines = stack.enter_context(_lines(args.path, left_out, args.decoder))
         write = stack.enter_context(_writer(args.out))
         try:
-            for verdict in score_lines(lines, args.data, args.rules, args.rest):
+            for verdict in score_lines(lines, args.data, args.rules, args.rest, args.decoder, args.think):
                 write(verdict)
                 progress.count(verdict)
             for line in left_out.lines:
@@ -67,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _lines(path: str, left_out: LeftOut) -> Iterator[Iterator[Any]]:
+def _lines(path: str, left_out: LeftOut, decoder: str | None) -> Iterator[Iterator[Any]]:
     """The input's lines: bytes of a file or of stdin, objects of a run directory or result folder.
 
     What cannot be read as lines goes to ``left_out``.
@@ -79,7 +86,7 @@ def _lines(path: str, left_out: LeftOut) -> Iterator[Iterator[Any]]:
     if source.is_dir():
         from pytest_bfcl.runs import read_replay_lines
 
-        yield read_replay_lines(source, left_out)
+        yield read_replay_lines(source, left_out, decoder)
         return
     with _opened_source(source) as file:
         yield _until_damaged(file, source)

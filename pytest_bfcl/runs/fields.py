@@ -177,7 +177,7 @@ _FIELDS: tuple[Field, ...] = (
     _choice("official_outcome", OUTCOMES),
     _choice("tag", sorted(_TAGS)),
     _choice("rules", ("official", "corrected")),
-    *map(_text, ("reason", "corrected_reason", "official_reason", "started_at", "worker")),
+    *map(_text, ("reason", "corrected_reason", "official_reason", "started_at", "worker", "decoder")),
     Field("inference_error", frozenset((str, bool)), _never, "text, or true or false"),
     Field("corrected_rules", _NONE, _texts, "a list of texts"),
     Field("detail", frozenset((dict, str)), _never, "an object"),
@@ -202,7 +202,7 @@ _FIELDS: tuple[Field, ...] = (
 )  # fmt: skip
 
 _DETAIL: tuple[Field, ...] = (
-    *map(_text, ("rule", "error", "advice", "param", "class", "reference", "type", "underlying")),
+    *map(_text, ("rule", "error", "advice", "param", "class", "reference", "type", "underlying", "lost_call")),
     *map(_count, ("turn", "last_turn", "step", "answer")),
     *map(_list, ("sub_errors", "missing_calls", "missing", "corrected_rules")),
 )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.dataset.categories import CATEGORIES, category_of
 from pytest_bfcl.dataset.expansion import sort_key
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.runs.folder_families import Reading, output_of, reading_of
 from pytest_bfcl.runs.lines import DamagedLine, OnDamaged, plain, read_json_lines
 from pytest_bfcl.runs.paths import is_below, write_below
 from pytest_bfcl.runs.result_line import ReplayLine
@@ -56,52 +57,36 @@ def import_official(
     *,
     mode: str | None = None,
     underscore_names: bool | None = None,
+    decoder: str | None = None,
     on_damaged: OnDamaged | None = None,
 ) -> Iterator[ReplayLine]:
     """Replay lines of every result file below ``path``, by model, then file, then line.
 
-    Mode: as given, else native for a model whose folder ends in ``-FC`` or has any native call, else prompting.
-    ``underscore_names`` defaults to true for native calls. Fields with no counterpart are kept under ``official``.
-    Raises `UsageError` when there is no result file.
+    Mode, spelling and ``decoder`` as given, else those of the model's registered family. Other models: native for a
+    folder that ends in ``-FC`` or has any native call, with underscores in names, else prompting. Fields with no
+    counterpart are kept under ``official``. Raises `UsageError` when there is no result file, and for calls in the
+    text of models nobody knows (`reading_of`).
     """
     files = result_files(path)
     if not files:
         raise UsageError(f"{path} holds neither results.jsonl nor BFCL_v4_*_result.json files")
-    modes: dict[str, str] = {}
+    readings: dict[str, Reading] = {}
     for folder, category, file in files:
         if category not in CATEGORIES:
             if on_damaged is not None:
                 on_damaged(DamagedLine(file, 1, f"{category} is not a category: the file is left out"))
             continue
-        if folder not in modes:
-            modes[folder] = mode or _mode_of(folder, [f for name, _, f in files if name == folder])
-        names = modes[folder] == "fc" if underscore_names is None else underscore_names
+        if folder not in readings:
+            own = [f for name, _, f in files if name == folder]
+            readings[folder] = reading_of(folder, own, mode=mode, underscore_names=underscore_names, decoder=decoder)
         for line in read_json_lines(file, on_damaged):
             if isinstance(line.value.get("id"), str) and line.value["id"]:
-                yield line_from_official(line.value, category, folder, modes[folder], names)
+                yield line_from_official(line.value, category, folder, readings[folder])
             elif on_damaged is not None:
                 on_damaged(DamagedLine(file, line.number, "id is missing, or no text"))
 
 
-def _mode_of(folder: str, files: Iterable[Path]) -> str:
-    if folder.endswith("-FC"):
-        return "fc"
-    for file in files:
-        for line in read_json_lines(file):
-            if _has_calls(line.value.get("result")):
-                return "fc"
-    return "prompt"
-
-
-def _has_calls(result: Any) -> bool:
-    if isinstance(result, list):
-        return any(isinstance(item, dict) or _has_calls(item) for item in result)
-    return False
-
-
-def line_from_official(
-    line: Mapping[str, Any], category: str, model: str, mode: str, underscore_names: bool
-) -> ReplayLine:
+def line_from_official(line: Mapping[str, Any], category: str, model: str, reading: Reading) -> ReplayLine:
     """One official result line as a replay line."""
     entry_id = str(line.get("id", ""))
     if category_of(entry_id) in CATEGORIES:  # write-stage ids may stand in the question's file
@@ -110,10 +95,10 @@ def line_from_official(
         "id": entry_id,
         "category": category,
         "model": model,
-        "mode": mode,
+        "mode": reading.mode,
         "repeat": 1,
-        "output": _native(line.get("result")),
-        "underscore_names": underscore_names,
+        "output": output_of(line.get("result"), reading.decoder, nested=CATEGORIES[category].stateful),
+        "underscore_names": reading.underscore_names,
         "reasoning": line.get("reasoning_content"),
         "input_tokens": line.get("input_token_count"),
         "output_tokens": line.get("output_token_count"),
@@ -121,19 +106,11 @@ def line_from_official(
     }
     if isinstance(line.get("result"), str) and line["result"].startswith(INFERENCE_ERROR):
         result["inference_error"] = line["result"]
+    if reading.decoder is not None:
+        result["decoder"] = reading.decoder
     kept = {name: value for name, value in line.items() if name in ("inference_log", "traceback")}
     if kept:
         result["official"] = kept
-    return result
-
-
-def _native(result: Any) -> Any:
-    """One-key call objects become ``{name, arguments}``, at any depth."""
-    if isinstance(result, list):
-        return [_native(item) for item in result]
-    if isinstance(result, dict) and len(result) == 1:
-        ((name, arguments),) = result.items()
-        return {"name": name, "arguments": arguments if isinstance(arguments, str) else json.dumps(arguments)}
     return result
 
 

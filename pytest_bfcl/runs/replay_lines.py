@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from pytest_bfcl.dataset.categories import CATEGORIES, Category, category_of
 from pytest_bfcl.dataset.entry import Entry
+from pytest_bfcl.decoding.formats.table import find_decoder
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.replies import UnknownShape, read_reply
 from pytest_bfcl.runs.fields import is_number, problem_of, shortened_json
@@ -23,7 +24,9 @@ from pytest_bfcl.runs.results import conversation_fields, read_results
 from pytest_bfcl.transcript import Reply, Step, Transcript, Turn
 
 
-def read_replay_lines(path: Path, on_damaged: OnDamaged | None = None) -> Iterator[ReplayLine]:
+def read_replay_lines(
+    path: Path, on_damaged: OnDamaged | None = None, decoder: str | None = None
+) -> Iterator[ReplayLine]:
     """Every replay line of a ``.jsonl``, a ``.jsonl.gz``, a run directory, or a folder of official result files.
 
     Streams; input order (a run directory: the last line of each key). Damaged lines go to ``on_damaged`` at the
@@ -33,7 +36,7 @@ def read_replay_lines(path: Path, on_damaged: OnDamaged | None = None) -> Iterat
     report = _refuse if on_damaged is None else on_damaged
     try:
         if path.is_dir():
-            yield from _read_folder(path, report)
+            yield from _read_folder(path, report, decoder)
         else:
             for line in read_json_lines(path, report):
                 problem = problem_of(line.value, ("id",))
@@ -45,14 +48,14 @@ def read_replay_lines(path: Path, on_damaged: OnDamaged | None = None) -> Iterat
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
 
 
-def _read_folder(path: Path, report: OnDamaged) -> Iterator[ReplayLine]:
+def _read_folder(path: Path, report: OnDamaged, decoder: str | None) -> Iterator[ReplayLine]:
     from pytest_bfcl.runs.directory import RESULTS_FILE
 
     results = path / RESULTS_FILE
     if results.is_file():
         yield from (cast(ReplayLine, record) for record in read_results(results, report))
     else:
-        yield from import_official(path, on_damaged=report)
+        yield from import_official(path, decoder=decoder, on_damaged=report)
 
 
 def _refuse(damaged: DamagedLine) -> None:
@@ -90,6 +93,7 @@ def transcript_from_line(line: Mapping[str, Any]) -> Transcript:
         mode="fc" if line.get("mode") == "fc" else "prompt",
         repeat=_repeat(line),
         underscore_names=bool(line.get("underscore_names", False)),
+        decoder=_decoder(line),
         forced_quit=bool(line.get("forced_quit", False)),
         incomplete=bool(line.get("incomplete", False)),
         started_at=line.get("started_at"),
@@ -104,6 +108,12 @@ def transcript_from_line(line: Mapping[str, Any]) -> Transcript:
     else:
         raise UsageError(f"{transcript.entry_id}: a replay line needs output or trajectory")
     return transcript
+
+
+def _decoder(line: Mapping[str, Any]) -> str | None:
+    """The format of the line's texts; raises `UsageError` for one nobody knows."""
+    name = line.get("decoder")
+    return None if name is None else find_decoder(str(name)).name
 
 
 def _repeat(line: Mapping[str, Any]) -> int:

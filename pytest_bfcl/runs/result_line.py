@@ -31,6 +31,8 @@ class Conversation(TypedDict, total=False):
     latency_s: Figures
     finish_reasons: str | Sequence[Sequence[str | None]] | None
     attempts: Figures
+    decoder: NotRequired[str]
+    """The model's own format that texts were read in."""
     problems: NotRequired[str | Sequence[Sequence[str | None]] | None]
     reasoning_tokens: NotRequired[Figures]
     first_token_s: NotRequired[Figures]

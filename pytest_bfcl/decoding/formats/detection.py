@@ -29,6 +29,7 @@ _MARKS: tuple[tuple[str, str], ...] = (
     ("<function_call>", "granite20b"),
     ("<|python_tag|>[", "pythonic"),
     ("<TOOLCALL>", "toolcall-json"),
+    ("<TOOLCALL>", "toolcall"),
     ('"parameters"', "llama3-json"),
     ('"arguments"', "xlam"),
     ("(", "pythonic"),

@@ -82,7 +82,7 @@ def _mistral(answer: str, ids: Sequence[str]) -> str:
     except DecodeError:
         return answer
     if not isinstance(members, list):
-        return answer
+        return answer if members else f"[TOOL_CALLS]{json.dumps(members)}"
     named = [
         {**member, "id": call_id}
         for member, call_id in zip(members, call_ids(len(members), ids), strict=True)

@@ -151,7 +151,12 @@ def python_inside(text: str) -> list[Call]:
     return decode_python(text if text.startswith("[") else f"[{text}]")
 
 
+def _toolcall(text: str) -> list[Call]:
+    return [call for inside in spans(text, "<TOOLCALL>", "</TOOLCALL>") for call in python_inside(inside)]
+
+
 _READERS = {
+    "toolcall": _toolcall,
     "glm4": _lines,
     "minicpm3": _minicpm,
     "functiongemma": _gemma,

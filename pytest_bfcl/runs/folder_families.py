@@ -1,0 +1,124 @@
+"""How the replies in an official result folder were written: by its model's registered family, or by its content."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pytest_bfcl.decoding.formats.decoders import DECODERS
+from pytest_bfcl.decoding.formats.detection import lost_calls
+from pytest_bfcl.decoding.formats.table import find_decoder, guessed_decoder, registered_format
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.runs.lines import read_json_lines
+
+
+class Reading(NamedTuple):
+    """Mode, spelling of names, and the decoder of texts (``None``: native calls or the benchmark's own text)."""
+
+    mode: str
+    underscore_names: bool
+    decoder: str | None = None
+
+
+def reading_of(
+    folder: str, files: Iterable[Path], *, mode: str | None, underscore_names: bool | None, decoder: str | None
+) -> Reading:
+    """How one model's files are read; ``mode``, ``underscore_names`` and ``decoder`` as given, if they are.
+
+    Raises `UsageError` for a folder under an FC label whose calls are texts in a format nobody named: read as native
+    calls they would all fail, in silence.
+    """
+    row = registered_format(folder)
+    named = _named(folder, decoder)
+    if row is not None and named is None:
+        own = None if row.decoder in ("python", "native") else row.decoder
+        found = Reading(row.mode, row.underscore_names, own)
+    elif named is not None:
+        fc = row.mode == "fc" if row is not None else folder.endswith("-FC")
+        found = Reading("fc" if fc else "prompt", row.underscore_names if row is not None else False, named)
+    else:
+        found = _unregistered(folder, list(files), mode)
+    names = found.underscore_names if underscore_names is None else underscore_names
+    return Reading(mode or found.mode, names, found.decoder)
+
+
+def _named(folder: str, decoder: str | None) -> str | None:
+    if decoder is None:
+        return None
+    if decoder != "auto":
+        return find_decoder(decoder).name
+    return guessed_decoder(folder)
+
+
+def _unregistered(folder: str, files: list[Path], mode: str | None) -> Reading:
+    native = False
+    found: tuple[str, str] | None = None
+    for result in _results(files):
+        if has_calls(result):
+            native = True
+            break
+        found = found or _lost(result)
+    if native:
+        return Reading("fc", True)
+    if found is not None and (folder.endswith("-FC") or mode == "fc"):
+        name, text = found
+        raise UsageError(
+            f"{folder} is not registered at the benchmark, and its calls are texts, not native calls: {text!r}. "
+            f"Say how they are written: --decoder {name} reads this one (or --decoder auto, by the model's name)"
+        )
+    return Reading("fc", True) if folder.endswith("-FC") else Reading("prompt", False)
+
+
+def _results(files: Iterable[Path]) -> Iterator[Any]:
+    for file in files:
+        for line in read_json_lines(file, lambda damaged: None):
+            yield line.value.get("result")
+
+
+def has_calls(result: Any) -> bool:
+    """Whether a stored result, at any depth, holds calls as objects."""
+    if isinstance(result, list):
+        return any(isinstance(item, Mapping) or has_calls(item) for item in result)
+    return False
+
+
+def _lost(result: Any) -> tuple[str, str] | None:
+    """Decoder and beginning of the first text that holds calls."""
+    if isinstance(result, list):
+        return next((found for item in result if (found := _lost(item)) is not None), None)
+    if not isinstance(result, str):
+        return None
+    lost = lost_calls(result)
+    return None if lost is None else (lost[0], result.strip()[:80])
+
+
+def output_of(result: Any, decoder: str | None, *, nested: bool) -> Any:
+    """A stored result as a replay line's output: calls as ``{name, arguments}``, at any depth."""
+    if nested:
+        if not isinstance(result, list):
+            return result
+        return [[output_of(step, decoder, nested=False) for step in turn] if isinstance(turn, list) else turn
+                for turn in result]  # fmt: skip
+    if decoder == "tool-calls-list":  # whatever JSON value the handler found
+        return result if isinstance(result, str) else json.dumps(result)
+    if not isinstance(result, list):
+        return result
+    stored = decoder is not None and DECODERS[decoder].stored
+    if stored and result and all(isinstance(item, str) for item in result):
+        return "\n".join(result)
+    return [_call(item, stored) for item in result]
+
+
+def _call(item: Any, stored: bool) -> Any:
+    if not isinstance(item, Mapping):
+        return item
+    if set(item) == {"tool_name", "parameters"}:
+        name, arguments = item["tool_name"], item["parameters"]
+    elif len(item) == 1:
+        ((name, arguments),) = item.items()
+    else:
+        return item
+    as_it_is = isinstance(arguments, str) and not stored
+    return {"name": name, "arguments": arguments if as_it_is else json.dumps(arguments)}
