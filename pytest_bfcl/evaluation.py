@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.conversation import RunStopped
-from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
+from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.rescoring import open_data, score_lines
 from pytest_bfcl.running import Contender, EarlierParts, Runner, Store, Trial, judged_record, plan_trials
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet, Entry, EntryRef
     from pytest_bfcl.runs import Fingerprint, ResultLine, RunDirectory, Summary
 
-__all__ = ["RunResult", "arun", "full_sizes", "judged_record", "open_data", "run", "score_lines"]
+__all__ = ["RunResult", "arun", "judged_record", "open_data", "run", "score_lines"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +52,6 @@ class RunResult:
         return found
 
 
-def full_sizes(data: DataSet) -> dict[str, int] | None:
-    """Entries the data set has per scoring category: what a group lacks when only a part of it is run."""
-    if data.official:
-        return None  # known
-    return {name: len(data.index(name)) for name in data.categories() if name in GROUPS["all_scoring"]}
-
-
 def run(
     entries: Any,
     model: Any,
@@ -75,7 +68,7 @@ def run(
     except RuntimeError:
         pass
     else:
-        raise UsageError("an event loop is running here (a notebook, an async function): use `await arun(...)`")
+        raise UsageError("an event loop is running here (a notebook, an async function): await pytest_bfcl.arun(...)")
     return asyncio.run(
         arun(entries, model, out=out, settings=settings, categories=categories, search=search, progress=progress)
     )
@@ -106,12 +99,11 @@ async def arun(
 
     Provider trouble becomes records with outcome ``error``. Raises `UsageError` for wrong arguments.
     """
-    settings = settings or Settings()
     data, chosen = _chosen(entries, categories)
-    with ExitStack() as stack:
-        evaluation = _Evaluation(data, chosen, model, settings, Path(out) if out is not None else None, search)
-        evaluation.start(categories, stack)
-        return await evaluation.finish(progress)
+    evaluation = _Evaluation(
+        data, chosen, model, settings or Settings(), Path(out) if out is not None else None, search
+    )
+    return await evaluation.run(categories, progress)
 
 
 class _Evaluation:
@@ -127,7 +119,7 @@ class _Evaluation:
         self.out = out
         self.notes: list[str] = []
         self.earlier = EarlierParts.read(out, self.notes.append)
-        self.contender = _contender(model, settings, data, self.earlier)
+        self.contender = Contender.of(model, settings, data, self.earlier.modes)
         self.runner = Runner(
             data,
             [self.contender],
@@ -145,43 +137,35 @@ class _Evaluation:
 
         return Fingerprint.of(self.data, [self.contender.identity], self.settings, selection)
 
-    def start(self, categories: Iterable[str] | None, stack: ExitStack) -> None:
-        """Open the run directory, continuing what is there."""
-        if self.out is None:
-            return
-        from pytest_bfcl.runs import RunDirectory
+    async def run(self, categories: Iterable[str] | None, progress: Callable[[ResultLine], None] | None) -> RunResult:
+        """Everything still to be done, continuing what is there; then the summary."""
+        with ExitStack() as stack:
+            if self.out is not None:
+                from pytest_bfcl.runs import RunDirectory
 
-        self.fingerprint = self._fingerprint({"categories": list(categories or self.data.categories())})
-        self.directory = stack.enter_context(RunDirectory.start(self.out, self.fingerprint))
-
-    async def finish(self, progress: Callable[[ResultLine], None] | None) -> RunResult:
-        """Everything still to be done, then the summary."""
-        records: list[ResultLine] = []
-        stopped: str | None = "interrupted"
-        try:
-            stopped = await self._run(records, progress)
-        finally:
-            if self.directory is not None:
-                self.directory.state(f"stopped:{stopped}" if stopped else "finished")
-            await self.runner.aclose()
-        return self._result(records, stopped)
-
-    async def _run(self, records: list[ResultLine], progress: Callable[[ResultLine], None] | None) -> str | None:
-        """Hold and write every trial; why the run stopped before the last, if it did."""
-        trials = list(self._trials())
-        await self.runner.plan(trial for trial in trials if not self.runner.skip_reason(trial.category, self.data))
-        for trial in trials:
+                self.fingerprint = self._fingerprint({"categories": list(categories or self.data.categories())})
+                self.directory = stack.enter_context(RunDirectory.start(self.out, self.fingerprint))
+            records: list[ResultLine] = []
+            stopped: str | None = "interrupted"
             try:
-                record = await self.runner.record(trial)
-            except RunStopped as stop:
-                return stop.reason
-            records.append(record)
-            if self.directory is not None:
-                self.directory.append(record)
-            if progress is not None:
-                progress(record)
-            if record["outcome"] == "error" and (reason := self.runner.stop_reason()):
-                return reason
+                stopped = await self._keep_all(records, progress)
+            finally:
+                if self.directory is not None:
+                    self.directory.state(f"stopped:{stopped}" if stopped else "finished")
+                await self.runner.aclose()
+            return self._result(records, stopped)
+
+    async def _keep_all(self, records: list[ResultLine], progress: Callable[[ResultLine], None] | None) -> str | None:
+        """Keep every line as it is made; returns why the run stopped before the last, if it did."""
+        try:
+            async for record in self.runner.records(self._trials()):
+                records.append(record)
+                if self.directory is not None:
+                    self.directory.append(record)
+                if progress is not None:
+                    progress(record)
+        except RunStopped as stop:
+            return stop.reason
         return None
 
     def _trials(self) -> Iterable[Trial]:
@@ -204,7 +188,7 @@ class _Evaluation:
 
     def _result(self, records: list[ResultLine], stopped: str | None) -> RunResult:
         from pytest_bfcl.dataset import known_issues
-        from pytest_bfcl.scoring import summarise
+        from pytest_bfcl.scoring import full_sizes, summarise
 
         if self.directory is not None:
             self.fingerprint = self.directory.fingerprint
@@ -225,15 +209,6 @@ class _Evaluation:
         if self.directory is not None:
             self.directory.write_summary(summary)
         return RunResult(records, summary, self.fingerprint, self.out, stopped, tuple(dict.fromkeys(self.notes)))
-
-
-def _contender(model: Any, settings: Settings, data: DataSet, earlier: EarlierParts) -> Contender:
-    from pytest_bfcl.models import parse_spec
-
-    if not isinstance(model, str):
-        return Contender.of_adapter(model, settings)
-    spec = parse_spec(model)
-    return Contender.of_spec(spec, settings, data=data, settled=earlier.modes.get(spec.base))
 
 
 def _chosen(entries: Any, categories: Iterable[str] | None) -> tuple[DataSet, Sequence[EntryRef | Entry]]:

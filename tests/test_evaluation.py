@@ -197,7 +197,7 @@ def test_run_inside_a_loop_says_what_to_do():
     async def main():
         run(entries(2), good, settings=SETTINGS)
 
-    with pytest.raises(UsageError, match="await arun"):
+    with pytest.raises(UsageError, match=r"await pytest_bfcl\.arun"):
         asyncio.run(main())
 
 

@@ -6,7 +6,6 @@ from pytest_bfcl.conversation.engine import converse
 from pytest_bfcl.conversation.execution import execute, is_executed
 from pytest_bfcl.conversation.journal import HeldSnapshots, Journal, Snapshots
 from pytest_bfcl.conversation.lookahead import Job, LookAhead, RunStopped
-from pytest_bfcl.conversation.planning import plan_job
 from pytest_bfcl.conversation.services import Services
 from pytest_bfcl.conversation.switching import ModeSwitch
 
@@ -25,6 +24,5 @@ __all__ = [
     "execute",
     "fill_calls",
     "is_executed",
-    "plan_job",
     "reply_cost",
 ]

@@ -27,14 +27,13 @@ class Job:
 
     ``key`` names it (model, repeat, entry id or whatever the caller uses); ``payload`` is the caller's. ``depends_on``
     are keys of jobs that must have ended before. ``cost`` is the expected number of requests: 1 for a single turn, more
-    for conversations that execute calls. ``kept`` is false for jobs nobody asks the transcript of (write stages).
+    for conversations that execute calls.
     """
 
     key: Hashable
     payload: Any = None
     depends_on: tuple[Hashable, ...] = ()
     cost: float = 1.0
-    kept: bool = True
 
 
 class RunStopped(Exception):
@@ -61,7 +60,6 @@ class _Slot:
         self.admitted = False  # counted into the window
         self.passed = False  # no longer counted: taken, or its item was passed over
         self.demanded = False  # somebody waits for it, or for one that depends on it
-        self.asked = False  # somebody waits for its transcript
         self.started = False
         self.future: asyncio.Future[Transcript] | None = None
 
@@ -183,7 +181,6 @@ class LookAhead:
                 raise HarnessError("lookahead", f"no conversation is planned for {key!r}")
             slot = self._on_demand(job)
         self._pass_over(slot)
-        slot.asked = True
         promise = slot.promise(self._loop)
         if not promise.done():
             self._demand(slot)
@@ -266,7 +263,7 @@ class LookAhead:
             self._base += 1
 
     def _let_go(self, slot: _Slot) -> None:
-        if slot.admitted and not slot.passed and slot.job.kept:
+        if slot.admitted and not slot.passed:
             self._outstanding -= 1
         slot.passed = True
 
@@ -274,7 +271,7 @@ class LookAhead:
         if slot.admitted:
             return
         slot.admitted = True
-        if slot.job.kept and not slot.passed:
+        if not slot.passed:
             self._outstanding += 1
         if not slot.blocked_by:
             self._enqueue(slot)
@@ -361,8 +358,6 @@ class LookAhead:
             self._ended.setdefault(slot.job.key, None)
             if slot.future is not None:
                 slot.future.cancel()
-        if not slot.job.kept and not slot.asked:
-            self._release(slot)
         for dependent in slot.dependents:
             dependent.blocked_by.discard(slot.job.key)
             if not dependent.blocked_by and not dependent.started and (dependent.admitted or dependent.demanded):

@@ -1,11 +1,7 @@
-"""Entries as jobs of the look-ahead: how long they will take."""
+"""How long a conversation will be: the look-ahead starts long ones early."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
-from typing import Any
-
-from pytest_bfcl.conversation.lookahead import Job
 from pytest_bfcl.dataset.categories import CATEGORIES
 
 REQUESTS = {"multi_turn": 12.0, "web_search": 10.0, "memory": 4.0, "memory_prereq": 25.0}
@@ -27,16 +23,3 @@ def expected_requests(category: str, turns: int | None = None) -> float:
     if turns and row.multi_step and row.checker != "answer":
         return TURN_REQUESTS * turns
     return REQUESTS.get("multi_turn" if row.checker == "state" else row.group, 1.0)
-
-
-def plan_job(
-    key: Hashable,
-    category: str,
-    *,
-    payload: Any = None,
-    depends_on: Iterable[Hashable] = (),
-    kept: bool = True,
-    turns: int | None = None,
-) -> Job:
-    """The job of one entry. Keys are the caller's: the entry id, or with model and repeat."""
-    return Job(key, payload, tuple(depends_on), expected_requests(category, turns), kept)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.running.contender import Contender, asked_mode
@@ -15,7 +18,22 @@ if TYPE_CHECKING:
     from pytest_bfcl.running import EarlierParts
     from pytest_bfcl.transcript import Mode
 
-Factory = Callable[..., Any]
+
+class Factories:
+    """Providers that conftest files and plugins register; asked for when the first model is made."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    @cached_property
+    def _known(self) -> dict[str, Callable[..., Any]]:
+        known: dict[str, Callable[..., Any]] = {}
+        self._config.hook.pytest_bfcl_register_models(register=known.__setitem__)
+        return known
+
+    def get(self, provider: str) -> Callable[..., Any] | None:
+        """The factory of a provider, ``None`` for those of our own."""
+        return self._known.get(provider)
 
 
 class Variant(NamedTuple):
@@ -34,8 +52,7 @@ def contenders_of(session: Session, earlier: EarlierParts) -> list[Contender]:
 
     Raises `UsageError` when two of them could not be told apart in results, or a budget has no price to go by.
     """
-    factories: dict[str, Factory] = {}
-    session.config.hook.pytest_bfcl_register_models(register=factories.__setitem__)
+    factories = Factories(session.config)
     contenders = [_contender(session, spec, earlier, factories) for spec in session.specs]
     named: dict[str, str] = {}
     for contender in contenders:
@@ -58,7 +75,7 @@ def variants_of(contenders: Sequence[Contender], repeats: int) -> list[Variant]:
     ]
 
 
-def _contender(session: Session, spec: ModelSpec, earlier: EarlierParts, factories: dict[str, Factory]) -> Contender:
+def _contender(session: Session, spec: ModelSpec, earlier: EarlierParts, factories: Factories) -> Contender:
     settled = earlier.modes.get(spec.base)
     expected: Mode = asked_mode(spec, session.settings) or settled or "fc"
 

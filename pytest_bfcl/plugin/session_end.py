@@ -122,8 +122,7 @@ class SessionEnd:
 
     def _summarise(self, run: RunDirectory, entries: set[tuple[str, str]]) -> Summary:
         from pytest_bfcl.dataset import known_issues
-        from pytest_bfcl.evaluation import full_sizes
-        from pytest_bfcl.scoring import summarise
+        from pytest_bfcl.scoring import full_sizes, summarise
 
         summary = summarise(
             run.records(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_bfcl.conversation import Budget, ModeSwitch
@@ -58,6 +58,17 @@ class Contender:
         self._switch: ModeSwitch | None = None
         self._made: list[Model] = []
         self._lent: dict[int, Contender] = {}
+
+    @classmethod
+    def of(cls, model: Any, settings: Settings, data: DataSet, settled: Mapping[str, Mode]) -> Contender:
+        """The contender of a spec's text or of anything `of_adapter` takes.
+
+        ``settled``: model without mode → the mode an earlier part of the run came to.
+        """
+        if not isinstance(model, str):
+            return cls.of_adapter(model, settings)
+        spec = parse_spec(model)
+        return cls.of_spec(spec, settings, data=data, settled=settled.get(spec.base))
 
     @classmethod
     def of_spec(

@@ -72,7 +72,7 @@ class EarlierParts:
 
     def is_settled(self, trial: Trial) -> bool:
         """Whether a trial has its verdict."""
-        return self._key(trial, trial.entry_id) in self.settled
+        return bool(self.settled) and self._key(trial, trial.entry_id) in self.settled
 
     def needs_stage(self, question: Trial, stage_id: str) -> bool:
         """Whether a write stage must run for a question.

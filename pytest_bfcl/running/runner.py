@@ -7,10 +7,10 @@ starts no event loop: all coroutines belong to the loop its caller runs.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.conversation import Job, LookAhead, converse
+from pytest_bfcl.conversation import Job, LookAhead, RunStopped, converse
 from pytest_bfcl.failures import AdapterError, BenchmarkError, EntrySkipped, HarnessError
 from pytest_bfcl.running.contender import Contender, is_stored
 from pytest_bfcl.running.outside import Outside
@@ -162,6 +162,19 @@ class Runner:
         return transcript
 
     # -- lines ---------------------------------------------------------------------------------------------------
+
+    async def records(self, trials: Iterable[Trial]) -> AsyncIterator[ResultLine]:
+        """The lines of all these trials, in their order, each as soon as it is made.
+
+        Raises `RunStopped` where the run has to stop: what was answered by then is journaled.
+        """
+        listed = list(trials)
+        await self.plan(t for t in listed if not self.skip_reason(t.category, t.data, t.contender))
+        for trial in listed:
+            record = await self.record(trial)
+            yield record
+            if record["outcome"] == "error" and (reason := self.stop_reason()):
+                raise RunStopped(reason)
 
     async def record(self, trial: Trial) -> ResultLine:
         """The trial's line, whatever came of it. Raises `RunStopped` when the run is stopping."""

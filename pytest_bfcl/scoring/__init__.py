@@ -11,7 +11,7 @@ from pytest_bfcl.scoring.comparison import (
 from pytest_bfcl.scoring.gates import Gate, GateCheck, GateResult, evaluate_gates, parse_gate
 from pytest_bfcl.scoring.sides import Side, by_model, open_side, side_of_run
 from pytest_bfcl.scoring.statistics import mcnemar, wilson
-from pytest_bfcl.scoring.summary import summarise
+from pytest_bfcl.scoring.summary import full_sizes, summarise
 
 __all__ = [
     "Comparison",
@@ -25,6 +25,7 @@ __all__ = [
     "compare_runs",
     "compare_sides",
     "evaluate_gates",
+    "full_sizes",
     "mcnemar",
     "open_side",
     "pair_models",

@@ -10,7 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
 from pytest_bfcl.runs.result_line import ResultLine
@@ -38,6 +38,9 @@ from pytest_bfcl.scoring.model_info import ModelInfo, find_info
 from pytest_bfcl.scoring.statistics import Tally, category_interval, interval, spread_of
 from pytest_bfcl.scoring.tally import CategoryTally, ModelTally
 
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset import DataSet
+
 
 class Issue(Protocol):
     """A known issue as the summary needs it."""
@@ -49,6 +52,13 @@ class Issue(Protocol):
     @property
     def modes(self) -> Iterable[str]:
         """The modes it concerns."""
+
+
+def full_sizes(data: DataSet) -> dict[str, int] | None:
+    """Entries the data set has per scoring category: what a group lacks when only a part of it is run."""
+    if data.official:
+        return None  # known
+    return {name: len(data.index(name)) for name in data.categories() if name in GROUPS["all_scoring"]}
 
 
 def summarise(

@@ -7,7 +7,8 @@ from collections import Counter
 
 import pytest
 
-from pytest_bfcl.conversation import Job, LookAhead, RunStopped, plan_job
+from pytest_bfcl.conversation import Job, LookAhead, RunStopped
+from pytest_bfcl.conversation.planning import expected_requests
 from pytest_bfcl.failures import AdapterError, HarnessError
 from pytest_bfcl.transcript import Transcript
 
@@ -117,11 +118,13 @@ def test_dependencies_run_first_and_in_order():
 
     async def main():
         ahead = LookAhead(held, concurrency=8)
-        chain = [Job(f"write-{n}", depends_on=tuple(f"write-{m}" for m in range(n)), kept=False) for n in range(4)]
+        chain = [Job(f"write-{n}", depends_on=tuple(f"write-{m}" for m in range(n))) for n in range(4)]
         question = Job("question", depends_on=tuple(job.key for job in chain))
         ahead.plan([question, *chain, Job("other")])
         await ahead.transcript("question")
         await ahead.transcript("other")
+        for job in chain:
+            ahead.discard(job.key)
         return ahead.waiting
 
     assert asyncio.run(main()) == 0
@@ -181,7 +184,7 @@ def test_a_failed_write_stage_is_no_failure_of_the_model_at_the_question():
 
     async def main():
         ahead = LookAhead(held, concurrency=4)
-        ahead.plan([Job("write", kept=False), Job("question", depends_on=("write",))])
+        ahead.plan([Job("write"), Job("question", depends_on=("write",))])
         await ahead.transcript("question")
 
     with pytest.raises(AdapterError, match="write, which must come first"):
@@ -301,7 +304,7 @@ def test_the_longest_conversations_of_the_last_ones_come_first():
 
 
 def test_turns_tell_how_long_a_conversation_is():
-    short, long = (plan_job("a", "multi_turn_base", turns=turns) for turns in (1, 8))
-    assert long.cost == 8 * short.cost > 1
-    assert plan_job("a", "simple_python", turns=3).cost == 1
-    assert plan_job("a", "multi_turn_base").cost > 1
+    short, long = (expected_requests("multi_turn_base", turns) for turns in (1, 8))
+    assert long == 8 * short > 1
+    assert expected_requests("simple_python", 3) == 1
+    assert expected_requests("multi_turn_base") > 1

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from pytest_bfcl.conversation import HeldSnapshots, Job, LookAhead, converse, plan_job
+from pytest_bfcl.conversation import HeldSnapshots, Job, LookAhead, converse
 from pytest_bfcl.dataset import Entry
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.runs import Snapshots as StoredSnapshots
@@ -120,7 +120,7 @@ def test_chains_run_in_order_in_the_background():
             lambda job: converse(job.payload, model, settings=SETTINGS, texts=TEXTS, snapshots=snapshots),
             concurrency=SETTINGS.concurrency,
         )
-        ahead.plan(plan_job(e.id, e.category, payload=e, depends_on=e.depends_on) for e in entries)
+        ahead.plan(Job(e.id, e, tuple(e.depends_on)) for e in entries)
         return [(await ahead.transcript(entry.id)).entry_id for entry in entries]
 
     assert asyncio.run(main()) == [entry.id for entry in entries]
