@@ -220,7 +220,6 @@ def _partial(entry: Entry, transcript: Transcript, rules: str) -> float:
             tool_call_tag=entry.tool_call_tag,
             rules=rules,
             functions=entry.function,
-            language=entry.language,
             decoder=transcript.decoder,
         )
     except DecodeError:

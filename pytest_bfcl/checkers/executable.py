@@ -165,7 +165,7 @@ def _read(transcript: Transcript, texts: Sequence[Any]) -> list[Outcome]:
 
 def _kinds(entry: Entry, count: int) -> list[str]:
     """The kind of comparison of every expected call; one entry of the retired data has one too many."""
-    kinds = (entry.model_extra or {}).get("execution_result_type") or []
+    kinds = entry.execution_result_type or []
     kinds = [kinds] if isinstance(kinds, str) else list(kinds)
     return [str(kind) for kind in kinds[:count]] + ["exact_match"] * (count - len(kinds))
 

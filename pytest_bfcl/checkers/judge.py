@@ -217,7 +217,7 @@ class _Judge:
     def _executed(self, rules: RuleSet) -> Verdict:
         """Retired categories whose calls were carried out; corrected rules change nothing there."""
         checker = checker_of(self.entry)
-        if checker == "sql" and "tables" not in (self.entry.model_extra or {}):
+        if checker == "sql" and self.entry.tables is None:
             return self._calls_against_answers(rules)
         if self.transcript.inference_error is not None:
             return _inference_error(reasons.ADAPTER_INFERENCE, self.transcript)

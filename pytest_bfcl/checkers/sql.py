@@ -46,7 +46,7 @@ def check_sql(entry: Entry, transcript: Transcript) -> Verdict:
         reason = reasons.SQL_REFUSED if result.kind == "refused" else reasons.SQL_ERROR
         details = ResultDetails(call=0, error=result.error, expected=_rows(expected.value), called=calls[0])
         return Verdict.wrong(reason, details)
-    ordered = bool((entry.model_extra or {}).get("ordered"))
+    ordered = entry.ordered
     if _same_rows(result.value, expected.value, ordered):
         return Verdict.passed()
     details = ResultDetails(call=0, expected=_rows(expected.value), called=_rows(result.value))

@@ -36,7 +36,6 @@ def _calls(entry: Entry, transcript: Transcript, reply: Reply) -> list[str] | li
             return_format=entry.return_format,
             tool_call_tag=entry.tool_call_tag,
             functions=entry.function,
-            language=entry.language,
             decoder=transcript.decoder,
         )
     )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.conversation.calls import fill_calls
 from pytest_bfcl.conversation.services import RECORDING, Services
+from pytest_bfcl.decoding.ground_truth import ground_truth_calls, parse_ground_truth_call
 from pytest_bfcl.execution import NETWORK_FUNCTIONS, Outcome, statement_of
 from pytest_bfcl.execution.statements import NotAQuery
 from pytest_bfcl.failures import AdapterError, EntrySkipped, HarnessError
@@ -30,7 +31,7 @@ MOST_BODY = 200_000
 def is_executed(entry: Entry) -> bool:
     """Whether the verdict on this entry needs its calls carried out."""
     checker = entry.row.checker
-    return checker in ("executable", "rest") or (checker == "sql" and "tables" in (entry.model_extra or {}))
+    return checker in ("executable", "rest") or (checker == "sql" and entry.tables is not None)
 
 
 def execute(entry: Entry, transcript: Transcript, services: Services) -> Transcript:
@@ -85,9 +86,7 @@ def expected_calls(entry: Entry) -> list[Call]:
     from pytest_bfcl.decoding import DecodeError, decode_reply
 
     if entry.row.checker == "sql":
-        from pytest_bfcl.models.oracle import single_turn_calls
-
-        return list(single_turn_calls(entry))
+        return list(ground_truth_calls(entry))
     found: list[Call] = []
     for text in entry.possible_answer or []:
         try:
@@ -120,7 +119,7 @@ def _recorded(name: str, arguments: Mapping[Any, Any], services: Services) -> Ou
 
 
 def _run_queries(entry: Entry, calls: Sequence[Call], services: Services) -> list[Outcome]:
-    tables = (entry.model_extra or {})["tables"]
+    tables = entry.tables or {}
     outcomes = []
     for _, arguments in calls[:10]:
         try:
@@ -170,10 +169,9 @@ def shape_of(body: Any) -> Any:
 def _service_problem(entry: Entry, services: Services) -> str | None:
     """The check before asking: whether the service still answers the known request in the recorded shape."""
     from pytest_bfcl.execution.responses import mismatch, sample_of
-    from pytest_bfcl.models.oracle import parse_call
 
-    text = (entry.model_extra or {}).get("ground_truth_call")
-    call = parse_call(str(text), entry) if text else None
+    text = entry.ground_truth_call
+    call = parse_ground_truth_call(text, entry) if text else None
     if call is None:
         return None
     outcome = _get(call, services)

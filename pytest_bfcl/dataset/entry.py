@@ -66,6 +66,16 @@ class Entry(BaseModel):
     doc_format: Literal["python", "json", "xml"] = "json"
     prompt_format: Literal["plaintext", "markdown"] = "plaintext"
     prompt_style: Literal["classic", "experimental"] = "classic"
+    execution_result_type: list[str] | str | None = None
+    """Executable entries: how the result of each expected call is compared (docs/retired.md)."""
+    ground_truth_call: str | None = None
+    """REST entries: the request that gave the recorded response."""
+    tables: dict[str, Any] | None = None
+    """SQL entries with tables of their own: ``{table: {"columns": […], "rows": […]}}``."""
+    ordered: bool = False
+    """SQL entries with tables: whether the order of rows counts."""
+    num_hops: int | None = None
+    """Web search: searches a question takes."""
     config: str | None = None
     """Format sensitivity only: the configuration string inside the id."""
     official: bool = False

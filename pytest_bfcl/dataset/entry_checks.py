@@ -136,7 +136,8 @@ def _called_findings(entry: Entry) -> Iterator[Finding]:
     documents = _by_name(entry.function)
     for number, text in enumerate(answers):
         yield from _call_text_findings(text, documents, f"possible_answer[{number}]")
-    kinds = (entry.model_extra or {}).get("execution_result_type") or []
+    kinds = entry.execution_result_type or []
+    kinds = [kinds] if isinstance(kinds, str) else kinds
     unknown = [kind for kind in kinds if kind not in ("exact_match", "real_time_match", "structural_match")]
     if unknown:
         message = f"execution_result_type {str(unknown[0])[:40]!r}: exact_match, real_time_match, structural_match"

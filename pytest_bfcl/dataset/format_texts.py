@@ -74,13 +74,6 @@ class FormatTexts:
             raise UsageError(f"cannot read {path}: {error}; run `{COMMAND} --force`") from error
         return cls(texts)
 
-    @classmethod
-    def fetched(cls) -> FormatTexts:
-        """Those in the user's cache."""
-        from pytest_bfcl.dataset.fetching import fetched_folder
-
-        return cls.beside(fetched_folder())
-
     def __getitem__(self, name: str) -> str:
         """A text; raises `UsageError` with the one command to run."""
         if name not in self._texts:

@@ -39,7 +39,7 @@ def parse_lines(text: str) -> list[ast.expr]:
     return nodes
 
 
-def parse_expression(text: str) -> ast.expr:
+def python_expression(text: str) -> ast.expr:
     """Parse one Python expression; any trouble is a `DecodeError`, never a crash, a warning or a long wait.
 
     Python's tokenizer itself gives up beyond 200 nested brackets, at once.
@@ -96,7 +96,7 @@ def _elements(text: str) -> list[ast.expr]:
     """What stands in a list of calls, or the one call, as parsed."""
     if ("(" not in text and _WORD_FIRST.match(text)) or _PROSE.match(text):  # spared the parser
         raise DecodeError("no call in the text")
-    body = parse_expression(text)
+    body = python_expression(text)
     if isinstance(body, ast.Call):
         return [body]
     if isinstance(body, (ast.List, ast.Tuple, ast.Set)):
@@ -216,7 +216,7 @@ _READERS: dict[type[ast.expr], Callable[[_Reader, Any], Any]] = {
 
 def python_literal(text: str) -> Any:
     """The value of a Python literal by ``ast.literal_eval``; raises `DecodeError`."""
-    node = parse_expression(text.lstrip(" \t"))
+    node = python_expression(text.lstrip(" \t"))
     try:
         value = ast.literal_eval(node)
     except (ValueError, TypeError, RecursionError, MemoryError, ArithmeticError) as error:

@@ -28,7 +28,6 @@ def decode_reply(
     tool_call_tag: bool = False,
     rules: str | Iterable[str] = "official",
     functions: Sequence[Mapping[str, Any]] = (),
-    language: str = "python",
     decoder: str | None = None,
 ) -> list[Call]:
     """The calls of a single-turn reply.
@@ -36,7 +35,7 @@ def decode_reply(
     ``mode`` ``fc`` reads the native calls and ignores everything else; ``prompt`` reads the text in ``return_format``
     (``python``, ``java``, ``javascript``, ``json``, ``verbose_xml``, ``concise_xml``). ``rules``: ``official``,
     ``corrected``, or the names of the corrected rules to apply; ``functions`` are the offered documents (rule C4).
-    ``language`` is that of the entry; it matters to checkers, not here. ``decoder`` names a model's own format.
+    ``decoder`` names a model's own format.
 
     Raises `DecodeError` when nothing decodes, `WrongShape` when something else than a list of calls comes out.
     """

@@ -6,21 +6,19 @@ It shows that harness, checkers and data can reach 100 %; what it cannot pass is
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from pytest_bfcl.dataset.entry import Entry
+from pytest_bfcl.decoding.ground_truth import ground_truth_calls, turn_ground_truth_calls
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.source_text import reply_with_calls
 from pytest_bfcl.models.spec import ModelSpec
-from pytest_bfcl.python_text import parse_expression
 from pytest_bfcl.transcript import Call, Mode, Reply
 
 REFUSAL = "None of the functions offered here can do that, so I make no call."
 CLOSING = "That is done."
 
-_OMIT = object()
 _SAMPLES: dict[str, Any] = {
     "integer": 1, "float": 1.0, "double": 1.0, "number": 1.0, "long": 1, "boolean": True,
     "array": [], "tuple": [], "dict": {},
@@ -51,113 +49,12 @@ def answer(entry: Entry, mode: Mode, turn: int = 0, step: int = 0) -> Reply:
     if checker == "relevance":
         return reply_with_calls([_plausible_call(entry)], entry, mode) if entry.function else Reply(text=REFUSAL)
     if checker == "state":
-        calls = turn_calls(entry, turn) if step == 0 else []
+        calls = turn_ground_truth_calls(entry, turn) if step == 0 else []
         return reply_with_calls(calls, entry, mode) if calls else Reply(text=CLOSING, finish_reason="stop")
-    calls = list(single_turn_calls(entry)) if checker in ("ast", "executable", "sql", "rest") else []
+    calls = list(ground_truth_calls(entry)) if checker in ("ast", "executable", "sql", "rest") else []
     if calls:
         return reply_with_calls(calls, entry, mode)
     return Reply(text=REFUSAL if checker == "irrelevance" else CLOSING, finish_reason="stop")
-
-
-def single_turn_calls(entry: Entry) -> Iterator[Call]:
-    """The calls of a single-turn answer: the first acceptable value of every parameter that may not be left out."""
-    if entry.row.checker == "rest":  # the answer is a response; the request stands beside it
-        texts = [(entry.model_extra or {}).get("ground_truth_call")]
-        yield from filter(None, (parse_call(text, entry) or folded_call(text) for text in texts if text))
-        return
-    for expected in entry.possible_answer or []:
-        if isinstance(expected, str):
-            call = parse_call(expected, entry) or folded_call(expected)
-            if call:
-                yield call
-        elif isinstance(expected, Mapping):
-            for name, parameters in expected.items():
-                yield Call(name, _arguments(parameters, _required(entry, name)))
-
-
-def _required(entry: Entry, name: str) -> list[str]:
-    for doc in entry.function:
-        if doc.get("name") == name:
-            return list((doc.get("parameters") or {}).get("required") or [])
-    return []
-
-
-def _arguments(parameters: Mapping[str, Any], required: list[str]) -> dict[str, Any]:
-    picked: dict[str, Any] = {}
-    for name, alternatives in parameters.items():
-        value = _pick(alternatives, must=name in required)
-        if value is not _OMIT:
-            picked[name] = value
-    return picked
-
-
-def _pick(alternatives: Any, *, must: bool) -> Any:
-    if not isinstance(alternatives, list):
-        return alternatives
-    if "" in alternatives and not must:
-        return _OMIT
-    chosen = next((value for value in alternatives if value != ""), _OMIT)
-    if chosen is _OMIT:
-        return "" if must and alternatives else _OMIT
-    return _resolved(chosen)
-
-
-def _resolved(value: Any) -> Any:
-    """A chosen value: objects hold alternatives per key, one level deep (ast_checker spec §6.6 and §6.8)."""
-    if isinstance(value, Mapping):
-        return {k: v for k, v in ((k, _inner(a)) for k, a in value.items()) if v is not _OMIT}
-    if isinstance(value, list):
-        return [_resolved(item) if isinstance(item, Mapping) else item for item in value]
-    return value
-
-
-def _inner(alternatives: Any) -> Any:
-    if not isinstance(alternatives, list):
-        return alternatives
-    if "" in alternatives:
-        return _OMIT
-    return alternatives[0] if alternatives else _OMIT
-
-
-def turn_calls(entry: Entry, turn: int) -> list[Call]:
-    """The ground-truth calls of one turn, positional arguments turned into keywords."""
-    answers = entry.possible_answer or []
-    texts = answers[turn] if turn < len(answers) else []
-    calls = (parse_call(text, entry) for text in texts if isinstance(text, str))
-    return [call for call in calls if call is not None]
-
-
-def parse_call(text: str, entry: Entry) -> Call | None:
-    """A ground-truth call text as name and keyword arguments; ``None`` if it is not one plain call of literals."""
-    try:
-        node = parse_expression(text.strip())
-        if not isinstance(node, ast.Call):
-            return None
-        name = ast.unparse(node.func)
-        names = _parameter_names(entry, name)
-        arguments = {names[i]: ast.literal_eval(value) for i, value in enumerate(node.args)}
-        arguments.update({str(k.arg): ast.literal_eval(k.value) for k in node.keywords if k.arg})
-    except (SyntaxError, ValueError, IndexError, RecursionError, MemoryError):
-        return None
-    return Call(name, arguments)
-
-
-def folded_call(text: str) -> Call | None:
-    """A call whose arguments hold arithmetic (``p=1/6``), computed by the bounded evaluator; ``None`` otherwise."""
-    from pytest_bfcl.decoding import DecodeError, decode_reply
-
-    try:
-        (call,) = decode_reply(Reply(text=text), "prompt")
-    except (DecodeError, ValueError):
-        return None
-    return call
-
-
-def _parameter_names(entry: Entry, name: str) -> list[str]:
-    for doc in entry.all_functions:
-        if doc.get("name") == name:
-            return list((doc.get("parameters") or {}).get("properties") or {})
-    return []
 
 
 def _plausible_call(entry: Entry) -> Call:

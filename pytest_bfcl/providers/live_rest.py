@@ -18,7 +18,7 @@ from urllib.parse import urljoin, urlsplit
 
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.providers.reading import TOTAL_LIMIT_S, body_text, pinned
-from pytest_bfcl.providers.rest import whole_url
+from pytest_bfcl.providers.rest_provider import whole_url
 from pytest_bfcl.providers.safety import Refused, Resolve, checked
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_bfcl.failures import AdapterError, HarnessError
-from pytest_bfcl.providers.search import SearchProvider
+from pytest_bfcl.providers.search_provider import SearchProvider
 
 Query = tuple[Any, ...]
 """What was asked: ``("search", …)``, ``("fetch", …)``, ``("get", …)`` or ``("call", …)``."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_bfcl.providers.recorded import Query, Recording
-from pytest_bfcl.providers.rest import RestProvider, whole_url
+from pytest_bfcl.providers.rest_provider import RestProvider, whole_url
 
 
 class RecordedRest(Recording):

@@ -1,42 +1,16 @@
-"""The protocol of REST providers, and which one a run uses (contract "Selecting"; docs/retired.md)."""
+"""Which REST provider a run uses (contract "Selecting"; docs/retired.md)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
-from urllib.parse import urlencode, urlsplit, urlunsplit
+from typing import Literal
 
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.providers.rest_provider import RestProvider
 
 Kind = Literal["local", "live", "replay", "none"]
 
 WORDS = ("auto", "local", "live", "record", "replay")
-
-
-@runtime_checkable
-class RestProvider(Protocol):
-    """Where GET requests are answered; called from several threads at once.
-
-    ``live`` says whether a known request is tried before a model is asked: answers may change, fail, or not be there.
-    """
-
-    @property
-    def live(self) -> bool:
-        """Whether answers come from a service, which may change, fail, or be another than the entry asks."""
-        ...
-
-    def get(self, url: str, params: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, Any]:
-        """``{"status": number, "body": value or None}``; ``{"error": text}`` for an address that cannot be asked.
-
-        ``body`` is the parsed JSON of the response. Raises `pytest_bfcl.failures.BenchmarkError` for trouble that is
-        not the caller's.
-        """
-        ...
-
-    def close(self) -> None:
-        """Release connections and threads."""
-        ...
 
 
 def rest_source(choice: str) -> str | None:
@@ -103,19 +77,6 @@ def recording_folder(choice: str, archive: Path | None) -> Path | None:
         return archive
     folder = Path(named).expanduser()
     return folder / "rest" if (folder / "rest").is_dir() else folder
-
-
-def whole_url(url: str, params: Mapping[str, Any]) -> str:
-    """The address with its query: lists repeat their name, ``None`` is left out, the rest is written as text."""
-    pairs = []
-    for name, value in params.items():
-        values = value if isinstance(value, list | tuple) else [value]
-        pairs += [(str(name), str(each)) for each in values if each is not None]
-    if not pairs:
-        return url
-    parts = urlsplit(url)
-    query = "&".join(part for part in (parts.query, urlencode(pairs)) if part)
-    return urlunsplit(parts._replace(query=query))
 
 
 def _kind(choice: str, official: bool) -> Kind:

@@ -1,41 +1,17 @@
-"""The protocol of search providers, and which one a run uses (agentic spec §5, contract "Selecting")."""
+"""Which search provider a run uses (agentic spec §5, contract "Selecting")."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Literal
 
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.providers.search_provider import KEY_VARIABLE, SearchProvider
 
 Kind = Literal["local", "serpapi", "replay"]
 
-KEY_VARIABLE = "SERPAPI_API_KEY"
 WORDS = ("auto", "local", "serpapi", "record", "replay")
-
-
-@runtime_checkable
-class SearchProvider(Protocol):
-    """Where searches and pages come from; called from several threads at once.
-
-    What a model may be told (no results, page not found) is a result with the single key ``error``. Trouble that is not
-    the model's (no key, quota used up, nothing recorded) raises `pytest_bfcl.failures.BenchmarkError`.
-    """
-
-    def search(self, keywords: str, max_results: int, region: str) -> list[dict[str, Any]] | dict[str, Any]:
-        """Results, best first: objects with ``title``, ``href``, ``body``, without the keys the engine left out.
-
-        ``max_results`` is a wish, the caller cuts; ``region`` is country-language, ``wt-wt`` for all.
-        """
-        ...
-
-    def fetch(self, url: str, mode: str) -> dict[str, Any]:
-        """A page as ``{"content": text}``; ``mode`` is ``raw``, ``markdown`` or ``truncate``."""
-        ...
-
-    def close(self) -> None:
-        """Release connections and threads."""
-        ...
 
 
 def replay_source(choice: str) -> str | None:

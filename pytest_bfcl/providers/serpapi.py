@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.providers.reading import PageReader
-from pytest_bfcl.providers.search import KEY_VARIABLE
+from pytest_bfcl.providers.search_provider import KEY_VARIABLE
 
 if TYPE_CHECKING:
     import httpx

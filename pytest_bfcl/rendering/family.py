@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_bfcl.dataset.fetching import fetched_folder
 from pytest_bfcl.dataset.format_texts import FormatTexts
 from pytest_bfcl.decoding.formats.history import Read, read_reply, result_messages
 from pytest_bfcl.decoding.formats.table import (
@@ -113,7 +114,7 @@ def _of_row(row: Format, think: Think) -> Family:
             f"the family {row.name} is rendered by its model's own template: give the folder that has it, "
             "--bfcl-template DIR"
         )
-    return Family(row, TEMPLATES[row.template], FormatTexts.fetched(), think, row.name)
+    return Family(row, TEMPLATES[row.template], FormatTexts.beside(fetched_folder()), think, row.name)
 
 
 def _of_hub(path: Path, model: str, decoder: str | None, think: Think) -> Family:

@@ -53,7 +53,7 @@ def _about(entry: Entry) -> dict[str, Any]:
     """What breakdowns need to know of the entry: its API classes, or the hops of a web question."""
     if entry.row.checker == "state":
         return {"classes": list(entry.involved_classes)}
-    hops = (entry.model_extra or {}).get("num_hops")
+    hops = entry.num_hops
     return {"hops": hops} if entry.row.group == "web_search" and hops is not None else {}
 
 

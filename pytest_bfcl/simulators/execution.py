@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pytest_bfcl.failures import BenchmarkError
-from pytest_bfcl.simulators.call_text import CallRefused, ParsedCall, call_name, parse, split_call
+from pytest_bfcl.simulators.call_parsing import CallRefused, ParsedCall, call_name, parse, split_call
 from pytest_bfcl.simulators.toolkit import Oversized, Simulator, copied, error_text, serialise
 
 __all__ = ["CallExecutor", "CallRefused", "ParsedCall", "split_call"]

@@ -81,15 +81,17 @@ def require_reference() -> None:
 
 
 def reference_simulator(
-    class_name: str, config: Mapping[str, Any] | None = None, *, long_context: bool = False
+    class_name: str,
+    documented: type[Simulator],
+    config: Mapping[str, Any] | None = None,
+    *,
+    long_context: bool = False,
 ) -> ReferenceSimulator:
-    """A loaded instance of a reference class.
+    """A loaded instance of a reference class, offering the tools of ``documented``, our class of the same name.
 
     Raises:
         UsageError: ``bfcl_eval`` is not installed, or its classes cannot be imported.
     """
-    from pytest_bfcl.simulators.registry import simulator_class
-
     module = f"{REFERENCE_PACKAGE}.{REFERENCE_MODULES[class_name]}"
     try:
         loaded = getattr(import_module(module), class_name)
@@ -102,7 +104,7 @@ def reference_simulator(
     if hasattr(instance, "_load_scenario"):
         instance._load_scenario(copy.deepcopy(dict(config or {})), long_context=long_context)
     _unshare(instance)
-    return ReferenceSimulator(instance, simulator_class(class_name))
+    return ReferenceSimulator(instance, documented)
 
 
 def _refuse_oversized(own: Simulator, method: str, bound: inspect.BoundArguments) -> None:

@@ -110,7 +110,7 @@ def create_simulator(
         from pytest_bfcl.simulators.reference import REFERENCE_MODULES, reference_simulator
 
         if class_name in REFERENCE_MODULES and class_name not in _registered:
-            return reference_simulator(class_name, config, long_context=long_context)
+            return reference_simulator(class_name, simulator_class(class_name), config, long_context=long_context)
     elif kind != "own":
         raise UsageError(f"simulators are 'own' or 'reference', not {kind!r}")
     if sentences:

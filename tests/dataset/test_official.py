@@ -106,7 +106,7 @@ def test_web_search_variants(official: DataSet) -> None:
     assert all(entry.initial_config == {"WebSearchAPI": {"show_snippet": True}} for entry in base)
     assert all(entry.initial_config == {"WebSearchAPI": {"show_snippet": False}} for entry in bare)
     assert [e.possible_answer for e in base] == [e.possible_answer for e in bare]
-    assert Counter(e.model_extra["num_hops"] for e in base) == {2: 27, 3: 33, 4: 40}
+    assert Counter(e.num_hops for e in base) == {2: 27, 3: 33, 4: 40}
     assert all(len(e.function) == 2 and e.question[0][0]["role"] == "system" for e in base)
 
 
@@ -189,7 +189,7 @@ def test_retired_shapes(official: DataSet) -> None:
     assert isinstance(rest.possible_answer[0], str)
     for category in ("exec_simple", "exec_multiple", "exec_parallel"):
         for entry in entries(official, category):
-            assert len(entry.model_extra["execution_result_type"]) == len(entry.possible_answer or [])
+            assert len(entry.execution_result_type) == len(entry.possible_answer or [])
 
 
 LONG_CONTEXT = {

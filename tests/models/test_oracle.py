@@ -10,7 +10,8 @@ from pytest_bfcl.checkers import judge
 from pytest_bfcl.dataset import open_dataset
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.dataset.entry import Entry
-from pytest_bfcl.models.oracle import answer, final_answer, turn_calls
+from pytest_bfcl.decoding.ground_truth import turn_ground_truth_calls
+from pytest_bfcl.models.oracle import answer, final_answer
 from pytest_bfcl.transcript import Step, Transcript, Turn
 
 SINGLE_TURN = [name for name, row in CATEGORIES.items() if row.group in ("non_live", "live")]
@@ -163,7 +164,10 @@ def conversation(**fields):
 
 def test_conversations():
     item = conversation()
-    assert turn_calls(item, 0) == [("cd", {"folder": "docs", "force": True}), ("tail", {"file": "a.txt", "lines": 3})]
+    assert turn_ground_truth_calls(item, 0) == [
+        ("cd", {"folder": "docs", "force": True}),
+        ("tail", {"file": "a.txt", "lines": 3}),
+    ]
     reply = answer(item, "fc", 0, 0)
     assert [c.name for c in reply.tool_calls] == ["cd", "tail"]
     assert answer(item, "prompt", 0, 0).text == "[cd(folder='docs', force=True), tail(file='a.txt', lines=3)]"

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.dataset import Entry
+from pytest_bfcl.decoding.ground_truth import turn_ground_truth_calls
 from pytest_bfcl.evaluation import RunResult, open_data, run
-from pytest_bfcl.models.oracle import turn_calls
 from pytest_bfcl.settings import Settings
 
 BUNDLED = open_data("bundled")
@@ -25,7 +25,7 @@ Script = list[list[Any]]
 
 
 def right(entry: Entry) -> Script:
-    return [[step] if (step := turn_calls(entry, turn)) else [] for turn in range(len(entry.question))]
+    return [[step] if (step := turn_ground_truth_calls(entry, turn)) else [] for turn in range(len(entry.question))]
 
 
 def quiet_turn(entry: Entry) -> int:

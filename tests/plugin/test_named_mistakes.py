@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.dataset import Entry
+from pytest_bfcl.decoding.ground_truth import ground_truth_calls
 from pytest_bfcl.evaluation import open_data
-from pytest_bfcl.models.oracle import single_turn_calls
 
 Call = tuple[str, dict[str, Any]]
 Calls = list[Call]
@@ -69,7 +69,7 @@ def expected_reason(category: str, reason: str) -> str:
 
 def fits(entry: Entry) -> bool:
     """Whether the first argument of the first call is a required text: every named mistake can be made then."""
-    calls = list(single_turn_calls(entry))
+    calls = list(ground_truth_calls(entry))
     doc = next(doc for doc in entry.function if doc["name"] == calls[0][0])
     parameter = next(iter(calls[0][1]), None)
     schema = doc["parameters"]["properties"].get(parameter, {})
@@ -104,7 +104,7 @@ def test_the_histogram_is_exact(mode: str, tmp_path: Path) -> None:
             entry = entries[number % len(entries)]
             entry_id = f"{category}_{900 + number}"
             change, reason = MISTAKES[name]
-            calls = list(single_turn_calls(entry))
+            calls = list(ground_truth_calls(entry))
             wrong = change(calls)
             script[entry_id] = script_of(calls, wrong, mode)
             wanted[entry_id] = expected_reason(category, reason)

@@ -14,7 +14,7 @@ from pytest_bfcl.providers import check_rest_choice, open_rest, rest_problem
 from pytest_bfcl.providers.live_rest import LiveRest
 from pytest_bfcl.providers.local_rest import LocalRest
 from pytest_bfcl.providers.recorded_rest import RecordedRest
-from pytest_bfcl.providers.rest import whole_url
+from pytest_bfcl.providers.rest_provider import whole_url
 
 BASE = "http://rest.bfcl.test"
 

@@ -15,7 +15,7 @@ from pytest_bfcl.decoding.arithmetic import Folder
 from pytest_bfcl.decoding.errors import DecodeError
 from pytest_bfcl.decoding.limits import MAX_CALLS, check_integer
 from pytest_bfcl.decoding.native import parse_json
-from pytest_bfcl.decoding.python_syntax import parse_expression
+from pytest_bfcl.decoding.python_syntax import python_expression
 
 Pair = tuple[Any, Any]
 """Name and arguments of a member, as they were written: the name need not be text, the arguments no object."""
@@ -27,7 +27,7 @@ class ReadError(DecodeError):
 
 def literal(text: str) -> Any:
     """The value of a Python literal, arithmetic on numbers included; bare names (``true``, ``null``) fail."""
-    return _Literals().value(parse_expression(text.lstrip(" \t")))
+    return _Literals().value(python_expression(text.lstrip(" \t")))
 
 
 class _Literals:

@@ -1,0 +1,118 @@
+"""The calls of an entry's ground truth, in whatever notation its category keeps them.
+
+Which of several acceptable values is taken: data spec §8, last paragraph.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pytest_bfcl.dataset.entry import Entry
+from pytest_bfcl.decoding.errors import DecodeError
+from pytest_bfcl.decoding.reply import decode_reply
+from pytest_bfcl.python_text import parse_expression
+from pytest_bfcl.transcript import Call, Reply
+
+_OMIT = object()
+
+
+def ground_truth_calls(entry: Entry) -> Iterator[Call]:
+    """The calls of a single-turn answer: the first acceptable value of every parameter that may not be left out."""
+    if entry.row.checker == "rest":  # the answer is a response; the request stands beside it
+        if entry.ground_truth_call:
+            call = parse_ground_truth_call(entry.ground_truth_call, entry) or _folded_call(entry.ground_truth_call)
+            yield from filter(None, [call])
+        return
+    for expected in entry.possible_answer or []:
+        if isinstance(expected, str):
+            call = parse_ground_truth_call(expected, entry) or _folded_call(expected)
+            if call:
+                yield call
+        elif isinstance(expected, Mapping):
+            for name, parameters in expected.items():
+                yield Call(name, _arguments(parameters, _required(entry, name)))
+
+
+def _required(entry: Entry, name: str) -> list[str]:
+    for doc in entry.function:
+        if doc.get("name") == name:
+            return list((doc.get("parameters") or {}).get("required") or [])
+    return []
+
+
+def _arguments(parameters: Mapping[str, Any], required: list[str]) -> dict[str, Any]:
+    picked: dict[str, Any] = {}
+    for name, alternatives in parameters.items():
+        value = _pick(alternatives, must=name in required)
+        if value is not _OMIT:
+            picked[name] = value
+    return picked
+
+
+def _pick(alternatives: Any, *, must: bool) -> Any:
+    if not isinstance(alternatives, list):
+        return alternatives
+    if "" in alternatives and not must:
+        return _OMIT
+    chosen = next((value for value in alternatives if value != ""), _OMIT)
+    if chosen is _OMIT:
+        return "" if must and alternatives else _OMIT
+    return _resolved(chosen)
+
+
+def _resolved(value: Any) -> Any:
+    """A chosen value: objects hold alternatives per key, one level deep (ast_checker spec §6.6 and §6.8)."""
+    if isinstance(value, Mapping):
+        return {k: v for k, v in ((k, _inner(a)) for k, a in value.items()) if v is not _OMIT}
+    if isinstance(value, list):
+        return [_resolved(item) if isinstance(item, Mapping) else item for item in value]
+    return value
+
+
+def _inner(alternatives: Any) -> Any:
+    if not isinstance(alternatives, list):
+        return alternatives
+    if "" in alternatives:
+        return _OMIT
+    return alternatives[0] if alternatives else _OMIT
+
+
+def turn_ground_truth_calls(entry: Entry, turn: int) -> list[Call]:
+    """The ground-truth calls of one turn, positional arguments turned into keywords."""
+    answers = entry.possible_answer or []
+    texts = answers[turn] if turn < len(answers) else []
+    calls = (parse_ground_truth_call(text, entry) for text in texts if isinstance(text, str))
+    return [call for call in calls if call is not None]
+
+
+def parse_ground_truth_call(text: str, entry: Entry) -> Call | None:
+    """A ground-truth call text as name and keyword arguments; ``None`` if it is not one plain call of literals."""
+    try:
+        node = parse_expression(text.strip())
+        if not isinstance(node, ast.Call):
+            return None
+        name = ast.unparse(node.func)
+        names = _parameter_names(entry, name)
+        arguments = {names[i]: ast.literal_eval(value) for i, value in enumerate(node.args)}
+        arguments.update({str(k.arg): ast.literal_eval(k.value) for k in node.keywords if k.arg})
+    except (SyntaxError, ValueError, IndexError, RecursionError, MemoryError):
+        return None
+    return Call(name, arguments)
+
+
+def _folded_call(text: str) -> Call | None:
+    """A call whose arguments hold arithmetic (``p=1/6``), computed by the bounded evaluator; ``None`` otherwise."""
+    try:
+        (call,) = decode_reply(Reply(text=text), "prompt")
+    except (DecodeError, ValueError):
+        return None
+    return call
+
+
+def _parameter_names(entry: Entry, name: str) -> list[str]:
+    for doc in entry.all_functions:
+        if doc.get("name") == name:
+            return list((doc.get("parameters") or {}).get("properties") or {})
+    return []
