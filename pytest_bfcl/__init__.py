@@ -9,10 +9,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pytest_bfcl.checkers import assert_answer as assert_answer
-    from pytest_bfcl.checkers import assert_calls as assert_calls
-    from pytest_bfcl.checkers import assert_no_calls as assert_no_calls
-    from pytest_bfcl.checkers import assert_state as assert_state
+    from pytest_bfcl.assertions import assert_answer as assert_answer
+    from pytest_bfcl.assertions import assert_calls as assert_calls
+    from pytest_bfcl.assertions import assert_no_calls as assert_no_calls
+    from pytest_bfcl.assertions import assert_state as assert_state
     from pytest_bfcl.evaluation import arun as arun
     from pytest_bfcl.evaluation import run as run
     from pytest_bfcl.evaluation import score_lines as score_lines
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "assert_answer": "checkers",
-    "assert_calls": "checkers",
-    "assert_no_calls": "checkers",
-    "assert_state": "checkers",
+    "assert_answer": "assertions",
+    "assert_calls": "assertions",
+    "assert_no_calls": "assertions",
+    "assert_state": "assertions",
     "arun": "evaluation",
     "run": "evaluation",
     "score_lines": "evaluation",

@@ -9,12 +9,13 @@ from typing import Any, get_args
 
 import pytest
 
-from pytest_bfcl.checkers import failure_text, judge
+from pytest_bfcl.checkers import judge
 from pytest_bfcl.conversation import Services, execute
 from pytest_bfcl.dataset import GROUPS, DataSet, known_issues
 from pytest_bfcl.dataset.fetching import VERSION
 from pytest_bfcl.dataset.validation import validate
 from pytest_bfcl.evaluation import open_data, run
+from pytest_bfcl.explaining import failure_text
 from pytest_bfcl.runs import transcript_from_line
 from pytest_bfcl.transcript import Mode
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pytest_bfcl.checkers.json_values import plain
-from pytest_bfcl.checkers.wording import parted
+from pytest_bfcl.plain_text import parted
 
 MAX_DIFFERENCES = 12
 MAX_DEPTH = 12

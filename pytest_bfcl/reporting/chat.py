@@ -10,8 +10,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_bfcl.checkers.wording import call_text
 from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.explaining.notation import call_text
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry

@@ -9,7 +9,7 @@ import json
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_bfcl.reporting.headlines import headline
+from pytest_bfcl.explaining import headline
 from pytest_bfcl.reporting.links import model_suffix, safe_id
 
 COLUMNS = ("entry", "model", "repeat", "outcome", "corrected", "tag", "reason", "text", "latency", "cost", "flags")

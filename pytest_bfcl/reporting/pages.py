@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_bfcl.checkers.corrected import CORRECTED_RULES
+from pytest_bfcl.explaining import explain
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.reporting import rendering
 from pytest_bfcl.reporting.chat import chat
-from pytest_bfcl.reporting.explanation import explain
 from pytest_bfcl.reporting.functions import Documentation, as_json
 from pytest_bfcl.reporting.links import rerun_command
 from pytest_bfcl.reporting.listing import total_of

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_bfcl.checkers.wording import clean, shortened
 from pytest_bfcl.dataset import known_issues
 from pytest_bfcl.failures import HarnessError, UsageError
+from pytest_bfcl.plain_text import clean, shortened
 from pytest_bfcl.reporting import overview, rendering
 from pytest_bfcl.reporting.links import ENTRIES, page_name
 from pytest_bfcl.reporting.listing import Listing

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 Key = tuple[str, int]
 """Entry id and repeat."""
-_MALFORMED = ("ast_decoder:decoder_failed", "ast_decoder:decoder_wrong_output_format", "relevance_error:decoder_failed",
-              "agentic:no_last_message")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,9 +208,13 @@ def _reason_of(line: Mapping[str, Any]) -> str:
 
 
 def _tag_of(reason: str | None) -> str | None:
+    """The tag of a failed entry of an official score folder; there an inference error is a failure like others."""
+    from pytest_bfcl.checkers.reasons import REASONS
+
     if reason is None:
         return None
-    return str(FailureTag.MALFORMED_OUTPUT if reason in _MALFORMED else FailureTag.WRONG_ANSWER)
+    known = REASONS.get(reason)
+    return str(known.tag if known is not None and known.tag.counts else FailureTag.WRONG_ANSWER)
 
 
 def _only(side: Side, model: str) -> Side:

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl import Failure, FailureTag, Reply, ToolCall
-from pytest_bfcl.checkers import assert_answer, assert_calls, assert_no_calls, assert_state
+from pytest_bfcl import Failure, FailureTag, Reply, ToolCall, assert_answer, assert_calls, assert_no_calls, assert_state
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.simulators import create_simulator
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.checkers import failure_text, judge, judge_both
+from pytest_bfcl.checkers import judge, judge_both
 from pytest_bfcl.dataset import Entry
+from pytest_bfcl.explaining import failure_text
 from pytest_bfcl.failures import FailureTag
 from pytest_bfcl.simulators import Simulator, register_simulator, tool
 from pytest_bfcl.transcript import Reply

@@ -14,11 +14,11 @@ from typing import Any, get_type_hints
 import pytest
 
 import pytest_bfcl
-from pytest_bfcl.checkers import failure_text, reasons
+from pytest_bfcl.checkers import reasons
 from pytest_bfcl.checkers.details import Attempt, Details
 from pytest_bfcl.checkers.reasons import REASONS, details_of
+from pytest_bfcl.explaining import failure_text, headline
 from pytest_bfcl.failures import FailureTag, Reason, Verdict
-from pytest_bfcl.reporting.headlines import headline
 from tests.checkers.building import entry, function, transcript
 
 PACKAGE = Path(pytest_bfcl.__file__).parent

@@ -8,9 +8,9 @@ import shlex
 import pytest
 
 from pytest_bfcl.checkers.reasons import REASONS
+from pytest_bfcl.explaining import headline
 from pytest_bfcl.reporting import charts, formulas, scores, write_markdown
 from pytest_bfcl.reporting.chat import chat
-from pytest_bfcl.reporting.headlines import headline
 from pytest_bfcl.reporting.links import page_name, rerun_command
 from pytest_bfcl.reporting.rendering import embedded_json, usd, visible
 from pytest_bfcl.scoring import summarise

@@ -6,10 +6,9 @@ Plain text without colour codes; whatever a model wrote is escaped and cut.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.checkers import result_text, tables, turn_text
 from pytest_bfcl.checkers.details import (
     UNTOLD,
     AnswerDetails,
@@ -31,8 +30,11 @@ from pytest_bfcl.checkers.details import (
 )
 from pytest_bfcl.checkers.entries import checker_of
 from pytest_bfcl.checkers.reasons import details_of, rule_of
-from pytest_bfcl.checkers.wording import allowed_text, answer_text, call_text, clean, cut, shortened, value_text
+from pytest_bfcl.explaining import results, turns
+from pytest_bfcl.explaining.calls import call_table, calls_of, compared, other_attempts
+from pytest_bfcl.explaining.notation import allowed_text, answer_text, call_text, value_text
 from pytest_bfcl.failures import Verdict
+from pytest_bfcl.plain_text import clean, cut, shortened
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
@@ -45,27 +47,10 @@ MAX_LISTED = 8
 Line = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class FailureText:
-    """A failure in words: ``title`` (tag and reason) and ``lines`` of label and text; a label may be empty."""
-
-    title: str
-    lines: tuple[Line, ...]
-
-    def __str__(self) -> str:
-        body = [f"  {label:<{LABEL}}{text}".rstrip() for label, text in self.lines]
-        return "\n".join([self.title, *body])
-
-
 def failure_text(entry: Entry, transcript: Transcript, verdict: Verdict) -> str:
-    """The text of a failed (or errored) verdict, a few aligned lines."""
-    return str(describe(entry, transcript, verdict))
-
-
-def describe(entry: Entry, transcript: Transcript, verdict: Verdict) -> FailureText:
-    """The parts of `failure_text`; for a passed verdict only a title."""
+    """A failed (or errored) verdict in a few aligned lines: tag and reason, then a label and a text in each."""
     if verdict.valid:
-        return FailureText("passed", ())
+        return "passed"
     details = details_of(verdict.reason, verdict.detail)
     lines = _request(entry, details.place)
     if verdict.tag is not None and not verdict.tag.counts:
@@ -81,16 +66,17 @@ def describe(entry: Entry, transcript: Transcript, verdict: Verdict) -> FailureT
         lines.append(("rules", "decided by corrected " + ", ".join(map(str, details.corrected_rules))))
     if details.advice:
         lines.append(("advice", clean(details.advice)))
-    return FailureText(f"{verdict.tag}: {verdict.reason}", tuple(lines))
+    shown = [f"  {label:<{LABEL}}{text}".rstrip() for label, text in lines]
+    return "\n".join([f"{verdict.tag}: {verdict.reason}", *shown])
 
 
 def _request(entry: Entry, turn: int | None) -> list[Line]:
     """The user's last words of the turn in question, shortened."""
-    turns: Sequence[Any] = entry.question
-    if turn is not None and turn < len(turns):
-        messages, place = turns[turn], f"(turn {turn + 1} of {len(turns)}) " if len(turns) > 1 else ""
+    question: Sequence[Any] = entry.question
+    if turn is not None and turn < len(question):
+        messages, place = question[turn], f"(turn {turn + 1} of {len(question)}) " if len(question) > 1 else ""
     else:
-        messages, place = next((each for each in reversed(turns) if each), []), ""
+        messages, place = next((each for each in reversed(question) if each), []), ""
     words = [message.get("content") for message in messages if message.get("role") == "user"]
     said = clean(str(words[-1])).replace("\\n", " ") if words else ""
     if not place:
@@ -98,36 +84,36 @@ def _request(entry: Entry, turn: int | None) -> list[Line]:
     if not words and turn is not None:
         names = ", ".join(str(document.get("name")) for document in entry.missed_function.get(turn, ()))
         said = f"no new message: now these functions are offered too: {clean(names)}"
-    return turn_text.request_lines(place, said)
+    return turns.request_lines(place, said)
 
 
 def _body(entry: Entry, transcript: Transcript, details: Details) -> list[Line]:
     """What was expected and what was done, by the family of the details."""
     match details:
         case ResultCountDetails():
-            return result_text.count_lines(entry, transcript, details)
+            return results.count_lines(entry, transcript, details)
         case CountDetails():
             return _wrong_count(transcript, details)
         case MatchDetails():
             return _no_match(entry, transcript, details)
         case ResultMatchDetails():
-            return result_text.unmatched_lines(entry, transcript, details)
+            return results.unmatched_lines(entry, transcript, details)
         case ResultDetails():
-            return result_text.result_lines(entry, transcript, details)
+            return results.result_lines(entry, transcript, details)
         case UnreadDetails():
             return _undecodable(entry, transcript, details)
         case UndueDetails():
             return _no_call_due(transcript, details)
         case StateDetails():
-            return turn_text.state_lines(entry, transcript, details)
+            return turns.state_lines(entry, transcript, details)
         case ObtainedDetails():
-            return turn_text.result_lines(entry, transcript, details)
+            return turns.result_lines(entry, transcript, details)
         case QuietTurnDetails():
-            return turn_text.quiet_turn_lines(entry, transcript, details)
+            return turns.quiet_turn_lines(entry, transcript, details)
         case EndDetails():
-            return turn_text.forced_lines(entry, transcript, details)
+            return turns.forced_lines(entry, transcript, details)
         case TurnDetails():
-            return turn_text.empty_turn_lines(entry, transcript, details)
+            return turns.empty_turn_lines(entry, transcript, details)
         case AnswerDetails():
             return _answer(details)
         case CallDetails():
@@ -138,10 +124,10 @@ def _body(entry: Entry, transcript: Transcript, details: Details) -> list[Line]:
 
 def _one_call(entry: Entry, transcript: Transcript, details: CallDetails) -> list[Line]:
     """One call against one answer: a table of arguments with a mark at the broken one."""
-    found = tables.compared(entry, transcript, details)
+    found = compared(entry, transcript, details)
     if found is None:
         return [("expected", allowed_text(told(details.expected))), ("called", value_text(told(details.called)))]
-    return tables.call_table(entry, transcript, found.call, found.wanted)
+    return call_table(entry, transcript, found.call, found.wanted)
 
 
 def _wrong_count(transcript: Transcript, details: CountDetails) -> list[Line]:
@@ -166,17 +152,15 @@ def _listed(values: list[object] | None, text: Callable[[Any, int], str]) -> lis
 def _no_match(entry: Entry, transcript: Transcript, details: MatchDetails) -> list[Line]:
     """The expected call nothing fits, the closest call as a table, the other candidates in one line each."""
     number, total = (details.answer or 0) + 1, len(entry.possible_answer or [])
-    found = tables.compared(entry, transcript, details)
+    found = compared(entry, transcript, details)
     if found is None:
         return [("expected", f"call {number} of {total} has no match")]
-    calls = tables.calls_of(entry, transcript)
+    calls = len(calls_of(entry, transcript))
     lines = [("expected", f"call {number} of {total} has no match: {answer_text(found.wanted, 2 * WIDTH)}")]
-    lines.append(("closest", f"call {found.number + 1} of {len(calls)}"))
-    lines += tables.call_table(entry, transcript, found.call, found.wanted)
-    others = [tried for tried in details.sub_errors or () if tried.call < len(calls) and tried.call != found.number]
-    for tried in others[:MAX_LISTED]:
-        shown = call_text(calls[tried.call], 60)
-        lines.append(("other", f"call {tried.call + 1}: {shown}  <-- {clean(tried.reason)}"))
+    lines.append(("closest", f"call {found.number + 1} of {calls}"))
+    lines += call_table(entry, transcript, found.call, found.wanted)
+    for other, call, why in islice(other_attempts(entry, transcript, details, found), MAX_LISTED):
+        lines.append(("other", f"call {other + 1}: {call_text(call, 60)}  <-- {why}"))
     return lines
 
 

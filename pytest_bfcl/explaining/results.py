@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_bfcl.checkers import tables
 from pytest_bfcl.checkers.details import UNTOLD, ResultCountDetails, ResultDetails, ResultMatchDetails, told
-from pytest_bfcl.checkers.wording import call_text, clean, cut, value_text
+from pytest_bfcl.explaining.calls import calls_of
+from pytest_bfcl.explaining.notation import call_text, value_text
+from pytest_bfcl.plain_text import clean, cut
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
@@ -20,16 +21,20 @@ Line = tuple[str, str]
 
 def result_lines(entry: Entry, transcript: Transcript, details: ResultDetails) -> list[Line]:
     """One call: the expected result, the call, its result or error."""
-    lines = [("expected", _wanted(details))]
-    calls = tables.calls_of(entry, transcript)
+    lines = [("expected", wanted_result(details))]
+    calls = calls_of(entry, transcript)
     number = details.call
     if number is not None and number < len(calls):
         lines.append(("called", call_text(calls[number], WIDTH)))
+    given = given_result(details)
+    return [*lines, ("", f"-> {given}")] if given else lines
+
+
+def given_result(details: ResultDetails, width: int = WIDTH) -> str:
+    """What the call gave: its error or its value; empty where nothing is told."""
     if details.error:
-        lines.append(("", f"-> {cut(clean(details.error), WIDTH)}"))
-    elif details.called is not UNTOLD:
-        lines.append(("", f"-> {value_text(details.called, WIDTH)}"))
-    return lines
+        return cut(clean(details.error), width)
+    return "" if details.called is UNTOLD else value_text(details.called, width)
 
 
 def count_lines(entry: Entry, transcript: Transcript, details: ResultCountDetails) -> list[Line]:
@@ -37,7 +42,7 @@ def count_lines(entry: Entry, transcript: Transcript, details: ResultCountDetail
     lines = [("expected", _count(details.expected))]
     lines += [("", cut(clean(str(call)), WIDTH)) for call in (details.wanted or [])[:MAX_LISTED]]
     lines.append(("called", _count(details.called)))
-    return lines + [("", call_text(call, WIDTH)) for call in tables.calls_of(entry, transcript)[:MAX_LISTED]]
+    return lines + [("", call_text(call, WIDTH)) for call in calls_of(entry, transcript)[:MAX_LISTED]]
 
 
 def _count(number: int | None) -> str:
@@ -46,8 +51,8 @@ def _count(number: int | None) -> str:
 
 def unmatched_lines(entry: Entry, transcript: Transcript, details: ResultMatchDetails) -> list[Line]:
     """Several calls: the expected result nothing gives, and what the unused calls gave."""
-    lines = [("expected", _wanted(details))]
-    calls = tables.calls_of(entry, transcript)
+    lines = [("expected", wanted_result(details))]
+    calls = calls_of(entry, transcript)
     for position, tried in enumerate((details.sub_errors or ())[:MAX_LISTED]):
         if tried.call < len(calls):
             lines.append(("called" if position == 0 else "", call_text(calls[tried.call], WIDTH // 2)))
@@ -55,7 +60,8 @@ def unmatched_lines(entry: Entry, transcript: Transcript, details: ResultMatchDe
     return lines
 
 
-def _wanted(details: ResultDetails | ResultMatchDetails) -> str:
-    shown = value_text(told(details.expected), WIDTH)
+def wanted_result(details: ResultDetails | ResultMatchDetails, width: int = WIDTH) -> str:
+    """The expected result, and the call that gives it where it is told."""
+    shown = value_text(told(details.expected), width)
     call = details.wanted_call
-    return f"{cut(clean(call), WIDTH // 2)} -> {shown}" if call else shown
+    return f"{cut(clean(call), width // 2)} -> {shown}" if call else shown

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_bfcl.checkers.details import EndDetails, ObtainedDetails, QuietTurnDetails, StateDetails, TurnDetails
 from pytest_bfcl.checkers.differences import ABSENT
 from pytest_bfcl.checkers.response import is_error
 from pytest_bfcl.checkers.steps import STEP_LIMIT, step_calls, turn_calls
-from pytest_bfcl.checkers.wording import clean, cut, parted, value_text
+from pytest_bfcl.explaining.notation import value_text
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.plain_text import clean, cut, parted
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
@@ -26,6 +27,7 @@ WIDTH = 86
 MAX_CALLS = 12
 MAX_CALL_CHARS = 3 * WIDTH
 MAX_EARLIER = 5
+MAX_UNDECODED = 4
 
 Line = tuple[str, str]
 
@@ -74,13 +76,17 @@ def empty_turn_lines(entry: Entry, transcript: Transcript, details: TurnDetails)
 
 def quiet_turn_lines(entry: Entry, transcript: Transcript, details: QuietTurnDetails) -> list[Line]:
     """Calls in a turn that should have none, and why none is due."""
+    lines = _wrapped("expected", f"no call: {why_quiet(entry, details)}")
+    return [*lines, *_listed("called", [(call, "") for call in _texts(details.called)])]
+
+
+def why_quiet(entry: Entry, details: QuietTurnDetails) -> str:
+    """Why no call is due in a turn."""
     turn = details.turn
-    why = "something the request needs is only said in the next turn"
     if turn is not None and turn + 1 in entry.missed_function:
         names = ", ".join(str(document.get("name")) for document in entry.missed_function[turn + 1])
-        why = f"{names} is only offered in the next turn"
-    lines = _wrapped("expected", f"no call: {why}")
-    return [*lines, *_listed("called", [(call, "") for call in _texts(details.called)])]
+        return f"{names} is only offered in the next turn"
+    return "something the request needs is only said in the next turn"
 
 
 def forced_lines(entry: Entry, transcript: Transcript, details: EndDetails) -> list[Line]:
@@ -107,28 +113,56 @@ def forced_lines(entry: Entry, transcript: Transcript, details: EndDetails) -> l
     return [*lines, *_listed("", [*shown[:2], ("…", f"{left_out} more"), *shown[-4:]] if left_out > 1 else shown)]
 
 
-def _calls(entry: Entry, transcript: Transcript, details: TurnDetails) -> list[Line]:
-    """Expected and made calls of the turn; those without a counterpart are marked, failed ones show their error."""
+class ShownCall(NamedTuple):
+    """A call of a turn as text; what is wrong with it, if anything; its result where that helps to see why."""
+
+    text: str
+    mark: str = ""
+    result: str = ""
+
+
+class ComparedTurn(NamedTuple):
+    """The calls that were due in a turn and those made."""
+
+    due: list[ShownCall]
+    made: list[ShownCall]
+
+
+def compare_turn(entry: Entry, details: TurnDetails) -> ComparedTurn:
+    """The turn that failed; a result is told for calls that are wrong, that failed, or whose result was expected."""
     expected, made = _texts(details.expected), _texts(details.called)
     results = details.results or {}
     behind = details.missing_calls if isinstance(details, ObtainedDetails) else None
     missing = {_key(entry, str(call)) for call in behind or ()}
-    marks_expected, marks_made = call_marks(entry, expected, made)
-    lines = _listed("expected", [(call, marks_expected.get(number, "")) for number, call in enumerate(expected)])
-    shown: list[tuple[str, str]] = []
+    marks_expected, marks_made = _marks(entry, expected, made)
+    shown: list[ShownCall] = []
     for number, call in enumerate(made):
-        shown.append((call, marks_made.get(number, "")))
         result = str(results.get(str(number), ""))
-        if result and (number in marks_made or is_error(result) or _key(entry, call) in missing):
-            shown.append((f"    -> {cut(result, WIDTH - 8)}", ""))
-    return [*lines, *_listed("called", shown), *_undecoded(transcript, details)]
+        telling = number in marks_made or is_error(result) or _key(entry, call) in missing
+        shown.append(ShownCall(call, marks_made.get(number, ""), result if telling else ""))
+    due = [ShownCall(call, marks_expected.get(number, "")) for number, call in enumerate(expected)]
+    return ComparedTurn(due, shown)
 
 
 def _texts(calls: object) -> list[str]:
     return [str(call) for call in calls] if isinstance(calls, list) else []
 
 
-def call_marks(entry: Entry, expected: Sequence[str], made: Sequence[str]) -> tuple[dict[int, str], dict[int, str]]:
+def _calls(entry: Entry, transcript: Transcript, details: TurnDetails) -> list[Line]:
+    """Expected and made calls of the turn; those without a counterpart are marked, failed ones show their error."""
+    turn = compare_turn(entry, details)
+    shown: list[tuple[str, str]] = []
+    for call in turn.made:
+        shown.append((call.text, call.mark))
+        if call.result:
+            shown.append((f"    -> {cut(call.result, WIDTH - 8)}", ""))
+    lines = [*_listed("expected", [call[:2] for call in turn.due]), *_listed("called", shown)]
+    for said, last_words in undecoded_steps(transcript, details):
+        lines += _wrapped("then said" if last_words else "undecoded", said, 2)
+    return lines
+
+
+def _marks(entry: Entry, expected: Sequence[str], made: Sequence[str]) -> tuple[dict[int, str], dict[int, str]]:
     """What is wrong with the calls of a turn, by position: expected ones nobody made, made ones nobody expected."""
     lacking, extra = _unmatched(entry, expected, made)
     partners = _partners(entry, expected, made, lacking, extra)
@@ -187,20 +221,21 @@ def _wrapped(label: str, text: str, most: int = 3, indent: str = "") -> list[Lin
     return [(label if number == 0 else "", piece) for number, piece in enumerate(pieces or [""])]
 
 
-def _undecoded(transcript: Transcript, details: TurnDetails) -> list[Line]:
-    """Steps of the turn that did not decode: such a step is dropped as a whole and ends its turn."""
+def undecoded_steps(transcript: Transcript, details: TurnDetails) -> list[tuple[str, bool]]:
+    """Steps of the turn that did not decode (each is dropped as a whole and ends its turn): what was said.
+
+    Also whether these are the last words after calls, as is due. At most `MAX_UNDECODED`.
+    """
     turn = details.turn
     if turn is None or turn >= len(transcript.turns):
         return []
-    lines: list[Line] = []
     steps = transcript.turns[turn].steps
+    found: list[tuple[str, bool]] = []
     for number, step in enumerate(steps):
         said = _words_of(step)
-        if len(lines) >= 4 or step_calls(step, transcript) is not None or not said:
-            continue
-        last_words = number == len(steps) - 1 and number > 0 and not step.reply.tool_calls
-        lines += _wrapped("then said" if last_words else "undecoded", said, 2)
-    return lines
+        if said and len(found) < MAX_UNDECODED and step_calls(step, transcript) is None:
+            found.append((said, number == len(steps) - 1 and number > 0 and not step.reply.tool_calls))
+    return found
 
 
 def _words_of(step: Step) -> str:

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.checkers import failure_text, judge
+from pytest_bfcl.checkers import judge
 from pytest_bfcl.transcript import Reply
 from tests.checkers.building import entry, function, transcript
+from tests.explaining.same_words import failure_lines
 
 SOUP = function("serve_soup", bowls="integer", table_="string", extras_="array<float>")
 ANSWER = [{"serve_soup": {"bowls": [2, 3], "table": ["window", ""], "extras": [[1.0, 2.0], ""]}}]
@@ -19,7 +20,7 @@ def text(output: Any, answers: Any = ANSWER, functions: Any = None, **values: An
     record = transcript(output, category=judged.category)
     verdict = judge(judged, record)
     assert not verdict.valid
-    return failure_text(judged, record, verdict)
+    return failure_lines(judged, record, verdict)
 
 
 def marked(shown: str) -> list[str]:

@@ -29,7 +29,8 @@ from pytest_bfcl.checkers.details import (
     told,
 )
 from pytest_bfcl.checkers.reasons import REASONS, UNREADABLE, WRONG_NAME, details_of, reply_reason, rule_of
-from pytest_bfcl.checkers.wording import allowed_text, answer_text, call_text, clean, cut, value_text
+from pytest_bfcl.explaining.notation import allowed_text, answer_text, call_text, value_text
+from pytest_bfcl.plain_text import clean, cut
 
 
 def headline(record: Mapping[str, Any]) -> str:

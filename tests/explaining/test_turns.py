@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from markupsafe import escape
 
-from pytest_bfcl.checkers import failure_text, judge
+from pytest_bfcl.checkers import judge
 from pytest_bfcl.dataset import DataSet
 from pytest_bfcl.evaluation import open_data
-from pytest_bfcl.reporting.explanation import explain
+from pytest_bfcl.explaining import explain
+from pytest_bfcl.reporting.pages import Neighbours, PageContext, entry_page
 from pytest_bfcl.runs import transcript_from_line
+from tests.explaining.same_words import failure_lines
 
 DATA = open_data("bundled")
 CHAIN = "multi_turn_base_0"  # bees: ls and cd, grep, mkdir and mv, touch and echo
@@ -32,7 +35,7 @@ def text(entry_id: str, turns: list[Any], rules: str = "official") -> str:
     record = transcript_from_line(line)
     verdict = judge(entry, record, rules)
     assert not verdict.valid
-    shown = failure_text(entry, record, verdict)
+    shown = failure_lines(entry, record, verdict)
     assert max(map(len, shown.splitlines())) <= 100, shown
     return shown
 
@@ -63,16 +66,31 @@ def test_the_page_of_an_entry_marks_the_same() -> None:
     verdict = judge(entry, record, "official")
     line = {"outcome": "failed", "reason": verdict.reason, "detail": verdict.detail}
     why = explain(line, entry, record)
-    marks = {why.called[place]: mark for place, mark in why.called_marks.items()}
+    marks = {call.text: call.mark for call in why.called if call.mark}
     assert verdict.detail["turn"] == 1
     assert marks == {moved[0]: "not expected"}
-    assert not why.expected_marks
+    assert not any(call.mark for call in why.expected)
     turns[1] = [GREP]
     record = transcript_from_line({"id": CHAIN, "category": entry.category, "trajectory": turns})
     verdict = judge(entry, record, "official")
     why = explain(line | {"reason": verdict.reason, "detail": verdict.detail}, entry, record)
-    (mark,) = why.called_marks.values()
+    (mark,) = [call.mark for call in why.called if call.mark]
     assert mark == 'destination is "quarantin", expected "quarantine"'
+
+
+def test_the_page_of_an_entry_shows_the_tools_error() -> None:
+    turns = [[["cd('hives')", "cd('hives')", "ls()"]], [GREP], [MOVE], [NOTE]]
+    entry = DATA.entry(CHAIN)
+    record = transcript_from_line({"id": CHAIN, "category": entry.category, "trajectory": turns})
+    verdict = judge(entry, record)
+    line = {"id": CHAIN, "category": entry.category, "outcome": "failed", "tag": verdict.tag}
+    line |= {"reason": verdict.reason, "detail": dict(verdict.detail), "trajectory": turns, "output": [["x"]] * 4}
+    context = PageContext("bundled", "bundled", (), {})
+    page = entry_page(line, entry, None, context, Neighbours("", "")).decode()
+    (error,) = [
+        call.result for call in explain(line, entry, record).called if call.text == "cd('hives')" and call.result
+    ]
+    assert f"→ {escape(error)}" in page
 
 
 def test_spelling_alone_is_no_difference() -> None:
@@ -114,7 +132,7 @@ def test_an_undecodable_step_is_quoted() -> None:
     entry = DATA.entry(CHAIN)
     trajectory = [[LS], ["I will look at [hive_b.txt] now."], [MOVE], [NOTE]]
     record = transcript_from_line({"id": CHAIN, "category": entry.category, "trajectory": trajectory})
-    shown = failure_text(entry, record, judge(entry, record))
+    shown = failure_lines(entry, record, judge(entry, record))
     assert 'undecoded "I will look at [hive_b.txt] now."' in shown
 
 
@@ -142,7 +160,7 @@ def test_long_texts_are_shown_where_they_part() -> None:
     )
     made = [[LS], [GREP], [MOVE], [["touch('a')", f"echo({story + 'Fin.'!r}, 'a')"]]]
     record = transcript_from_line({"id": CHAIN, "category": entry.category, "trajectory": made})
-    shown = failure_text(entry, record, judge(entry, record))
+    shown = failure_lines(entry, record, judge(entry, record))
     assert max(map(len, shown.splitlines())) <= 100
     assert 'well. End."' in shown
     assert 'well. Fin."' in shown
@@ -162,7 +180,7 @@ def test_every_recorded_failure_fits_a_terminal(golden_dir: Path, official: Data
     for line in failed:
         entry = official.entry(line["id"])
         record = transcript_from_line({key: line[key] for key in ("id", "category", "trajectory")})
-        shown = failure_text(entry, record, judge(entry, record))
+        shown = failure_lines(entry, record, judge(entry, record))
         rows = shown.splitlines()
         assert max(map(len, rows)) <= 100, shown
         assert len(rows) <= 80, shown

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_bfcl.checkers import reasons
 from pytest_bfcl.checkers.ast import CallRules, check_value, same_name
 from pytest_bfcl.checkers.broken import BrokenValue
 from pytest_bfcl.checkers.corrected import CORRECTED, OFFICIAL
-from pytest_bfcl.checkers.details import CallDetails, Details, MatchDetails, told
+from pytest_bfcl.checkers.details import CallDetails, Details, MatchDetails, TriedDetails, told
 from pytest_bfcl.checkers.entries import language_of, single_turn_calls
 from pytest_bfcl.checkers.types import ParameterType, parameter_type
 from pytest_bfcl.checkers.values import MARKER
-from pytest_bfcl.checkers.wording import allowed_text, clean, cut, value_text
 from pytest_bfcl.decoding import DecodeError
+from pytest_bfcl.explaining.notation import allowed_text, value_text
 from pytest_bfcl.failures import Reason
+from pytest_bfcl.plain_text import clean, cut
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
@@ -92,6 +93,16 @@ def compared(entry: Entry, transcript: Transcript, details: Details) -> Compared
     if number is None or number >= len(calls) or not wanted:
         return None
     return Compared(number, calls[number], wanted)
+
+
+def other_attempts(
+    entry: Entry, transcript: Transcript, details: TriedDetails, closest: Compared | None = None
+) -> Iterator[tuple[int, Call, str]]:
+    """Calls tried for something expected, but for the closest: number, call, and why not (a reason's name)."""
+    calls = calls_of(entry, transcript)
+    for tried in details.sub_errors or ():
+        if tried.call < len(calls) and (closest is None or tried.call != closest.number):
+            yield tried.call, calls[tried.call], clean(tried.reason)
 
 
 def call_rows(entry: Entry, transcript: Transcript, call: Call, wanted: Mapping[str, Any]) -> list[CallRow]:

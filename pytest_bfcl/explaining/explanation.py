@@ -1,13 +1,13 @@
 """Why an entry failed, in parts a page can lay out: expected beside called with marks, state differences, rule.
 
-The parts come from the checkers' own words (`pytest_bfcl.checkers.describe`, `call_rows`), so page and terminal say
-the same.
+The parts are those the lines on a terminal are made of (`calls`, `turns`, `results`), so page and terminal say the
+same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,17 +18,22 @@ from pytest_bfcl.checkers.details import (
     Details,
     MatchDetails,
     ObtainedDetails,
+    QuietTurnDetails,
+    ResultDetails,
     StateDetails,
+    TriedDetails,
     TurnDetails,
     UnreadDetails,
     told,
 )
 from pytest_bfcl.checkers.differences import ABSENT
 from pytest_bfcl.checkers.reasons import details_of, rule_of
-from pytest_bfcl.checkers.tables import CallRow, call_rows, compared
-from pytest_bfcl.checkers.turn_text import call_marks, earlier_calls
-from pytest_bfcl.checkers.wording import allowed_text, answer_text, call_text, clean, cut, value_text
-from pytest_bfcl.reporting.headlines import headline
+from pytest_bfcl.explaining.calls import CallRow, Compared, call_rows, calls_of, compared, other_attempts
+from pytest_bfcl.explaining.headlines import headline
+from pytest_bfcl.explaining.notation import allowed_text, answer_text, call_text, value_text
+from pytest_bfcl.explaining.results import given_result, wanted_result
+from pytest_bfcl.explaining.turns import ShownCall, compare_turn, earlier_calls, undecoded_steps, why_quiet
+from pytest_bfcl.plain_text import clean, cut
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
@@ -36,6 +41,7 @@ if TYPE_CHECKING:
 
 MAX_LISTED = 20
 WIDTH = 600
+NO_CALL = ShownCall("(no call)")
 
 
 class StateRow(NamedTuple):
@@ -51,34 +57,22 @@ class Explanation:
     """A verdict taken apart.
 
     ``rows`` compare one call with one expected call (``caption`` says which); ``expected`` and ``called`` list whole
-    calls or texts (``called_label`` says what the latter are; ``expected_marks`` and ``called_marks`` what is wrong
-    with them, by position); ``state`` lists what differs in the system ``owner``;
-    ``facts`` are further lines of label and text. What does not apply is empty.
+    calls or texts with what is wrong with them and what the tool answered (``called_label`` says what the latter are);
+    ``state`` lists what differs in the system ``owner``; ``facts`` are further lines of label and text. What does not
+    apply is empty.
     """
 
     headline: str = ""
     caption: str = ""
     rows: tuple[CallRow, ...] = ()
-    expected: tuple[str, ...] = ()
-    called: tuple[str, ...] = ()
+    expected: tuple[ShownCall, ...] = ()
+    called: tuple[ShownCall, ...] = ()
     called_label: str = "called"
-    expected_marks: Mapping[int, str] = field(default_factory=dict)
-    called_marks: Mapping[int, str] = field(default_factory=dict)
     owner: str = ""
     state: tuple[StateRow, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
     rule: str = ""
     advice: str = ""
-
-    @property
-    def marked_expected(self) -> list[tuple[str, str]]:
-        """The expected lines, each with its mark or nothing."""
-        return [(line, self.expected_marks.get(number, "")) for number, line in enumerate(self.expected)]
-
-    @property
-    def marked_called(self) -> list[tuple[str, str]]:
-        """The called lines, each with its mark or nothing."""
-        return [(line, self.called_marks.get(number, "")) for number, line in enumerate(self.called)]
 
 
 def explain(record: Mapping[str, Any], entry: Entry | None, transcript: Transcript | None) -> Explanation:
@@ -92,23 +86,20 @@ def explain(record: Mapping[str, Any], entry: Entry | None, transcript: Transcri
     advice = clean(details.advice or "")
     if outcome != "failed":
         return Explanation(headline(record), advice=advice)
-    rows, caption = _rows(details, entry, transcript)
-    expected = [] if rows else _due(details, entry)[:MAX_LISTED]
-    called = [] if rows else _made(details, record)[:MAX_LISTED]
-    due_marks, made_marks = _marks(details, entry)
+    found = compared(entry, transcript, details) if entry is not None and transcript is not None else None
+    rows, caption = _rows(details, entry, transcript, found)
+    due, made = ([], []) if rows else _sides(details, record, entry, transcript)
     state = details if isinstance(details, StateDetails) else StateDetails()
     return Explanation(
         headline(record),
         caption=caption,
         rows=tuple(rows),
-        expected=tuple(expected),
-        called=tuple(called),
-        called_label=_label(details, called),
-        expected_marks=due_marks,
-        called_marks=made_marks,
+        expected=tuple(due),
+        called=tuple(made),
+        called_label=_label(details, made),
         owner=clean(state.class_name or ""),
         state=tuple(_state(state.difference or {})),
-        facts=(*_facts(details), *_earlier(details, entry, transcript)),
+        facts=tuple(_facts(details, entry, transcript, found)),
         rule=clean(rule_of(reason, detail)),
         advice=advice,
     )
@@ -118,12 +109,13 @@ def _of_passed(record: Mapping[str, Any], entry: Entry | None) -> Explanation:
     """What was accepted and what was called, for the curious."""
     calls = record.get("calls")
     called = [call_text(call, WIDTH) for call in calls if isinstance(call, Mapping)] if isinstance(calls, list) else []
-    return Explanation(expected=tuple(_accepted(entry)), called=tuple(called[:MAX_LISTED]))
+    return Explanation(expected=tuple(map(ShownCall, _accepted(entry))), called=tuple(_listed(called)))
 
 
-def _rows(details: Details, entry: Entry | None, transcript: Transcript | None) -> tuple[Sequence[CallRow], str]:
+def _rows(
+    details: Details, entry: Entry | None, transcript: Transcript | None, found: Compared | None
+) -> tuple[Sequence[CallRow], str]:
     """The comparison of one call with the expected one, and which ones these are."""
-    found = compared(entry, transcript, details) if entry is not None and transcript is not None else None
     if found is None or entry is None or transcript is None:
         return (), ""
     caption = ""
@@ -136,6 +128,30 @@ def _rows(details: Details, entry: Entry | None, transcript: Transcript | None) 
     return [row._replace(mark=row.mark.removeprefix("<-- ")) for row in rows], caption
 
 
+def _sides(
+    details: Details, record: Mapping[str, Any], entry: Entry | None, transcript: Transcript | None
+) -> tuple[list[ShownCall], list[ShownCall]]:
+    """What was expected and what was done instead, where the two are not one call each."""
+    match details:
+        case TurnDetails(expected=list(), called=list()) if entry is not None:
+            turn = compare_turn(entry, details)
+            due, made = turn.due or [NO_CALL], turn.made or [NO_CALL]
+            return [_shown(call) for call in due[:MAX_LISTED]], [_shown(call) for call in made[:MAX_LISTED]]
+        case ResultDetails() if entry is not None and transcript is not None and details.call is not None:
+            calls = calls_of(entry, transcript)[details.call :][:1]
+            made = [ShownCall(call_text(call, WIDTH), result=given_result(details, WIDTH)) for call in calls]
+            return [ShownCall(wanted_result(details, WIDTH))], made or _listed(_made(details, record))
+    return _listed(_due(details, entry)), _listed(_made(details, record))
+
+
+def _listed(lines: Sequence[str]) -> list[ShownCall]:
+    return [ShownCall(line) for line in lines[:MAX_LISTED]]
+
+
+def _shown(call: ShownCall) -> ShownCall:
+    return ShownCall(cut(clean(call.text), WIDTH), call.mark, cut(clean(call.result), WIDTH))
+
+
 def _due(details: Details, entry: Entry | None) -> list[str]:
     """What was expected, a line each: where the number of calls, a turn, or the very notation is at fault."""
     expected = told(details.expected)
@@ -144,8 +160,10 @@ def _due(details: Details, entry: Entry | None) -> list[str]:
             return [answer_text(each, WIDTH) for each in wanted]
         case CallDetails(wanted=Mapping() as wanted) | MatchDetails(wanted=Mapping() as wanted):
             return [answer_text(wanted, WIDTH)]
+        case QuietTurnDetails() if entry is not None:
+            return [f"no call: {why_quiet(entry, details)}"]
         case TurnDetails() if isinstance(expected, list):
-            return [_call(call) for call in expected] or ["(no call)"]
+            return [_call(call) for call in expected] or [NO_CALL.text]
     if isinstance(expected, list):
         return [allowed_text(expected, WIDTH)]
     return _accepted(entry) or ([clean(expected)] if isinstance(expected, str) else [])
@@ -155,20 +173,10 @@ def _made(details: Details, record: Mapping[str, Any]) -> list[str]:
     """What the model did instead, a line each; its reply where there are no calls to show."""
     made = details.calls if isinstance(details, CountDetails) and details.calls is not None else told(details.called)
     if isinstance(made, list):
-        return [_call(call) for call in made] or ["(no call)"]
+        return [_call(call) for call in made] or [NO_CALL.text]
     if isinstance(made, str):
         return [cut(made, WIDTH)]
     return _output(record) if made in (None, 0) else [value_text(made, WIDTH)]
-
-
-def _marks(details: Details, entry: Entry | None) -> tuple[Mapping[int, str], Mapping[int, str]]:
-    """What is wrong with the calls of the turn that failed."""
-    expected, called = details.expected, details.called
-    if entry is None or not isinstance(details, TurnDetails) or details.turn is None:
-        return {}, {}
-    if not isinstance(expected, list) or not isinstance(called, list):
-        return {}, {}
-    return call_marks(entry, [str(call) for call in expected], [str(call) for call in called])
 
 
 def _earlier(details: Details, entry: Entry | None, transcript: Transcript | None) -> Iterator[tuple[str, str]]:
@@ -182,12 +190,12 @@ def _earlier(details: Details, entry: Entry | None, transcript: Transcript | Non
         yield "perhaps because of", f"{_call(call)} in {where}"
 
 
-def _label(details: Details, called: Sequence[str]) -> str:
+def _label(details: Details, called: Sequence[ShownCall]) -> str:
     """What the model's side of the comparison is: calls, a reply in words, a final message."""
     if isinstance(details, AnswerDetails):
         return "final message"
     made = (details.calls if isinstance(details, CountDetails) else None) or details.called
-    return "replied" if not isinstance(made, list) and called and called != ["(no call)"] else "called"
+    return "replied" if not isinstance(made, list) and called and called != [NO_CALL] else "called"
 
 
 def _accepted(entry: Entry | None) -> list[str]:
@@ -205,7 +213,7 @@ def _accepted(entry: Entry | None) -> list[str]:
 def _output(record: Mapping[str, Any]) -> list[str]:
     """The reply itself, when there are no calls to show."""
     output = record.get("output")
-    return [cut(output, WIDTH)] if isinstance(output, str) and output else ["(no call)"]
+    return [cut(output, WIDTH)] if isinstance(output, str) and output else [NO_CALL.text]
 
 
 def _call(call: Any) -> str:
@@ -226,15 +234,24 @@ def _leaf(value: Any) -> str:
     return ABSENT if value == ABSENT else value_text(value, WIDTH)
 
 
-def _facts(details: Details) -> list[tuple[str, str]]:
-    facts = []
+def _facts(
+    details: Details, entry: Entry | None, transcript: Transcript | None, found: Compared | None
+) -> Iterator[tuple[str, str]]:
+    """Further lines of label and text, in bounded number."""
     if isinstance(details, TurnDetails) and details.turn is not None:
-        facts.append(("in turn", str(details.turn + 1)))
+        yield "in turn", str(details.turn + 1)
+    if isinstance(details, TurnDetails) and isinstance(details.expected, list) and transcript is not None:
+        for said, last_words in undecoded_steps(transcript, details):
+            yield "then said" if last_words else "undecoded", said
     if isinstance(details, ObtainedDetails):
-        for call, result in zip(details.missing_calls or (), details.missing or (), strict=False):
-            facts.append(("never obtained", f"{cut(clean(str(call)), 200)} → {cut(clean(str(result)), 300)}"))
+        missing = zip(details.missing_calls or (), details.missing or (), strict=False)
+        for call, result in islice(missing, MAX_LISTED):
+            yield "never obtained", f"{cut(clean(str(call)), 200)} → {cut(clean(str(result)), 300)}"
     if isinstance(details, UnreadDetails) and details.error:
-        facts.append(("does not decode", cut(clean(details.error), 300)))
+        yield "does not decode", cut(clean(details.error), 300)
+    if isinstance(details, TriedDetails) and entry is not None and transcript is not None:
+        for number, call, why in islice(other_attempts(entry, transcript, details, found), MAX_LISTED):
+            yield f"call {number + 1}", f"{call_text(call, WIDTH)} ✗ {why}"
     if details.reference:
-        facts.append(("note", f"the reference {clean(details.reference)}"))
-    return facts[:MAX_LISTED]
+        yield "note", f"the reference {clean(details.reference)}"
+    yield from _earlier(details, entry, transcript)
