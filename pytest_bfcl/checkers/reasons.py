@@ -568,6 +568,7 @@ HARNESS_WRITE_STAGE = _harness(
     "the write stage of a memory question must have been completed",
     f"Look at the error of the write stage. {_ASK_AGAIN}",
 )
+HARNESS_WIRE = _harness("wire", "a wire check must come to a judgement", _REPORT)
 HARNESS_SETUP = _harness("setup", "fixtures must set up", "The traceback points to the fixture.")
 HARNESS_CALL = _harness("call", "the test of an entry must end with a verdict", _REPORT)
 

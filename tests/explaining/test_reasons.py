@@ -75,7 +75,7 @@ def test_the_page_says_what_to_do_about_each() -> None:
 def test_every_constant_is_in_the_table_under_a_name_of_its_own() -> None:
     constants = [value for value in vars(reasons).values() if isinstance(value, Reason)]
     assert list(REASONS.values()) == constants
-    assert {each.tag for each in constants} == set(HEADS) == set(FailureTag)
+    assert {each.tag for each in constants} == set(HEADS) <= set(FailureTag)
 
 
 @pytest.mark.parametrize("reason", REASONS.values(), ids=REASONS)
