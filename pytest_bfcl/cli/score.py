@@ -69,6 +69,10 @@ def run(args: argparse.Namespace) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 1
     progress.finish()
+    if progress.errors:
+        count = "1 line" if progress.errors == 1 else f"{progress.errors} lines"
+        first = "" if progress.errors == 1 else ", the first"
+        print(f"pytest-bfcl score: {count} of {args.path} not judged{first}: {progress.first_error}", file=sys.stderr)
     damaged = tell_left_out("score", left_out)
     return 1 if progress.errors or damaged else 0
 
@@ -146,13 +150,16 @@ class _Progress:
 
     def __init__(self, stream: IO[str]) -> None:
         self.lines = self.errors = self.valid = 0
+        self.first_error = ""
         self._stream = stream
         self._shown = stream.isatty()
         self._next = time.monotonic() + PROGRESS_EVERY_S
 
     def count(self, verdict: dict[str, Any]) -> None:
         self.lines += 1
-        self.errors += "error" in verdict
+        if "error" in verdict:
+            self.errors += 1
+            self.first_error = self.first_error or str(verdict["error"])
         self.valid += verdict.get("valid") is True
         if self._shown and time.monotonic() >= self._next:
             self._next = time.monotonic() + PROGRESS_EVERY_S

@@ -288,7 +288,7 @@ def compare(
         else:
             _add_pair(result, old, new)
             passed = (old.outcome == "passed", new.outcome == "passed")
-            tallies.setdefault(new.category, PairTally()).add(cluster_of(new.id, new.category), *passed)
+            tallies.setdefault(new.category, PairTally()).add(cluster_of(new.id, new.category), *passed, new.id)
             count = accuracy.setdefault(new.category, [0, 0])
             count[0] += passed[0]
             count[1] += passed[1]

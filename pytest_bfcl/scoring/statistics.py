@@ -50,6 +50,9 @@ _STUDENT975 = (
 )
 """97.5 % points of Student's distribution for 1 to 29 degrees of freedom."""
 
+SCARCE = 4
+"""With fewer right (or wrong) questions a cluster than this, clusters say little about how alike their questions are."""
+
 Interval = tuple[float, float]
 
 
@@ -114,25 +117,75 @@ def cluster_of(entry_id: str, category: str) -> str:
 
 
 @dataclass(slots=True)
-class Tally:
-    """Passed and counted entries of one category, by cluster."""
+class _Counted:
+    """Verdicts by cluster and by question. A question asked several times (repeats) is one question."""
 
     clusters: dict[str, list[int]] = field(default_factory=dict)
-    passed: int = 0
+    questions: dict[str, list[int]] = field(default_factory=dict)
     total: int = 0
+    distinct: int = 0
 
-    def add(self, cluster: str, passed: bool) -> None:
-        """Count one entry."""
-        count = self.clusters.setdefault(cluster, [0, 0])
-        count[0] += passed
-        count[1] += 1
-        self.passed += passed
+    def count(self, cluster: str, question: str | None, value: int) -> None:
+        """Add ``value`` to a cluster and a question; without ``question`` it is one of its own."""
+        found = self.clusters.get(cluster)
+        if found is None:
+            found = self.clusters[cluster] = [0, 0]
+        if question is None or (question == cluster and not found[1]):
+            self.distinct += 1
+        elif question != cluster:
+            asked = self.questions.get(question)
+            if asked is None:
+                asked = self.questions[question] = [0, 0]
+                self.distinct += 1
+            asked[0] += value
+            asked[1] += 1
+        found[0] += value
+        found[1] += 1
         self.total += 1
+
+    @property
+    def asked(self) -> int:
+        """Distinct questions."""
+        return self.distinct or self.total
+
+    @property
+    def units(self) -> dict[str, list[int]] | None:
+        """Sum and count of each question; ``None`` when every verdict is one of its own question."""
+        if self.questions:
+            return self.questions
+        return self.clusters if self.asked == len(self.clusters) else None
+
+
+@dataclass(slots=True)
+class Tally(_Counted):
+    """Passed and counted entries of one category, by cluster and by question."""
+
+    passed: int = 0
+
+    def add(self, cluster: str, passed: bool, question: str | None = None) -> None:
+        """Count one verdict; repeats of an entry share its ``question``."""
+        self.count(cluster, question, int(passed))
+        self.passed += passed
 
     @property
     def accuracy(self) -> float | None:
         """Share passed; ``None`` when nothing was counted."""
         return self.passed / self.total if self.total else None
+
+    @property
+    def smoothed(self) -> float:
+        """The accuracy with one more question right and one more wrong: 0 % and 100 % are not certainties."""
+        each = self.total / self.asked
+        return (self.passed / each + 1) / (self.asked + 2)
+
+    def independent(self) -> float:
+        """Variance of the accuracy if questions were independent; repeats count as far as they disagree."""
+        asked, p, units = self.asked, self.smoothed, self.units
+        if units is None or self.total == asked:
+            return p * (1 - p) / asked
+        each = self.total / asked
+        squares = math.fsum((value - p * count) ** 2 for value, count in units.values()) / each**2
+        return (squares + (1 - p) ** 2 + p**2) / ((asked + 2) * asked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,21 +203,35 @@ class Spread:
 
 @dataclass(slots=True)
 class _Stratum:
-    """Influences of the clusters of one stratum on the estimate, and the variance if entries were independent."""
+    """Influences of the clusters of one stratum on the estimate, and the variance if questions were independent.
+
+    ``rare``: questions right or wrong, whichever are fewer, in the category that has fewest.
+    """
 
     influences: dict[str, float] = field(default_factory=dict)
     independent: float = 0.0
-    entries: int = 0
+    questions: int = 0
+    rare: float = math.inf
+
+    def add(self, found: _Counted, values: Mapping[str, list[int]], mean: float, weight: float) -> None:
+        """The influences of a category's clusters (or questions)."""
+        self.questions += found.asked
+        for name, (value, count) in values.items():
+            influence = weight / found.total * (value - mean * count)
+            self.influences[name] = self.influences.get(name, 0.0) + influence
 
     def spread(self) -> Spread:
         count = len(self.influences)
+        few = max(count - 1, 1)
         # Summed exactly: the result must not depend on the order in which entries finished.
         squares = math.fsum(x * x for x in self.influences.values())
         between = count / (count - 1) * squares if count > 1 else 0.0
-        # Never below what independent entries would give: few clusters may agree by chance.
         if between >= self.independent:
-            return Spread(between, count - 1)
-        return Spread(self.independent, max(self.entries - 1, 1))
+            return Spread(between, few)
+        # Never below what independent questions would give: few clusters may agree by chance. Whether they do, five
+        # clusters cannot tell where hardly an answer differs: then five remain five (bounds by simulation).
+        scarce = self.rare < SCARCE * count
+        return Spread(self.independent, few * max(1.0, few / 4) if scarce else max(self.questions - 1, 1))
 
 
 def spread_of(
@@ -172,31 +239,33 @@ def spread_of(
 ) -> Spread:
     """Variance of Σ weight·accuracy (delta method; clusters across the categories of a stratum count as one).
 
-    With ``population`` (category → entries of the full set) the finite-population correction is applied: the variance
-    of a sample as an estimate of the full set's score.
+    With ``population`` (category → questions of the full set) it is the variance of a sample as an estimate of what the
+    same run would have come to on the full set: questions are drawn one by one, so clusters play no part, and the
+    finite-population correction is applied.
     """
     strata: dict[str, _Stratum] = {}
     for category, weight in weights.items():
         tally = tallies[category]
         if not tally.total:
             continue
-        stratum = strata.setdefault(stratum_of(category), _Stratum())
-        scale = weight * _unsampled(tally.total, population, category)
-        p = tally.passed / tally.total
-        for cluster, (passed, count) in tally.clusters.items():
-            influence = scale / tally.total * (passed - p * count)
-            stratum.influences[cluster] = stratum.influences.get(cluster, 0.0) + influence
-        smoothed = (tally.passed + 1) / (tally.total + 2)  # 0 % and 100 % are not certainties
-        stratum.independent += scale**2 * smoothed * (1 - smoothed) / tally.total
-        stratum.entries += tally.total
+        stratum = strata.setdefault(stratum_of(category) if population is None else category, _Stratum())
+        scale = weight * _unsampled(tally.asked, population, category)
+        values = tally.clusters if population is None else tally.units
+        if values is None:  # every verdict a question of its own
+            values = {str(n): [int(n < tally.passed), 1] for n in range(tally.total)}
+        stratum.add(tally, values, tally.passed / tally.total, scale)
+        stratum.independent += scale**2 * tally.independent()
+        if population is None:
+            share = tally.passed / tally.total
+            stratum.rare = min(stratum.rare, tally.asked * min(share, 1 - share))
     return _sum([stratum.spread() for stratum in strata.values()])
 
 
-def _unsampled(total: int, population: Mapping[str, int] | None, category: str) -> float:
+def _unsampled(asked: int, population: Mapping[str, int] | None, category: str) -> float:
     if population is None:
         return 1.0
-    size = population.get(category, total)
-    return math.sqrt(max(0.0, 1 - total / size)) if size else 0.0
+    size = population.get(category, asked)
+    return math.sqrt(max(0.0, 1 - asked / size)) if size else 0.0
 
 
 def _sum(parts: Iterable[Spread]) -> Spread:
@@ -214,7 +283,7 @@ def interval(value: float, spread: Spread, low: float = 0.0, high: float = 1.0) 
 
 
 def category_interval(category: str, tally: Tally) -> Interval | None:
-    """Wilson's interval of one category; where entries cluster, with the effective number of entries.
+    """Wilson's interval of one category; where questions cluster or repeat, with the effective number of questions.
 
     ``None`` when nothing was counted.
     """
@@ -223,56 +292,59 @@ def category_interval(category: str, tally: Tally) -> Interval | None:
     if len(tally.clusters) == tally.total:
         return wilson(tally.passed, tally.total)
     spread = spread_of({category: 1.0}, {category: tally})
-    smoothed = (tally.passed + 1) / (tally.total + 2)
-    effective = smoothed * (1 - smoothed) / spread.variance
-    return wilson(tally.passed / tally.total * effective, effective, student975(spread.freedom))
+    effective = tally.smoothed * (1 - tally.smoothed) / spread.variance
+    # The effective number of independent questions is as good as known; that of a few clusters is not.
+    quantile = Z95 if len(tally.clusters) == tally.asked else student975(spread.freedom)
+    return wilson(tally.passed / tally.total * effective, effective, quantile)
 
 
 # Paired comparison.
 
 
 @dataclass(slots=True)
-class PairTally:
-    """Entries judged in both runs: by cluster, how the second run differs from the first."""
+class PairTally(_Counted):
+    """Entries judged in both runs: by cluster and question, how the second run differs from the first."""
 
-    clusters: dict[str, list[int]] = field(default_factory=dict)
     improved: int = 0
     regressed: int = 0
-    total: int = 0
 
-    def add(self, cluster: str, before: bool, after: bool) -> None:
-        """Count one pair."""
-        count = self.clusters.setdefault(cluster, [0, 0])
-        count[0] += after - before
-        count[1] += 1
+    def add(self, cluster: str, before: bool, after: bool, question: str | None = None) -> None:
+        """Count one pair; repeats of an entry share its ``question``."""
+        self.count(cluster, question, after - before)
         self.improved += after and not before
         self.regressed += before and not after
-        self.total += 1
 
     @property
     def difference(self) -> float:
         """Accuracy after minus accuracy before; 0 when nothing was paired."""
         return (self.improved - self.regressed) / self.total if self.total else 0.0
 
+    def independent(self) -> float:
+        """Variance of the difference if questions were independent: Bonett and Price's adjustment.
+
+        One question that improved and one that regressed are added, so that two runs without any disagreement still
+        have an interval. Repeats count as far as they disagree.
+        """
+        asked, units = self.asked, self.units
+        each = self.total / asked
+        mean = (self.improved - self.regressed) / each / (asked + 2)
+        if units is None or self.total == asked:
+            squares = float(self.improved + self.regressed)
+        else:
+            squares = math.fsum(value * value for value, _ in units.values()) / each**2
+        return ((squares + 2) / (asked + 2) - mean**2) / (asked + 2)
+
 
 def paired_spread(weights: Mapping[str, float], tallies: Mapping[str, PairTally]) -> Spread:
-    """Variance of Σ weight·difference over paired entries, clustered as in `spread_of`.
-
-    The floor for independent pairs uses Bonett and Price's adjustment (one improved and one regressed entry added),
-    so that two runs without any disagreement still have an interval.
-    """
+    """Variance of Σ weight·difference over paired entries, clustered as in `spread_of`."""
     strata: dict[str, _Stratum] = {}
     for category, weight in weights.items():
         tally = tallies[category]
         if not tally.total:
             continue
         stratum = strata.setdefault(stratum_of(category), _Stratum())
-        for cluster, (difference, count) in tally.clusters.items():
-            influence = weight / tally.total * (difference - tally.difference * count)
-            stratum.influences[cluster] = stratum.influences.get(cluster, 0.0) + influence
-        up, down = (tally.improved + 1) / (tally.total + 2), (tally.regressed + 1) / (tally.total + 2)
-        stratum.independent += weight**2 * (up + down - (up - down) ** 2) / (tally.total + 2)
-        stratum.entries += tally.total
+        stratum.add(tally, tally.clusters, tally.difference, weight)
+        stratum.independent += weight**2 * tally.independent()
     return _sum([stratum.spread() for stratum in strata.values()])
 
 

@@ -251,7 +251,7 @@ class _ModelSummary:
 
     def _overall(self) -> OverallSummary:
         missing = aggregate.missing(aggregate.OVERALL, self.headline)
-        why = self._why_not(missing)
+        why = self._why_not(missing, aggregate.OVERALL)
         value = None if why else aggregate.value(aggregate.OVERALL, self._scores("headline"))
         result: OverallSummary = {
             "value": value,
@@ -291,13 +291,13 @@ class _ModelSummary:
             "weights": {name: 100 * weight / whole for name, weight in parts.items()},
         }
 
-    def _why_not(self, missing: list[str]) -> str | None:
+    def _why_not(self, missing: list[str], term: Term) -> str | None:
         if told := self._too_many_errors():
             return told
         if not self.plan.official:
             return "not the official data: these scores are not BFCL scores"
         if missing:
-            needed = set(aggregate.categories_in(aggregate.OVERALL))
+            needed = set(aggregate.categories_in(term))
             return f"{len(set(missing))} of its {len(needed)} categories were not run"
         if self.plan.state.startswith("stopped"):
             return f"the run was {self.plan.state}"
@@ -321,21 +321,25 @@ class _ModelSummary:
         return any(len(found.repeats) < self.plan.full.get(name, 0) for name, found in self.categories.items())
 
     def _claimed(self, term: Term, which: str) -> float | None:
-        if self._why_not(aggregate.missing(term, self.headline)):
+        if self._why_not(aggregate.missing(term, self.headline), term):
             return None
         return aggregate.value(term, self._scores(which))
 
     def _overall_v3(self) -> OverallSummary:
         term = aggregate.OVERALL_V3
         missing = aggregate.missing(term, self.headline)
-        value = None if missing or not self.plan.official else aggregate.value(term, self._scores("headline"))
-        return {
+        why = self._why_not(missing, term)
+        value = None if why else aggregate.value(term, self._scores("headline"))
+        result: OverallSummary = {
             "value": value,
             "complete": value is not None,
             "missing": missing,
             "interval95": None if value is None else self._interval(term, value),
             "label": "mean of non-live, live and multi-turn (BFCL v3 style)",
         }
+        if why:
+            result["why"] = why
+        return result
 
     # The rest.
 

@@ -34,13 +34,13 @@ class CategoryTally:
         self.outcomes[outcome] += 1
         entry_id = str(record["id"])
         cluster = cluster_of(entry_id, str(record.get("category")))
-        _count(self.headline, cluster, outcome)
-        _count(self.official, cluster, record.get("official_outcome") or outcome)
-        _count(self.corrected, cluster, record.get("corrected_outcome"))
+        _count(self.headline, cluster, entry_id, outcome)
+        _count(self.official, cluster, entry_id, record.get("official_outcome") or outcome)
+        _count(self.corrected, cluster, entry_id, record.get("corrected_outcome"))
         if known_issue:
             self.known_issues += 1
         else:
-            _count(self.without_known_issues, cluster, outcome)
+            _count(self.without_known_issues, cluster, entry_id, outcome)
         if outcome in VERDICTS:
             count = self.repeats.setdefault(entry_id, [0, 0])
             count[0] += outcome == "passed"
@@ -57,9 +57,9 @@ class CategoryTally:
         return self.total - self.outcomes["skipped"]
 
 
-def _count(tally: Tally, cluster: str, outcome: Any) -> None:
+def _count(tally: Tally, cluster: str, question: str, outcome: Any) -> None:
     if outcome in VERDICTS:
-        tally.add(cluster, outcome == "passed")
+        tally.add(cluster, outcome == "passed", question)
 
 
 @dataclass(slots=True)

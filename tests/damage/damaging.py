@@ -1,0 +1,194 @@
+"""Runs to damage, and the damage: what disks, editors, transfers and spiteful people do to files."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pytest_bfcl.evaluation import open_data, run
+from pytest_bfcl.models.oracle import answer
+from pytest_bfcl.settings import Settings
+from pytest_bfcl.transcript import Reply, ToolCall
+
+CATEGORIES = (
+    "simple_python", "parallel_multiple", "irrelevance", "live_simple", "format_sensitivity", "multi_turn_base",
+    "multi_turn_miss_func", "memory_kv", "web_search_base",
+)  # fmt: skip
+
+ODD_VALUES: tuple[Any, ...] = (
+    None, "", "x", "abc\x1b[31m", "../../x", "\ud800", "=1+1", 0, -1, 7, 1.5, 1e999, float("nan"), 10**400, True, [], {},
+    [[]], [[["x"]]], [None], {"a": {"b": [1, {"c": None}]}}, [[-1]], "passed", "multi_turn_base", "fc", ["x", 1],
+    {"turn": "x", "expected": 7, "called": [7], "sub_errors": [7]}, 2**63, "9" * 5000, {"name": 7, "arguments": []},
+)  # fmt: skip
+
+
+def make_run(path: Path) -> Path:
+    """A small finished run of everything a run directory can hold: right and wrong answers, errors, memory, pages."""
+    data = open_data("bundled")
+    entries = [data.load(ref) for name in CATEGORIES for ref in data.index(name)[:3]]
+
+    async def reply(request: Any) -> Reply:
+        number = sum(map(ord, request.entry.id))
+        if request.entry.row.checker == "answer" and request.step == 0 and request.functions:
+            name = request.functions[0]["name"]
+            return Reply(tool_calls=(ToolCall(name, '{"keywords": "x", "key": "k", "value": "v"}'),), latency_s=0.1)
+        if number % 3 == 0:
+            return Reply(text="I cannot say.", input_tokens=3, output_tokens=4, latency_s=0.5)
+        if number % 7 == 0:
+            raise RuntimeError("a mistake in the caller's function")
+        if number % 5 == 0 and request.entry.row.checker == "ast":
+            calls = answer(request.entry, "fc").tool_calls
+            return Reply(tool_calls=tuple(ToolCall(call.name, '{"odd": [1]}') for call in calls), latency_s=0.2)
+        return answer(request.entry, "fc", request.turn, request.step)
+
+    reply.mode = "fc"  # type: ignore[attr-defined]
+    run(entries, reply, out=path, settings=Settings(search="record"))
+    return path
+
+
+VERBS: dict[str, tuple[str, ...]] = {
+    "report": ("report", "RUN", "--markdown"),
+    "merge": ("merge", "RUN", "-o", "OUT"),
+    "leaderboard": ("leaderboard", "RUN", "GOOD", "-o", "OUT"),
+    "leaderboard --allow-missing": ("leaderboard", "RUN", "GOOD", "-o", "OUT", "--official", "--allow-missing"),
+    "compare": ("compare", "GOOD", "RUN"),
+    "compare --allow-missing": ("compare", "RUN", "GOOD", "--allow-missing", "--shared", "--json", "OUT/c.json"),
+    "export": ("export", "RUN", "-o", "OUT"),
+    "export --official": ("export", "RUN", "-o", "OUT", "--layout", "csv", "--official"),
+    "score": ("score", "RUN", "--data", "bundled", "-o", "OUT/verdicts.jsonl"),
+    "score results.jsonl": ("score", "RUN/results.jsonl", "--data", "bundled", "-o", "OUT/verdicts.jsonl"),
+}
+"""Every verb that reads a run, with the words of its command line."""
+
+
+def words(verb: str, run_dir: Path, good: Path, out: Path) -> list[str]:
+    """The command line of a verb."""
+    places = {"RUN": run_dir, "GOOD": good, "OUT": out}
+    found = []
+    for word in VERBS[verb]:
+        head, slash, tail = word.partition("/")
+        found.append(f"{places[head]}{slash}{tail}" if head in places else word)
+    return found
+
+
+def damage(run_dir: Path, choice: random.Random) -> str:
+    """Damage one file of a run in a random way; returns what was done, for the message of a failing test."""
+    files = sorted(path for path in run_dir.rglob("*") if path.is_file() and path.name != ".lock")
+    weights = [8 if path.name == "results.jsonl" else 4 if path.suffix == ".json" else 2 for path in files]
+    path = choice.choices(files, weights)[0]
+    kinds = [_cut, _flip, _remove, _replace, _swap, _empty, _fold, _link, _garbage]
+    if path.suffix in (".json", ".jsonl"):
+        kinds += [_field] * 12 + [_drop] * 4 + [_line] * 2
+    kind = choice.choice(kinds)
+    return f"{kind.__name__} of {path.relative_to(run_dir)}: {kind(path, choice)}"
+
+
+def _cut(path: Path, choice: random.Random) -> str:
+    size = choice.randrange(path.stat().st_size + 1)
+    os.truncate(path, size)
+    return f"at {size}"
+
+
+def _flip(path: Path, choice: random.Random) -> str:
+    content = bytearray(path.read_bytes())
+    for _ in range(choice.randint(1, 5)):
+        if content:
+            content[choice.randrange(len(content))] = choice.randrange(256)
+    path.write_bytes(content)
+    return "bytes"
+
+
+def _remove(path: Path, choice: random.Random) -> str:
+    path.unlink()
+    return "gone"
+
+
+def _empty(path: Path, choice: random.Random) -> str:
+    path.write_bytes(b"")
+    return "empty"
+
+
+def _fold(path: Path, choice: random.Random) -> str:
+    path.unlink()
+    path.mkdir()
+    return "a folder in its place"
+
+
+def _link(path: Path, choice: random.Random) -> str:
+    target = choice.choice([Path("/etc/hostname"), path.parent / "nowhere", Path("/dev/zero"), path])
+    path.unlink()
+    path.symlink_to(target)
+    return f"a link to {target}"
+
+
+def _garbage(path: Path, choice: random.Random) -> str:
+    with path.open("ab") as file:
+        file.write(
+            choice.choice(
+                [b"{\n", b"\x00" * 50, b"[1]\n", b"null\n", b"\xff\xfe\n", b"[" * 5000 + b"\n", b'{"id":1}\n']
+            )
+        )
+    return "appended"
+
+
+def _swap(path: Path, choice: random.Random) -> str:
+    lines = path.read_bytes().splitlines(keepends=True)
+    choice.shuffle(lines)
+    path.write_bytes(b"".join(lines))
+    return "shuffled"
+
+
+def _replace(path: Path, choice: random.Random) -> str:
+    path.write_text(json.dumps(choice.choice(ODD_VALUES)), encoding="utf-8")
+    return "an odd value"
+
+
+def _line(path: Path, choice: random.Random) -> str:
+    lines = path.read_bytes().splitlines(keepends=True)
+    if lines:
+        lines.pop(choice.randrange(len(lines)))
+    path.write_bytes(b"".join(lines))
+    return "without a line"
+
+
+def _field(path: Path, choice: random.Random) -> str:
+    return _edit(path, choice, lambda holder, key: holder.__setitem__(key, choice.choice(ODD_VALUES)))
+
+
+def _drop(path: Path, choice: random.Random) -> str:
+    return _edit(path, choice, lambda holder, key: holder.__delitem__(key))
+
+
+def _edit(path: Path, choice: random.Random, change: Callable[[Any, Any], None]) -> str:
+    text = path.read_text(encoding="utf-8", errors="replace")
+    whole = path.suffix == ".json"
+    lines = [text] if whole else text.splitlines()
+    if not lines:
+        return "nothing"
+    number = choice.randrange(len(lines))
+    try:
+        value = json.loads(lines[number])
+    except ValueError:
+        return "nothing"
+    holder, key = value, None
+    where = []
+    while isinstance(holder, dict | list) and holder:
+        key = choice.choice(list(holder)) if isinstance(holder, dict) else choice.randrange(len(holder))
+        where.append(str(key))
+        if not isinstance(holder[key], dict | list) or not holder[key] or choice.random() < 0.4:
+            break
+        holder = holder[key]
+    if key is None:
+        return "nothing"
+    change(holder, key)
+    lines[number] = json.dumps(value)
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return f"line {number + 1}, {'.'.join(where)} now {json.dumps(holder[key] if _has(holder, key) else 'gone')[:60]}"
+
+
+def _has(holder: Any, key: Any) -> bool:
+    return key in holder if isinstance(holder, dict) else key < len(holder)
