@@ -51,7 +51,7 @@ _STUDENT975 = (
 """97.5 % points of Student's distribution for 1 to 29 degrees of freedom."""
 
 SCARCE = 4
-"""With fewer right (or wrong) questions a cluster than this, clusters say little about how alike their questions are."""
+"""With fewer right (or wrong) questions a cluster, clusters say little about how alike their questions are."""
 
 Interval = tuple[float, float]
 

@@ -20,7 +20,8 @@ CATEGORIES = (
 )  # fmt: skip
 
 ODD_VALUES: tuple[Any, ...] = (
-    None, "", "x", "abc\x1b[31m", "../../x", "\ud800", "=1+1", 0, -1, 7, 1.5, 1e999, float("nan"), 10**400, True, [], {},
+    None, "", "x", "abc\x1b[31m", "../../x", "\ud800", "=1+1", 0, -1, 7, 1.5, 1e999, float("nan"), 10**400, True, [],
+    {},
     [[]], [[["x"]]], [None], {"a": {"b": [1, {"c": None}]}}, [[-1]], "passed", "multi_turn_base", "fc", ["x", 1],
     {"turn": "x", "expected": 7, "called": [7], "sub_errors": [7]}, 2**63, "9" * 5000, {"name": 7, "arguments": []},
 )  # fmt: skip
@@ -49,6 +50,8 @@ def make_run(path: Path) -> Path:
     run(entries, reply, out=path, settings=Settings(search="record"))
     return path
 
+
+GARBAGE = (b"{\n", b"\x00" * 50, b"[1]\n", b"null\n", b"\xff\xfe\n", b"[" * 5000 + b"\n", b'{"id":1}\n')
 
 VERBS: dict[str, tuple[str, ...]] = {
     "report": ("report", "RUN", "--markdown"),
@@ -127,11 +130,7 @@ def _link(path: Path, choice: random.Random) -> str:
 
 def _garbage(path: Path, choice: random.Random) -> str:
     with path.open("ab") as file:
-        file.write(
-            choice.choice(
-                [b"{\n", b"\x00" * 50, b"[1]\n", b"null\n", b"\xff\xfe\n", b"[" * 5000 + b"\n", b'{"id":1}\n']
-            )
-        )
+        file.write(choice.choice(GARBAGE))
     return "appended"
 
 
