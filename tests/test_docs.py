@@ -41,7 +41,8 @@ def test_every_python_block_runs(block: str, tmp_path: Path) -> None:
     if block.startswith("# conftest.py"):
         (tmp_path / "conftest.py").write_text(block)
         (tmp_path / "pytest.ini").write_text("[pytest]\nasyncio_default_fixture_loop_scope = session\n")
-        model = "parrot:grey@prompt" if "parrot" in block else "openai:mine"
+        named = {"parrot": "parrot:grey@prompt", "bfcl_model": "lexical:@fc"}
+        model = next((spec for word, spec in named.items() if word in block), "openai:mine")
         command = pytest_command("--model", model, "--bfcl-data", "bundled", "--bfcl-out", "run")
         command += ["-k", "simple_python_0 or irrelevance_1"]
     elif "def test_" in block:
