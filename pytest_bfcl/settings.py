@@ -9,6 +9,9 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal
 
 if TYPE_CHECKING:
     from pytest_bfcl.transcript import Mode
@@ -97,6 +100,10 @@ class Settings:
     budget_usd: float | None = None
     price: Price = field(default_factory=Price)
     gpu_hour_usd: float | None = None
+    serve: str | None = None
+    """The arguments of the engines that are started for the run (may be empty); ``None``: none is started."""
+    served: Mapping[str, str] = field(default_factory=dict)
+    """Spec without mode → base URL of the server that was started or found for it; not part of what a run measures."""
 
     def for_model(self, spec: str) -> Settings:
         """These settings as they are for one model; parameters and headers of its own are added to the run's."""

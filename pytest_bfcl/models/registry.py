@@ -29,6 +29,7 @@ LOCAL_SERVERS = {
     "vllm": ("http://localhost:8000/v1", "vLLM server"),
     "sglang": ("http://localhost:30000/v1", "SGLang server"),
     "llamacpp": ("http://localhost:8080/v1", "llama.cpp server (start it with --jinja for tools)"),
+    "transformers": ("http://localhost:8000/v1", "transformers serve"),
     "lmstudio": ("http://localhost:1234/v1", "LM Studio server"),
     "ollama": ("http://localhost:11434/v1", "Ollama server, its OpenAI-compatible side"),
 }
@@ -162,7 +163,7 @@ def _direct(spec: ModelSpec, settings: Settings, mode: Mode | None, dataset: Any
     from pytest_bfcl.models.endpoint import check_url
     from pytest_bfcl.models.openai import OpenAIModel
 
-    prefix, url = spec.provider.upper(), _base_url(spec.provider, settings)
+    prefix, url = spec.provider.upper(), _base_url(spec, settings)
     check_url(url)
     api = _api(spec, settings, url)
     anthropic = api.name == "anthropic"
@@ -178,12 +179,14 @@ def _direct(spec: ModelSpec, settings: Settings, mode: Mode | None, dataset: Any
     )
 
 
-def _base_url(provider: str, settings: Settings) -> str:
+def _base_url(spec: ModelSpec, settings: Settings) -> str:
+    """Where a server of this run was started or found, else where the user says, else the provider's address."""
     from pytest_bfcl.models.anthropic import ANTHROPIC_URL
     from pytest_bfcl.models.openai import OPENAI_URL
 
     usual = {"openai": OPENAI_URL, "anthropic": ANTHROPIC_URL}
-    named = settings.base_url or os.environ.get(f"{provider.upper()}_BASE_URL")
+    provider = spec.provider
+    named = settings.served.get(spec.base) or settings.base_url or os.environ.get(f"{provider.upper()}_BASE_URL")
     if not named:
         return usual.get(provider) or LOCAL_SERVERS[provider][0]
     # Anthropic's own clients take the address without the version.

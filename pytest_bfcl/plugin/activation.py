@@ -10,6 +10,7 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plugin.collection import Collection, LastFailedGuard
 from pytest_bfcl.plugin.contenders import contenders_of, variants_of
 from pytest_bfcl.plugin.conversations import Conversations
+from pytest_bfcl.plugin.engines import Engines
 from pytest_bfcl.plugin.expectations import Expectations
 from pytest_bfcl.plugin.fixtures import UsersModel, fixtures_of
 from pytest_bfcl.plugin.gc_thresholds import GcThresholds
@@ -52,12 +53,16 @@ def _build(config: pytest.Config) -> None:
     recording.refuse_another_measurement()
     session.data.check_arguments({variant.label for variant in variants})
 
+    engines = None
+    if session.settings.serve is not None and not session.is_worker:
+        engines = Engines(session, recording)
+        plugins.register(engines, "bfcl-engines")
     runner = Runner(
         None,  # known when the first file is collected
         contenders,
         session.settings,
         Store(_store_path(session, path), session.process, session.notices.note),
-        halted=lambda: session.notices.stopped,
+        halted=lambda: session.notices.stopped or (engines.trouble() if engines else None),
         note=session.notices.note,
     )
     conversations = Conversations(session, runner)
@@ -75,15 +80,20 @@ def _build(config: pytest.Config) -> None:
     if not session.is_worker:
         results = Results(session, recording, variants, outcomes.take_fresh)
         plugins.register(results, "bfcl-results")
-        _build_controller(session, recording, results, conversations, expectations)
+        _build_controller(session, recording, results, conversations, expectations, engines)
 
 
 def _build_controller(
-    session: Session, recording: Recording, results: Results, conversations: Conversations, expectations: Expectations
+    session: Session,
+    recording: Recording,
+    results: Results,
+    conversations: Conversations,
+    expectations: Expectations,
+    engines: Engines | None,
 ) -> None:
     plugins = session.config.pluginmanager
     end = SessionEnd(session, recording, results, expectations)
-    plugins.register(SessionStart(session, recording, results, conversations), "bfcl-start")
+    plugins.register(SessionStart(session, recording, results, conversations, engines), "bfcl-start")
     plugins.register(end, "bfcl-end")
     plugins.register(Terminal(session, recording, results, end), "bfcl-terminal")
     plugins.register(Progress(session.config, results), "bfcl-progress")

@@ -55,6 +55,17 @@ def show_unchanged(config: pytest.Config, is_shown: Callable[[str], bool]) -> No
     config.cwd_relative_nodeid = shown  # type: ignore[method-assign]
 
 
+def remote_workers(config: pytest.Config) -> list[str]:
+    """xdist's workers that are not processes of this machine, as they were written."""
+    return [spec for spec in getattr(config.option, "tx", None) or () if "popen" not in spec]
+
+
+def line_writer(config: pytest.Config) -> Callable[[str], None]:
+    """Writes a line to the terminal at once, where there is a terminal reporter."""
+    reporter = config.pluginmanager.getplugin("terminalreporter")
+    return (lambda text: reporter.write_line(text)) if reporter is not None else (lambda text: None)
+
+
 # -- collection --------------------------------------------------------------------------------------------------------
 
 

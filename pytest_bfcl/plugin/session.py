@@ -7,6 +7,8 @@ collect, converse and judge.
 from __future__ import annotations
 
 import socket
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +16,7 @@ import pytest
 
 from pytest_bfcl.dataset.categories import resolve_categories
 from pytest_bfcl.plugin.data import SessionData
+from pytest_bfcl.plugin.named_models import with_named_models
 from pytest_bfcl.plugin.notices import Notices
 from pytest_bfcl.plugin.options import Plan, make_plan
 from pytest_bfcl.settings import Settings
@@ -37,13 +40,18 @@ class Session:
 
         self.config = config
         self.worker: dict[str, Any] | None = getattr(config, "workerinput", {}).get("bfcl")
-        self.plan = Plan(**self.worker["plan"]) if self.worker else make_plan(config)
+        self.plan = Plan(**self.worker["plan"]) if self.worker else with_named_models(make_plan(config))
         self.settings = Settings.from_dict(self.plan.settings)
         self.specs: list[ModelSpec] = list({spec.text: spec for spec in map(parse_spec, self.plan.models)}.values())
         resolve_categories(self.plan.categories)  # unknown names are told before anything is collected
         self.model_info: dict[str, ModelInfo] = parse_model_info(self.plan.model_info, "--bfcl-model-info")
         self.notices = Notices(config)
         self.data = SessionData(config, self.plan)
+
+    def serve_at(self, addresses: Mapping[str, str]) -> None:
+        """Have models asked at these addresses, on workers that are started later too."""
+        self.settings = replace(self.settings, served={**self.settings.served, **addresses})
+        self.plan = replace(self.plan, settings=self.settings.to_dict())
 
     @property
     def is_worker(self) -> bool:

@@ -11,6 +11,7 @@ from pytest_bfcl.plugin.nodes import EntryItem
 
 if TYPE_CHECKING:
     from pytest_bfcl.plugin.conversations import Conversations
+    from pytest_bfcl.plugin.engines import Engines
     from pytest_bfcl.plugin.recording import Recording
     from pytest_bfcl.plugin.results import Results
     from pytest_bfcl.plugin.session import Session
@@ -19,7 +20,15 @@ if TYPE_CHECKING:
 class SessionStart:
     """The beginning of the items, on the controller."""
 
-    def __init__(self, session: Session, recording: Recording, results: Results, conversations: Conversations) -> None:
+    def __init__(
+        self,
+        session: Session,
+        recording: Recording,
+        results: Results,
+        conversations: Conversations,
+        engines: Engines | None,
+    ) -> None:
+        self._engines = engines
         self._session = session
         self._recording = recording
         self._results = results
@@ -38,6 +47,8 @@ class SessionStart:
         items = self._conversations.items
         if items and not self._session.distributed:
             self._results.planned = [item.nodeid for item in items]
+            if self._engines is not None:
+                self._engines.start()
             try:
                 self._conversations.create_models()
             except UsageError as error:

@@ -162,6 +162,7 @@ class Fingerprint:
                 "search": settings.search,
                 "rest": settings.rest,
                 "simulators": settings.simulators,
+                **({} if settings.serve is None else {"serve": settings.serve}),
             },
         )
 

@@ -18,6 +18,7 @@ import pytest
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.serving import ENGINES, Engine, RunningEngine, start_engine
+from tests.serving.processes import alive
 
 STUB = Path(__file__).with_name("stub_engine.py")
 ENGINE = dataclasses.replace(ENGINES["vllm"], program=lambda: [sys.executable, str(STUB)])
@@ -132,14 +133,6 @@ def test_the_engine_and_its_workers_end_with_the_process_that_started_them(tmp_p
     owner.send_signal(signal.SIGKILL)
     owner.wait()
     deadline = time.monotonic() + 15
-    while any(map(_alive, pids)) and time.monotonic() < deadline:
+    while any(map(alive, pids)) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert not any(map(_alive, pids))
-
-
-def _alive(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state != "Z"
+    assert not any(map(alive, pids))

@@ -1,0 +1,76 @@
+"""``--bfcl-serve``: engines as a resource of the session, started by the controller before the first request."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.plugin import pytest_internals
+
+if TYPE_CHECKING:
+    from pytest_bfcl.plugin.recording import Recording
+    from pytest_bfcl.plugin.session import Session
+
+FOLDER = "engines"
+"""Where a run directory keeps the logs of the engines that were started for it."""
+
+
+class Engines:
+    """The session's engines, on the controller: started once, however many workers ask them, ended in every ending."""
+
+    def __init__(self, session: Session, recording: Recording) -> None:
+        from pytest_bfcl.serving import ENGINES, Fleet
+
+        self._session = session
+        self._recording = recording
+        self._fleet = Fleet()
+        self._started = False
+        specs = [spec for spec in session.specs if spec.provider in ENGINES]
+        if not specs:
+            named = ", ".join(spec.text for spec in session.specs)
+            raise UsageError(f"--bfcl-serve starts {', '.join(ENGINES)}; none of them is named by --model {named}")
+        if session.settings.base_url:
+            raise UsageError("--bfcl-serve starts an engine, --bfcl-base-url names one that runs: give one of them")
+        self._specs = specs
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """With workers: before they are started, because they are told the addresses then."""
+        if self._session.distributed and not session.config.option.collectonly:
+            remote = pytest_internals.remote_workers(session.config)
+            if remote:
+                raise pytest.UsageError(
+                    f"--bfcl-serve starts engines on this machine only, which {remote[0]} cannot reach: "
+                    "start them yourself and give --bfcl-base-url"
+                )
+            self.start()
+
+    def start(self) -> None:
+        """Start what is not started and wait until requests are taken; raises `pytest.UsageError`."""
+        if self._started or self._session.plan.dry_run:
+            return
+        self._started = True
+        self._recording.start()
+        config = self._session.config
+        config.add_cleanup(self._fleet.stop)
+        say = pytest_internals.line_writer(config)
+        try:
+            self._fleet.start(
+                self._specs, self._recording.path / FOLDER, arguments=self._session.settings.serve or "", said=say
+            )
+        except UsageError as error:
+            raise pytest.UsageError(str(error)) from None
+        self._session.serve_at(self._fleet.addresses)
+
+    def trouble(self) -> str | None:
+        """What happened to an engine that ended while it was asked."""
+        return self._fleet.trouble() if self._started else None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        """Say what became of an engine that has ended, and end the others."""
+        if trouble := self.trouble():
+            self._session.notices.note(trouble)
+        self._fleet.stop()
