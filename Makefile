@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 UV     := $(shell command -v uv 2>/dev/null)
+HEAVY  ?= .venv-heavy
 STAMP  := $(VENV)/.installed
 MODEL  ?= lexical:
 OUT    ?= reports/bench
@@ -35,11 +36,20 @@ bench: $(STAMP)
 	@echo "report: $(OUT)/index.html"
 
 # worksteal deals out whole stretches of the suite, so that most module fixtures are made once.
+# Engines that run on a processor, for the slow tier. llama-cpp-python is compiled, which takes minutes; it may fail.
+$(HEAVY)/.installed:
+	$(PYTHON) -m venv $(HEAVY)
+	$(HEAVY)/bin/python -m pip install --quiet --disable-pip-version-check "torch==2.13.0"
+	$(HEAVY)/bin/python -m pip install --quiet --disable-pip-version-check "transformers[serving]" tokenizers
+	-$(HEAVY)/bin/python -m pip install --quiet --disable-pip-version-check "llama-cpp-python[server]" gguf
+	@touch $@
+
 test: $(STAMP)
 	$(BIN)/python -m pytest -q -n auto --dist worksteal
 
-slow: $(STAMP)
-	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "slow or not slow"
+# The long tests; heavy neighbours live in a Python of their own.
+slow: $(STAMP) $(HEAVY)/.installed
+	BFCL_ENGINES=$(abspath $(HEAVY))/bin/python $(BIN)/python -m pytest -q -n auto --dist worksteal -m "slow or not slow"
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -59,4 +69,4 @@ fetch: $(STAMP)
 	$(BIN)/pytest-bfcl fetch --embeddings
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(HEAVY) build dist .pytest_cache .mypy_cache .ruff_cache

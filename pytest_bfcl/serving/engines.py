@@ -17,8 +17,8 @@ from pytest_bfcl.serving.parsers import suggested_parser
 class Engine:
     """One engine.
 
-    ``command`` makes the arguments after the program from (model, port, whether calls are native), ``program`` finds
-    the program itself. ``health`` is the path that answers 200 when requests are taken, ``port`` its usual one.
+    ``program`` finds the program, ``command`` makes the arguments after it from (program, model, port, whether calls
+    are native). ``health`` is the path that answers 200 when requests are taken, ``port`` its usual one.
     """
 
     name: str
@@ -27,7 +27,7 @@ class Engine:
     health: str
     install: str
     program: Callable[[], Sequence[str] | None]
-    command: Callable[[str, int, bool], list[str]]
+    command: Callable[[Sequence[str], str, int, bool], list[str]]
     environment: Callable[[int], Mapping[str, str]] = field(default=lambda port: {})
 
     def command_line(self, model: str, port: int, *, native: bool, extra: Sequence[str] = ()) -> list[str]:
@@ -41,7 +41,7 @@ class Engine:
                 f"--bfcl-serve: {self.title} is not installed where this runs ({self.install}); "
                 "or start it yourself and give --bfcl-base-url"
             )
-        return [*program, *_without(self.command(model, port, native), extra), *extra]
+        return [*program, *_without(self.command(program, model, port, native), extra), *extra]
 
 
 def _without(arguments: list[str], extra: Sequence[str]) -> list[str]:
@@ -71,31 +71,28 @@ def _script(name: str, module: str | None = None) -> Callable[[], Sequence[str] 
     return find
 
 
-def _vllm(model: str, port: int, native: bool) -> list[str]:
+def _vllm(program: Sequence[str], model: str, port: int, native: bool) -> list[str]:
     tools = ["--enable-auto-tool-choice"]
     parser = suggested_parser("vllm", model)
     tools = [*tools, "--tool-call-parser", parser] if parser else []
     return ["serve", model, "--host", "127.0.0.1", "--port", str(port), *(tools if native else [])]
 
 
-def _sglang(model: str, port: int, native: bool) -> list[str]:
+def _sglang(program: Sequence[str], model: str, port: int, native: bool) -> list[str]:
     parser = suggested_parser("sglang", model) if native else None
     tools = ["--tool-call-parser", parser] if parser else []
     return ["--model-path", model, "--host", "127.0.0.1", "--port", str(port), *tools]
 
 
-def _llamacpp(model: str, port: int, native: bool) -> list[str]:
-    if (_LLAMA_SERVER() or [""])[-1] == "llama_cpp.server":
+def _llamacpp(program: Sequence[str], model: str, port: int, native: bool) -> list[str]:
+    if program[-1] == "llama_cpp.server":
         return ["--model", model, "--host", "127.0.0.1", "--port", str(port)]
     source = ["--model", model] if model.endswith(".gguf") else ["-hf", model]
     return [*source, "--host", "127.0.0.1", "--port", str(port), "--jinja"]
 
 
-def _transformers(model: str, port: int, native: bool) -> list[str]:
+def _transformers(program: Sequence[str], model: str, port: int, native: bool) -> list[str]:
     return ["serve", model, "--host", "127.0.0.1", "--port", str(port)]
-
-
-_LLAMA_SERVER = _script("llama-server", "llama_cpp.server")
 
 
 def _module(module: str) -> Callable[[], Sequence[str] | None]:
@@ -111,7 +108,8 @@ ENGINES: Mapping[str, Engine] = {
         ),
         Engine(
             "llamacpp", "llama.cpp", 8080, "/v1/models",
-            "put llama-server on the PATH, or pip install 'llama-cpp-python[server]'", _LLAMA_SERVER, _llamacpp,
+            "put llama-server on the PATH, or pip install 'llama-cpp-python[server]'",
+            _script("llama-server", "llama_cpp.server"), _llamacpp,
         ),
         Engine(
             "transformers", "transformers serve", 8000, "/health", "pip install 'transformers[serving]'",
@@ -119,7 +117,7 @@ ENGINES: Mapping[str, Engine] = {
         ),
         Engine(
             "ollama", "Ollama", 11434, "/v1/models", "see its own site", _script("ollama"),
-            lambda model, port, native: ["serve"],
+            lambda program, model, port, native: ["serve"],
             lambda port: {"OLLAMA_HOST": f"127.0.0.1:{port}"},
         ),
     )
