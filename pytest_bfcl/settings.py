@@ -9,9 +9,6 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal
 
 if TYPE_CHECKING:
     from pytest_bfcl.transcript import Mode
