@@ -1,8 +1,8 @@
 """Compare runs entry by entry: what improved, what regressed, and whether that could be chance.
 
-A side is a run directory, a results.jsonl, verdicts of `pytest-bfcl score`, or an official score/ folder; PATH#MODEL
-picks one of several models. The first side is the baseline of all others; one run with several models is compared
-within itself. Exit code 1 with --fail and a significant regression.
+What is compared is a run directory, a results.jsonl, verdicts of `pytest-bfcl score`, or an official score/ folder;
+PATH#MODEL picks one of several models. The first is the baseline of all others; one run with several models is
+compared within itself. Exit code 1 with --fail and a significant regression.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 from pytest_bfcl.failures import UsageError
 
 if TYPE_CHECKING:
-    from pytest_bfcl.scoring import Comparison, Side
+    from pytest_bfcl.scoring import Comparison, Measurement
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""
-    parser.add_argument("sides", nargs="+", metavar="RUN", help="the baseline, then what is compared with it")
+    parser.add_argument("measurements", nargs="+", metavar="RUN", help="the baseline, then what is compared with it")
     parser.add_argument("--shared", action="store_true", help="compare runs of other data or rules on shared ids, too")
     parser.add_argument("--allow-missing", action="store_true", help="compare results with gaps, too")
     parser.add_argument("--rules", choices=("official", "corrected"), default="official", help="whose verdicts")
@@ -56,15 +56,15 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _comparisons(args: argparse.Namespace) -> list[Comparison]:
-    from pytest_bfcl.scoring import compare_models, compare_sides
+    from pytest_bfcl.scoring import compare_measurements, compare_models
 
-    first, *others = [_side(text, args) for text in args.sides]
+    first, *others = [_measurement(text, args) for text in args.measurements]
     if others:
         gaps = args.allow_missing
         return [
             found
             for other in others
-            for found in compare_sides(first, other, args.rules, shared=args.shared, allow_missing=gaps)
+            for found in compare_measurements(first, other, args.rules, shared=args.shared, allow_missing=gaps)
         ]
     found = compare_models(first, args.rules, allow_missing=args.allow_missing)
     if not found:
@@ -72,15 +72,15 @@ def _comparisons(args: argparse.Namespace) -> list[Comparison]:
     return found
 
 
-def _side(text: str, args: argparse.Namespace) -> Side:
-    from pytest_bfcl.scoring import open_side
+def _measurement(text: str, args: argparse.Namespace) -> Measurement:
+    from pytest_bfcl.scoring import open_measurement
     from pytest_bfcl.scoring.official_scores import is_score_folder
 
     if not is_score_folder(Path(text.partition("#")[0])):
-        return open_side(text)
+        return open_measurement(text)
     from pytest_bfcl.rescoring import open_data
 
-    return open_side(text, open_data(args.data))
+    return open_measurement(text, open_data(args.data))
 
 
 def _write_files(args: argparse.Namespace, comparisons: list[Comparison], margin: float) -> list[Path]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.plugin.session import Session
     from pytest_bfcl.runs import RunDirectory, Summary
     from pytest_bfcl.runs.summary_types import GateSummary
-    from pytest_bfcl.scoring import Comparison, GateCheck, Side
+    from pytest_bfcl.scoring import Comparison, GateCheck, Measurement
 
 JUDGED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
 SHOWN = 10
@@ -49,31 +49,33 @@ class Gates:
         named = any(argument.partition("::")[0].endswith(".jsonl") for argument in self._session.config.args)
         return bool(self._session.data.arguments) or not named
 
-    def _open_baseline(self, recording: Recording) -> Side | None:
+    def _open_baseline(self, recording: Recording) -> Measurement | None:
         """The baseline; refused when it measured something else, or when its models are others."""
         from pytest_bfcl.runs.damage import IncompleteError
-        from pytest_bfcl.scoring import Side, open_side
+        from pytest_bfcl.scoring import Measurement, open_measurement
         from pytest_bfcl.scoring.comparison import comparability, gap_notes, pair_models
 
         session = self._session
         if not session.plan.baseline:
             return None
         try:
-            side = open_side(str(session.config.invocation_params.dir / session.plan.baseline), session.data.dataset)
-            comparability(side, Side("this run", lambda rules: {}, recording.fingerprint()))
-            gap_notes((side,), session.plan.allow_missing, allow="--bfcl-allow-missing")
+            measurement = open_measurement(
+                str(session.config.invocation_params.dir / session.plan.baseline), session.data.dataset
+            )
+            comparability(measurement, Measurement("this run", lambda rules: {}, recording.fingerprint()))
+            gap_notes((measurement,), session.plan.allow_missing, allow="--bfcl-allow-missing")
         except IncompleteError as error:
             raise UsageError(f"--bfcl-baseline {session.plan.baseline}: {error.message}") from None
         except UsageError as error:
             said = str(error).replace("cannot be compared", "measured something else")
             raise UsageError(f"--bfcl-baseline {session.plan.baseline}: {said}") from None
-        before, now = list(side.models(session.settings.rules)), [spec.text for spec in session.specs]
+        before, now = list(measurement.models(session.settings.rules)), [spec.text for spec in session.specs]
         if not before or (len(before) != 1 and not pair_models(map(_bare, before), map(_bare, now))):
             raise UsageError(
                 f"--bfcl-baseline {session.plan.baseline} has {', '.join(before) or 'no results'}, "
                 f"this run {', '.join(now)}: no model in common (RUN#MODEL picks one)"
             )
-        return side
+        return measurement
 
     def evaluate(self, summary: Summary, run: RunDirectory) -> GateSummary:
         """Every check over the finished run, as it stands in ``summary.json``."""
@@ -98,12 +100,14 @@ class Gates:
 
     def _comparisons(self, run: RunDirectory) -> list[Comparison]:
         """Every model against the same one in the baseline."""
-        from pytest_bfcl.scoring import compare_sides, side_of_run
+        from pytest_bfcl.scoring import compare_measurements, measurement_of_run
 
         if self.baseline is None:
             return []
         # Gaps were looked at before the run; what is damaged in its own results was asked again.
-        return compare_sides(self.baseline, side_of_run(run), self._session.settings.rules, allow_missing=True)
+        return compare_measurements(
+            self.baseline, measurement_of_run(run), self._session.settings.rules, allow_missing=True
+        )
 
 
 def _bare(model: str) -> str:

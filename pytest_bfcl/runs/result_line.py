@@ -42,7 +42,7 @@ class Conversation(TypedDict, total=False):
     incomplete: NotRequired[bool]
 
 
-class Verdicts(TypedDict, total=False):
+class VerdictFields(TypedDict, total=False):
     """What was decided, by the headline rules and by the corrected ones; ``official_…`` where those do not lead."""
 
     tag: str | None
@@ -76,13 +76,13 @@ class Key(TypedDict):
     repeat: int
 
 
-class ResultLine(Key, Conversation, Verdicts, Circumstances):
+class ResultLine(Key, Conversation, VerdictFields, Circumstances):
     """One line of ``results.jsonl``."""
 
     outcome: str
 
 
-class ReplayLine(Conversation, Verdicts, Circumstances, total=False):
+class ReplayLine(Conversation, VerdictFields, Circumstances, total=False):
     """A recorded output: a result line, or as little as an id and ``output`` or ``trajectory``.
 
     ``official`` keeps what a line of the reference's result files has beyond that. A line may bring its own question.

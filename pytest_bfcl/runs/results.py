@@ -12,7 +12,7 @@ from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.failures import Verdict
 from pytest_bfcl.runs.fields import problem_of, shape_problem
 from pytest_bfcl.runs.lines import DamagedLine, OnDamaged, open_regular, parse_object, whole_lines
-from pytest_bfcl.runs.result_line import Conversation, Key, ReplayLine, ResultLine, Verdicts
+from pytest_bfcl.runs.result_line import Conversation, Key, ReplayLine, ResultLine, VerdictFields
 from pytest_bfcl.runs.transcripts import EntryKey
 from pytest_bfcl.transcript import Arguments, Call, Reply, Step, Transcript
 
@@ -167,8 +167,8 @@ def _key(entry_id: str, category: str, model: str, mode: str, repeat: int) -> Ke
 
 def _verdicts(
     headline: Verdict, official: Verdict, corrected: Verdict, corrected_rules: Sequence[str], rules: str
-) -> Verdicts:
-    fields: Verdicts = {
+) -> VerdictFields:
+    fields: VerdictFields = {
         "tag": headline.tag.value if headline.tag else None,
         "reason": headline.reason,
         "corrected_outcome": corrected.outcome,

@@ -3,13 +3,13 @@
 from pytest_bfcl.scoring.comparison import (
     Comparison,
     compare,
+    compare_measurements,
     compare_models,
     compare_runs,
-    compare_sides,
     pair_models,
 )
 from pytest_bfcl.scoring.gates import Gate, GateCheck, GateResult, evaluate_gates, parse_gate
-from pytest_bfcl.scoring.sides import Side, by_model, open_side, side_of_run
+from pytest_bfcl.scoring.measurements import Measurement, by_model, measurement_of_run, open_measurement
 from pytest_bfcl.scoring.statistics import mcnemar, wilson
 from pytest_bfcl.scoring.summary import full_sizes, summarise
 
@@ -18,19 +18,19 @@ __all__ = [
     "Gate",
     "GateCheck",
     "GateResult",
-    "Side",
+    "Measurement",
     "by_model",
     "compare",
+    "compare_measurements",
     "compare_models",
     "compare_runs",
-    "compare_sides",
     "evaluate_gates",
     "full_sizes",
     "mcnemar",
-    "open_side",
+    "measurement_of_run",
+    "open_measurement",
     "pair_models",
     "parse_gate",
-    "side_of_run",
     "summarise",
     "wilson",
 ]

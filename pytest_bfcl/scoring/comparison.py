@@ -13,7 +13,7 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs.damage import ALLOW, IncompleteError
 from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import Term
-from pytest_bfcl.scoring.sides import Judged, Key, Side, side_of_run
+from pytest_bfcl.scoring.measurements import Judged, Key, Measurement, measurement_of_run
 from pytest_bfcl.scoring.statistics import PairTally, chance, cluster_of, holm, interval, mcnemar, paired_spread
 
 if TYPE_CHECKING:
@@ -159,18 +159,25 @@ def compare_runs(
     shared: bool = False,
     allow_missing: bool = False,
 ) -> list[Comparison]:
-    """`compare_sides` of two run directories."""
-    return compare_sides(side_of_run(before), side_of_run(after), rules, shared=shared, allow_missing=allow_missing)
+    """`compare_measurements` of two run directories."""
+    return compare_measurements(
+        measurement_of_run(before), measurement_of_run(after), rules, shared=shared, allow_missing=allow_missing
+    )
 
 
-def compare_sides(
-    before: Side, after: Side, rules: str = "official", *, shared: bool = False, allow_missing: bool = False
+def compare_measurements(
+    before: Measurement,
+    after: Measurement,
+    rules: str = "official",
+    *,
+    shared: bool = False,
+    allow_missing: bool = False,
 ) -> list[Comparison]:
-    """Every pair of models of two sides, over the entries judged in both.
+    """Every pair of models of two measurements, over the entries judged in both.
 
     Raises `UsageError` when they measured different things (``shared``: they are compared on the entries they share
-    all the same, and the notes say so) or have no model in common. Entries judged on one side only (another selection,
-    errors) are left out and mentioned in the notes. Raises `IncompleteError` when the results of a side have gaps,
+    all the same, and the notes say so) or have no model in common. Entries judged in one of them only (another
+    selection, errors) are left out and mentioned in the notes. Raises `IncompleteError` when results have gaps,
     unless ``allow_missing``: then the notes name them.
     """
     notes = [*comparability(before, after, shared=shared), *gap_notes((before, after), allow_missing)]
@@ -187,31 +194,33 @@ def compare_sides(
     return found
 
 
-def gap_notes(sides: Iterable[Side], allow_missing: bool, *, allow: str = ALLOW) -> list[str]:
-    """What the sides' results lack, as notes; raises `IncompleteError` when that is not allowed."""
-    gaps = [gap for side in sides for gap in side.gaps()]
+def gap_notes(measurements: Iterable[Measurement], allow_missing: bool, *, allow: str = ALLOW) -> list[str]:
+    """What the measurements' results lack, as notes; raises `IncompleteError` when that is not allowed."""
+    gaps = [gap for measurement in measurements for gap in measurement.gaps()]
     if gaps and not allow_missing:
         raise IncompleteError(gaps, allow=allow)
     return gaps
 
 
-def compare_models(side: Side, rules: str = "official", *, allow_missing: bool = False) -> list[Comparison]:
-    """The models of one side: the first against every other, for instance native calls against prompting."""
-    notes = gap_notes((side,), allow_missing)
-    models = side.models(rules)
+def compare_models(
+    measurement: Measurement, rules: str = "official", *, allow_missing: bool = False
+) -> list[Comparison]:
+    """The models of one measurement: the first against every other, for instance native calls against prompting."""
+    notes = gap_notes((measurement,), allow_missing)
+    models = measurement.models(rules)
     first, *others = models
-    found = [_compared(models[first], models[other], (first, other), side, side) for other in others]
+    found = [_compared(models[first], models[other], (first, other), measurement, measurement) for other in others]
     for comparison in found:
-        comparison.notes += [*notes, *_notes(comparison, side, side)]
+        comparison.notes += [*notes, *_notes(comparison, measurement, measurement)]
     return found
 
 
-def comparability(before: Side, after: Side, *, shared: bool = False) -> list[str]:
-    """What a reader must know before setting two sides against each other; `UsageError` when it must not be done."""
+def comparability(before: Measurement, after: Measurement, *, shared: bool = False) -> list[str]:
+    """What a reader must know before comparing two measurements; `UsageError` when it must not be done."""
     notes = [
-        f"{side.label} does not say what it measured: that data and rules are the same is taken on trust"
-        for side in (before, after)
-        if side.fingerprint is None
+        f"{measurement.label} does not say what it measured: that data and rules are the same is taken on trust"
+        for measurement in (before, after)
+        if measurement.fingerprint is None
     ]
     if before.fingerprint is None or after.fingerprint is None:
         return notes
@@ -233,9 +242,13 @@ def comparability(before: Side, after: Side, *, shared: bool = False) -> list[st
 
 
 def _compared(
-    first: Mapping[Key, Judged], second: Mapping[Key, Judged], names: tuple[str, str], before: Side, after: Side
+    first: Mapping[Key, Judged],
+    second: Mapping[Key, Judged],
+    names: tuple[str, str],
+    before: Measurement,
+    after: Measurement,
 ) -> Comparison:
-    prints = [side.fingerprint for side in (before, after) if side.fingerprint is not None]
+    prints = [measurement.fingerprint for measurement in (before, after) if measurement.fingerprint is not None]
     official = all(each.dataset == "official" for each in prints) if prints else True
     sizes = {name: row.official_size for name, row in CATEGORIES.items()} if official and prints else {}
     comparison = compare(first, second, names=names, sizes=sizes, official=official)
@@ -243,14 +256,16 @@ def _compared(
     return comparison
 
 
-def _notes(comparison: Comparison, before: Side, after: Side) -> list[str]:
-    notes = [note for side in ((before,) if before is after else (before, after)) for note in side.notes()]
-    for count, side in ((comparison.only_before, before), (comparison.only_after, after)):
+def _notes(comparison: Comparison, before: Measurement, after: Measurement) -> list[str]:
+    notes = [
+        note for measurement in ((before,) if before is after else (before, after)) for note in measurement.notes()
+    ]
+    for count, measurement in ((comparison.only_before, before), (comparison.only_after, after)):
         if count:
-            notes.append(f"{count} entries have a verdict only in {side.label}; the shared ones are compared")
-    for side in (before,) if before is after else (before, after):
-        if side.fingerprint is not None and not side.fingerprint.comparable:
-            notes.append(f"{side.label} used its own system prompt: not comparable with published scores")
+            notes.append(f"{count} entries have a verdict only in {measurement.label}; the shared ones are compared")
+    for measurement in (before,) if before is after else (before, after):
+        if measurement.fingerprint is not None and not measurement.fingerprint.comparable:
+            notes.append(f"{measurement.label} used its own system prompt: not comparable with published scores")
     return notes
 
 

@@ -69,8 +69,8 @@ def by_model(records: Iterable[Mapping[str, Any]], rules: str = "official") -> d
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
-    """One side of a comparison.
+class Measurement:
+    """What a comparison is about: verdicts, and what is known of how they came about.
 
     ``fingerprint`` is ``None`` where nothing says what was measured. ``gaps`` reads it and says what its results lack:
     lines that cannot be read, lines that are gone, an end. ``notes`` are less: what a reader should know.
@@ -83,29 +83,29 @@ class Side:
     notes: Callable[[], list[str]] = list
 
     def models(self, rules: str = "official") -> dict[str, dict[Key, Judged]]:
-        """`by_model` of this side's verdicts."""
+        """`by_model` of this measurement's verdicts."""
         return self.read(rules)
 
 
-def side_of_run(run: RunDirectory) -> Side:
+def measurement_of_run(run: RunDirectory) -> Measurement:
     """An open run directory."""
 
     def gaps() -> list[str]:
         state = run.fingerprint.state
         return [*run.gaps(), *([f"{run.path} is not finished ({state})"] if state != "finished" else [])]
 
-    return Side(str(run.path), lambda rules: by_model(run.records(), rules), run.fingerprint, gaps)
+    return Measurement(str(run.path), lambda rules: by_model(run.records(), rules), run.fingerprint, gaps)
 
 
-def open_side(text: str | Path, dataset: DataSet | None = None) -> Side:
-    """A side from ``PATH`` or ``PATH#MODEL`` (one model of several).
+def open_measurement(text: str | Path, dataset: DataSet | None = None) -> Measurement:
+    """A measurement from ``PATH`` or ``PATH#MODEL`` (one model of several).
 
     ``dataset`` tells which entries of an official score folder passed: the folder lists failed ones only. Raises
     `UsageError` when there is nothing with verdicts.
     """
     path, model = _path_and_model(str(text))
-    side = _open(path, dataset)
-    return side if model is None else _only(side, model)
+    measurement = _open(path, dataset)
+    return measurement if model is None else _only(measurement, model)
 
 
 def _path_and_model(text: str) -> tuple[Path, str | None]:
@@ -118,21 +118,21 @@ def _path_and_model(text: str) -> tuple[Path, str | None]:
     return path, None
 
 
-def _open(path: Path, dataset: DataSet | None) -> Side:
+def _open(path: Path, dataset: DataSet | None) -> Measurement:
     from pytest_bfcl.runs import RunDirectory, is_run
     from pytest_bfcl.runs.directory import RESULTS_FILE
 
     if path.is_dir() and is_run(path):
-        return side_of_run(RunDirectory.open(path))
+        return measurement_of_run(RunDirectory.open(path))
     if path.is_file() or (path / RESULTS_FILE).is_file():
-        return Side(
+        return Measurement(
             str(path),
             lambda rules: _of_file(path, rules),
             gaps=lambda: _gaps_of_file(path),
             notes=lambda: _notes_of_file(path),
         )
     if next(path.rglob("BFCL_v*_score.json"), None) is not None:
-        return Side(str(path), lambda rules: _of_scores(path, dataset, rules))
+        return Measurement(str(path), lambda rules: _of_scores(path, dataset, rules))
     if next(path.rglob("BFCL_v*_result.json"), None) is not None:
         raise UsageError(f"{path} holds answers without verdicts: `pytest-bfcl score {path} -o FILE` judges them")
     raise UsageError(f"{path} is neither a run directory, a results.jsonl, nor an official score folder")
@@ -217,12 +217,14 @@ def _tag_of(reason: str | None) -> str | None:
     return str(known.tag if known is not None and known.tag.counts else FailureTag.WRONG_ANSWER)
 
 
-def _only(side: Side, model: str) -> Side:
+def _only(measurement: Measurement, model: str) -> Measurement:
     def read(rules: str) -> dict[str, dict[Key, Judged]]:
-        found = side.read(rules)
+        found = measurement.read(rules)
         kept = {name: verdicts for name, verdicts in found.items() if name.rpartition("@")[0] == model or name == model}
         if not kept:
-            raise UsageError(f"{side.label} has no model {model!r}; it has: {', '.join(found) or 'none'}")
+            raise UsageError(f"{measurement.label} has no model {model!r}; it has: {', '.join(found) or 'none'}")
         return kept
 
-    return Side(f"{side.label}#{model}", read, side.fingerprint, side.gaps, side.notes)
+    return Measurement(
+        f"{measurement.label}#{model}", read, measurement.fingerprint, measurement.gaps, measurement.notes
+    )
