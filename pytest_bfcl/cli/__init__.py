@@ -29,8 +29,14 @@ VERBS = {
     "export": "write a run in the official layout or as CSV",
     "models": "list providers and what they need",
     "validate": "check data files before a run",
+    "new": "begin an entry of your own, from tools you have",
+    "import": "turn recorded conversations into entries",
+    "schema": "print the JSON Schema of own entries",
     "doctor": "check this installation and an endpoint",
 }
+
+MODULES = {"import": "importing"}
+"""Verbs whose module has another name, because their own is a word of Python's."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -40,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not words or words[0] not in verbs:
         return _top_level(words, verbs)
     verb, *rest = words
-    module = import_module(f"pytest_bfcl.cli.{verb}")
+    module = import_module(_module_of(verb))
     try:
         args = _parser(verb, module).parse_args(rest)
     except SystemExit as stop:  # argparse has said what is wrong, or printed its help
@@ -50,7 +56,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def available() -> dict[str, str]:
     """Verb → one line of help, for the verbs this installation has."""
-    return {verb: text for verb, text in VERBS.items() if find_spec(f"pytest_bfcl.cli.{verb}") is not None}
+    return {verb: text for verb, text in VERBS.items() if find_spec(_module_of(verb)) is not None}
+
+
+def _module_of(verb: str) -> str:
+    return f"pytest_bfcl.cli.{MODULES.get(verb, verb)}"
 
 
 def _parser(verb: str, module: ModuleType) -> argparse.ArgumentParser:

@@ -1,5 +1,8 @@
 """Check data files before a run: every entry's shape, types and answers.
 
+Own entries are also tried with a model that knows the ground truth (it must pass), and read for what makes them unfair:
+descriptions that say nothing, answers outside the enum, values the request never mentions, tools nobody can tell apart.
+
 The official set's retired categories are looked at when --categories names them (docs/retired.md lists their flaws).
 Prints one line a problem, as FILE:LINE: id: message. Exit code 1 when there are errors; warnings are told only.
 """
@@ -8,6 +11,10 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset import DataProblem, DataSet
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -15,6 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", nargs="?", help="a .jsonl of own entries, or a directory")
     parser.add_argument("--data", default="auto", help="auto, bundled, official, or a path (default: %(default)s)")
     parser.add_argument("--categories", metavar="NAMES", help="only these, separated by commas (groups too)")
+    parser.add_argument("--no-proof", action="store_true", help="do not try the ground truth of own entries")
     parser.add_argument("--strict", action="store_true", help="warnings count as errors")
 
 
@@ -27,6 +35,8 @@ def run(args: argparse.Namespace) -> int:
     dataset = open_dataset(args.path or args.data, documents=documents_of)
     chosen = resolve_categories(args.categories.split(",")) if args.categories else None
     problems = validate(dataset, chosen)
+    if dataset.own:
+        problems = _in_order(problems + _reviewed(dataset, chosen, problems, proof=not args.no_proof))
     for problem in problems:
         print(problem if problem.severity == "error" else f"{problem} (warning)")
     errors = [problem for problem in problems if problem.severity == "error" or args.strict]
@@ -36,3 +46,28 @@ def run(args: argparse.Namespace) -> int:
     print(told + (f"{len(errors)} errors, {len(problems) - len(errors)} warnings" if problems else "all fine"),
           file=sys.stderr)  # fmt: skip
     return 1 if errors else 0
+
+
+def _reviewed(
+    dataset: DataSet, chosen: list[str] | None, known: list[DataProblem], *, proof: bool
+) -> list[DataProblem]:
+    """What a reviewer would say of the entries that can be used, and those whose own answer does not pass."""
+    from pytest_bfcl.authoring import lint_entry, unprovable
+    from pytest_bfcl.dataset import DataProblem
+    from pytest_bfcl.dataset.validation import validated_categories
+
+    broken = {problem.entry_id for problem in known if problem.severity == "error"}
+    names = [name for name in chosen or validated_categories(dataset) if name != "format_sensitivity"]
+    refs = [ref for name in names for ref in dataset.index(name) if ref.id not in broken]
+    told = [
+        DataProblem(ref.path, ref.line, str(finding), ref.id, finding.severity)
+        for ref in refs
+        for finding in lint_entry(dataset.load(ref))
+    ]
+    return told + (unprovable(dataset, refs) if proof else [])
+
+
+def _in_order(problems: list[DataProblem]) -> list[DataProblem]:
+    """By file and line."""
+    files = list(dict.fromkeys(problem.path for problem in problems))
+    return sorted(problems, key=lambda problem: (files.index(problem.path), problem.line))

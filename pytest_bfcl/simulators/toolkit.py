@@ -25,10 +25,11 @@ from __future__ import annotations
 import copy
 import inspect
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from types import UnionType
 from typing import Any, ClassVar, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from pytest_bfcl.dataset.docstrings import read_docstring
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -219,7 +220,7 @@ _TYPE_WORDS = {str: "string", int: "integer", float: "float", bool: "boolean", d
 def document(cls: type[Simulator], name: str, method: Callable[..., Any]) -> dict[str, Any]:
     """The function document of one tool, from its signature, type hints and Google-style docstring."""
     hints = get_type_hints(method)
-    text, arguments, returned = _docstring(inspect.getdoc(method) or "")
+    text, arguments, returned = read_docstring(inspect.getdoc(method) or "")
     properties: dict[str, Any] = {}
     required: list[str] = []
     for parameter in list(inspect.signature(method).parameters.values())[1:]:
@@ -253,40 +254,3 @@ def type_schema(hint: Any) -> dict[str, Any]:
     if hint is list or origin in (list, Sequence):
         return {"type": "array", "items": type_schema(arguments[0]) if arguments else {"type": "string"}}
     return {"type": _TYPE_WORDS.get(origin or hint, "any")}
-
-
-def _docstring(text: str) -> tuple[str, dict[str, str], dict[str, dict[str, Any]]]:
-    """Description, argument texts and response properties of a Google-style docstring."""
-    sections: dict[str, list[str]] = {"": []}
-    current = ""
-    for line in text.splitlines():
-        word = line.strip()
-        if line == word and word in ("Args:", "Returns:", "Raises:"):
-            current = word
-            sections[current] = []
-        else:
-            sections[current].append(word)
-    arguments = _items(sections.get("Args:", []))
-    returned: dict[str, dict[str, Any]] = {}
-    for head, what in _items(sections.get("Returns:", [])).items():
-        key, _, kind = head.partition(" (")
-        returned[key] = {"type": kind.rstrip(")") or "any", "description": what}
-    description = " ".join(" ".join(sections[""]).split())
-    return description.replace("``", "`"), arguments, returned
-
-
-_ITEM = re.compile(r"(\w+(?: \(\w+\))?): ?(.*)")
-
-
-def _items(lines: Sequence[str]) -> dict[str, str]:
-    """``head: text`` lines with their continuation lines."""
-    found: dict[str, str] = {}
-    last = ""
-    for line in lines:
-        matched = _ITEM.fullmatch(line)
-        if matched:
-            last = matched[1]
-            found[last] = matched[2].replace("``", "`")
-        elif line and last:
-            found[last] += " " + line.replace("``", "`")
-    return found

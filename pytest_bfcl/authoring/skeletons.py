@@ -1,0 +1,84 @@
+"""Entries to be filled in: the tools are there, request and answer wait for a person."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from pytest_bfcl.dataset import FunctionDoc
+from pytest_bfcl.failures import UsageError
+
+KINDS = ("simple", "multiple", "parallel", "irrelevance", "relevance")
+CATEGORY = {
+    "simple": "simple_python", "multiple": "multiple", "parallel": "parallel", "irrelevance": "irrelevance",
+    "relevance": "live_relevance",
+}  # fmt: skip
+REQUEST = "TODO: what a user would say"
+
+
+def skeleton(
+    functions: Sequence[FunctionDoc], entry_id: str, kind: str | None = None, request: str = ""
+) -> dict[str, Any]:
+    """An entry about these tools, marked as not reviewed.
+
+    ``kind`` defaults to ``simple`` for one tool and ``multiple`` for several. The answer calls the first tool with an
+    example value for each required parameter and leaves the others out. Raises `UsageError`.
+    """
+    kind = kind or ("simple" if len(functions) == 1 else "multiple")
+    if kind == "simple" and len(functions) != 1:
+        raise UsageError(
+            f"a simple entry offers one tool, not {len(functions)}: choose one with --tool, or --kind multiple"
+        )
+    entry: dict[str, Any] = {
+        "id": entry_id,
+        "category": CATEGORY[kind],
+        "question": [[{"role": "user", "content": request or REQUEST}]],
+        "function": list(functions),
+        "reviewed": False,
+    }
+    if kind in ("simple", "multiple", "parallel"):
+        entry["possible_answer"] = [
+            example_answer(function) for function in functions[: 2 if kind == "parallel" else 1]
+        ]
+    return entry
+
+
+def example_answer(function: FunctionDoc) -> dict[str, Any]:
+    """A call in the notation of answers: required parameters with an example, others may be left out."""
+    parameters = function["parameters"]
+    required = parameters.get("required", [])
+    values = {
+        name: [example_value(name, schema)] if name in required else [""]
+        for name, schema in parameters["properties"].items()
+    }
+    return {function["name"]: values}
+
+
+def example_value(name: str, schema: dict[str, Any]) -> Any:
+    """A value that fits a property's schema."""
+    enum = schema.get("enum")
+    if "default" in schema and schema["default"] is not None:
+        return schema["default"]
+    if isinstance(enum, list) and enum:
+        return enum[0]
+    match schema.get("type"):
+        case "integer":
+            return int(schema.get("minimum", 1))
+        case "float":
+            return float(schema.get("minimum", 1.0))
+        case "boolean":
+            return True
+        case "array" | "tuple":
+            items = schema.get("items")
+            return [example_value(name, items if isinstance(items, dict) else {})]
+        case "dict":
+            properties = schema.get("properties") or {}
+            return {key: [example_value(key, each)] for key, each in properties.items()}
+        case _:
+            return f"TODO {name}"
+
+
+def line_of(entry: dict[str, Any]) -> str:
+    """The entry as one line of a file."""
+    return json.dumps(entry, ensure_ascii=False)

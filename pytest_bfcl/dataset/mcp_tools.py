@@ -1,0 +1,89 @@
+"""Function documents of an MCP server's tools, through the official SDK (extra ``mcp``, version 2)."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_bfcl.dataset.documents import as_document
+from pytest_bfcl.dataset.entry import FunctionDoc
+from pytest_bfcl.failures import UsageError
+
+TIMEOUT_S = 60.0
+MAX_PAGES = 100
+
+
+def documents_of_server(where: str, *, timeout_s: float = TIMEOUT_S) -> list[FunctionDoc]:
+    """Documents of the tools a server lists.
+
+    ``where`` is the URL of a streamable-HTTP server, or the command of a stdio server (split as a shell would, but
+    started without one). Raises `UsageError` when the SDK is missing, the server does not answer in time, or lists
+    nothing.
+    """
+    try:
+        return asyncio.run(asyncio.wait_for(list_tools(_server(where)), timeout_s))
+    except TimeoutError:
+        raise UsageError(f"the MCP server {_shown(where)} did not answer within {timeout_s:g} s") from None
+    except UsageError:
+        raise
+    except Exception as error:
+        raise UsageError(f"the MCP server {_shown(where)} cannot be asked: {_first(error)}") from None
+
+
+async def list_tools(server: Any) -> list[FunctionDoc]:
+    """Documents of the tools of anything the SDK's client connects to (a URL, a command, a server in this process)."""
+    from mcp import Client
+
+    documents: list[FunctionDoc] = []
+    async with Client(server) as client:
+        cursor: str | None = None
+        for _ in range(MAX_PAGES):
+            page = await client.list_tools(cursor=cursor)
+            documents += [_document(tool.model_dump(by_alias=True, exclude_none=True)) for tool in page.tools]
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+    if not documents:
+        raise UsageError("the MCP server lists no tools")
+    return documents
+
+
+def _document(tool: Mapping[str, Any]) -> FunctionDoc:
+    try:
+        return as_document({key: tool[key] for key in ("name", "description", "inputSchema") if key in tool})
+    except ValueError as error:
+        raise UsageError(f"the MCP server lists a tool that cannot be used: {error}") from None
+
+
+def _server(where: str) -> Any:
+    try:
+        from mcp import StdioServerParameters
+    except ImportError:
+        raise UsageError("tools of an MCP server need its SDK: pip install 'pytest-bfcl[mcp]'") from None
+    if where.startswith(("http://", "https://")):
+        return where
+    try:
+        words = shlex.split(where)
+    except ValueError as error:
+        raise UsageError(f"not a command or URL: {where!r} ({error})") from None
+    if not words:
+        raise UsageError("name the MCP server: its URL, or the command that starts it")
+    return StdioServerParameters(command=words[0], args=words[1:])
+
+
+def _shown(where: str) -> str:
+    """The server without passwords and queries of its address."""
+    if not where.startswith(("http://", "https://")):
+        return repr(where.split(maxsplit=1)[0]) if where.strip() else "''"
+    scheme, _, rest = where.partition("://")
+    place, slash, path = rest.partition("/")
+    return f"{scheme}://{place.rpartition('@')[2]}{slash}{path.partition('?')[0]}"
+
+
+def _first(error: BaseException) -> str:
+    """What an error says; of a group of them the first one."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return (str(error) or type(error).__name__).partition("\n")[0][:300]

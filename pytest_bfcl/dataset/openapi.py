@@ -1,0 +1,154 @@
+"""Function documents of an OpenAPI document (version 3, or Swagger 2): one for each operation.
+
+The document is data: nothing in it is fetched or run. References inside it are followed within bounds, others are left
+open.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pytest_bfcl.dataset.documents import translate
+from pytest_bfcl.dataset.entry import FunctionDoc
+from pytest_bfcl.failures import UsageError
+
+METHODS = ("get", "put", "post", "delete", "patch", "head", "options")
+MAX_BYTES = 20_000_000
+_PLACES = ("path", "query", "header", "cookie", "formData")
+_JSON_BODIES = ("application/json", "application/x-www-form-urlencoded", "multipart/form-data", "*/*")
+
+
+def documents_of_openapi(path: Path | str) -> list[FunctionDoc]:
+    """Documents of every operation in a file (JSON or YAML), in its order; raises `UsageError`."""
+    return list(_operations(_read(Path(path)), str(path)))
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise UsageError(f"{path} has more than {MAX_BYTES // 1_000_000} MB")
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeError) as error:
+        raise UsageError(f"cannot read {path}: {error}") from None
+    value = _parsed(text, path)
+    if not isinstance(value, Mapping) or not isinstance(value.get("paths"), Mapping):
+        raise UsageError(f'{path} is no OpenAPI document: it has no "paths"')
+    return value
+
+
+def _parsed(text: str, path: Path) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        if path.suffix == ".json":
+            raise UsageError(f"{path} is not JSON: {error}") from None
+    import yaml
+
+    try:
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise UsageError(f"{path} is neither JSON nor YAML: {str(error)[:300]}") from None
+
+
+def _operations(root: Mapping[str, Any], source: str) -> Iterator[FunctionDoc]:
+    taken: set[str] = set()
+    for route, item in root["paths"].items():
+        shared = item.get("parameters") if isinstance(item, Mapping) else None
+        for method in METHODS:
+            operation = item.get(method) if isinstance(item, Mapping) else None
+            if not isinstance(operation, Mapping):
+                continue
+            document = _document(str(route), method, operation, shared, root)
+            name, number = document["name"], 2
+            while document["name"] in taken:
+                document["name"], number = f"{name}_{number}", number + 1
+            taken.add(document["name"])
+            yield document
+    if not taken:
+        raise UsageError(f"{source} describes no operation")
+
+
+def _document(
+    route: str, method: str, operation: Mapping[str, Any], shared: Any, root: Mapping[str, Any]
+) -> FunctionDoc:
+    properties: dict[str, Any] = {}
+    required: list[str] = []
+    for parameter in _parameters(shared, operation.get("parameters"), root):
+        name = str(parameter["name"])
+        if parameter.get("in") == "body":  # Swagger 2
+            _add_body(properties, required, parameter.get("schema"), parameter, root)
+            continue
+        schema = parameter.get("schema")
+        properties[name] = translate(schema if isinstance(schema, Mapping) else parameter, root)
+        properties[name].setdefault("description", "")
+        if isinstance(parameter.get("description"), str):
+            properties[name]["description"] = parameter["description"]
+        if parameter.get("required") is True:
+            required.append(name)
+    body = _resolved(operation.get("requestBody"), root)
+    content = body.get("content")
+    if isinstance(content, Mapping):
+        kind = next((each for each in (*_JSON_BODIES, *content) if each in content), None)
+        media = content.get(kind)
+        _add_body(properties, required, media.get("schema") if isinstance(media, Mapping) else None, body, root)
+    told = [operation.get(key) for key in ("summary", "description")]
+    lines = [" ".join(text.split()) for text in told if isinstance(text, str) and text.strip()]
+    description = " ".join(line if line.endswith((".", "!", "?")) else f"{line}." for line in dict.fromkeys(lines))
+    return {
+        "name": _name(operation.get("operationId"), method, route),
+        "description": description,
+        "parameters": {"type": "dict", "properties": properties, "required": list(dict.fromkeys(required))},
+    }
+
+
+def _parameters(shared: Any, own: Any, root: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """An operation's parameters: its path's, replaced by its own of the same name and place."""
+    found: dict[tuple[Any, Any], Mapping[str, Any]] = {}
+    for listed in (shared, own):
+        for each in listed if isinstance(listed, list) else ():
+            parameter = _resolved(each, root)
+            if isinstance(parameter.get("name"), str) and parameter.get("in") in (*_PLACES, "body"):
+                found[parameter["name"], parameter.get("in")] = parameter
+    return list(found.values())
+
+
+def _add_body(
+    properties: dict[str, Any], required: list[str], schema: Any, body: Mapping[str, Any], root: Mapping[str, Any]
+) -> None:
+    """The body's fields beside the parameters; a body that is no object, or clashes with them, is one field."""
+    if not isinstance(schema, Mapping):
+        return
+    translated = translate(schema, root)
+    fields = translated.get("properties")
+    if translated["type"] == "dict" and isinstance(fields, dict) and fields and not fields.keys() & properties.keys():
+        properties.update({name: {"description": "", **field} for name, field in fields.items()})
+        if body.get("required") is not False:
+            required.extend(translated.get("required", ()))
+        return
+    properties["body"] = {"description": "", **translated}
+    if body.get("required") is True:
+        required.append("body")
+
+
+def _resolved(value: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A parameter or body, its reference inside the document followed."""
+    for _ in range(8):
+        reference = value.get("$ref") if isinstance(value, Mapping) else None
+        if not isinstance(reference, str) or not reference.startswith("#/"):
+            break
+        found: Any = root
+        for part in reference[2:].split("/"):
+            found = found.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(found, Mapping) else None
+        value = found
+    return value if isinstance(value, Mapping) else {}
+
+
+def _name(operation_id: Any, method: str, route: str) -> str:
+    """A legal function name: the operation's id, else method and route."""
+    text = operation_id if isinstance(operation_id, str) and operation_id.strip() else f"{method}_{route}"
+    name = re.sub(r"[^A-Za-z0-9_.]+", "_", text).strip("_.")
+    return name if name[:1].isalpha() else f"call_{name}" if name else "call"
