@@ -26,6 +26,9 @@ _NUMBERS = (
     *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
     *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"),
 )
+_TIMES: Mapping[float, tuple[str, ...]] = {
+    0.5: ("half",), 2: ("twice", "double", "both", "pair"), 3: ("thrice",), 12: ("dozen",),
+}  # fmt: skip
 _FILLER = frozenset(
     [
         *("a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "if", "in", "is", "it", "its", "of", "on"),
@@ -95,8 +98,9 @@ def _answer_findings(entry: Entry) -> Iterator[Finding]:
                 schema = _properties(documents.get(name, {})).get(parameter, {})
                 field = f"possible_answer[{number}].{name}.{parameter}"
                 given = [value for value in values if value != ""]
-                yield from _value_findings(schema, given, field, typed=entry.language == "python")
-                if given and "" not in values and not _is_mentioned(given, schema, said):
+                impossible = list(_value_findings(schema, given, field, typed=entry.language == "python"))
+                yield from impossible
+                if given and not impossible and "" not in values and not _is_mentioned(given, schema, said):
                     yield Finding(_UNMENTIONED, "warning", field)
 
 
@@ -138,9 +142,9 @@ def _is_said(value: Any, said: str) -> bool:
     text = said.lower()
     if isinstance(value, int | float):
         digits = {number.replace(",", "").rstrip(".") for number in re.findall(r"\d[\d.,]*", text)}
-        word = _NUMBERS[int(value)] if value in range(len(_NUMBERS)) else None
+        said_as = (*_TIMES.get(value, ()), *(_NUMBERS[int(value)],) * (value in range(len(_NUMBERS))))
         derived = len(digits) + sum(len(re.findall(rf"\b{each}\b", text)) for each in _NUMBERS) > 1
-        return derived or _is_number_in(value, digits) or (word is not None and word in text) or value in (0, 1)
+        return derived or _is_number_in(value, digits) or value in (0, 1) or any(word in text for word in said_as)
     mentioned, wanted = words(text), words(str(value))
     return not wanted or str(value).lower() in text or bool(wanted & mentioned)
 

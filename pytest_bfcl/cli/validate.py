@@ -22,6 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", nargs="?", help="a .jsonl of own entries, or a directory")
     parser.add_argument("--data", default="auto", help="auto, bundled, official, or a path (default: %(default)s)")
     parser.add_argument("--categories", metavar="NAMES", help="only these, separated by commas (groups too)")
+    parser.add_argument("--simulator", action="append", metavar="MODULE:CLASS",
+                        help="a simulator of your own that entries name; repeatable")  # fmt: skip
     parser.add_argument("--no-proof", action="store_true", help="do not try the ground truth of own entries")
     parser.add_argument("--strict", action="store_true", help="warnings count as errors")
 
@@ -32,6 +34,8 @@ def run(args: argparse.Namespace) -> int:
     from pytest_bfcl.dataset.validation import validate, validated_categories
     from pytest_bfcl.simulators import documents_of
 
+    for where in args.simulator or ():
+        _register(where)
     dataset = open_dataset(args.path or args.data, documents=documents_of)
     chosen = resolve_categories(args.categories.split(",")) if args.categories else None
     problems = validate(dataset, chosen)
@@ -46,6 +50,22 @@ def run(args: argparse.Namespace) -> int:
     print(told + (f"{len(errors)} errors, {len(problems) - len(errors)} warnings" if problems else "all fine"),
           file=sys.stderr)  # fmt: skip
     return 1 if errors else 0
+
+
+def _register(where: str) -> None:
+    """Make a class of the user's known, as a conftest or an entry point does in a run."""
+    from importlib import import_module
+    from pathlib import Path
+
+    from pytest_bfcl.failures import UsageError
+    from pytest_bfcl.simulators import register_simulator
+
+    sys.path.insert(0, str(Path.cwd()))  # a console script does not look there by itself
+    module, _, name = where.partition(":")
+    try:
+        register_simulator(getattr(import_module(module), name))
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
+        raise UsageError(f"--simulator {where}: {error} (name it as package.module:Class)") from None
 
 
 def _reviewed(

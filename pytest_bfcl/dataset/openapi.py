@@ -150,5 +150,5 @@ def _resolved(value: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:
 def _name(operation_id: Any, method: str, route: str) -> str:
     """A legal function name: the operation's id, else method and route."""
     text = operation_id if isinstance(operation_id, str) and operation_id.strip() else f"{method}_{route}"
-    name = re.sub(r"[^A-Za-z0-9_.]+", "_", text).strip("_.")
+    name = re.sub(r"_{2,}", "_", re.sub(r"[^A-Za-z0-9_.]+", "_", text)).strip("_.")
     return name if name[:1].isalpha() else f"call_{name}" if name else "call"

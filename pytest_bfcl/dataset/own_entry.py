@@ -119,7 +119,7 @@ def field_findings(raw: Mapping[str, Any]) -> Iterator[Finding]:
     ]
     for name in raw:
         close = [] if name in known else difflib.get_close_matches(name, known, 1, 0.8)
-        if close and close[0] not in raw:
+        if close:
             yield Finding(f"unknown field: did you mean {close[0]!r}?", "warning", name)
     if raw.get("reviewed") is False:
         yield Finding(

@@ -27,7 +27,11 @@ TOOL = {
 
 
 def called(number: int) -> dict[str, Any]:
-    return {"id": "c", "type": "function", "function": {"name": "find_order", "arguments": json.dumps({"number": number})}}
+    return {
+        "id": "c",
+        "type": "function",
+        "function": {"name": "find_order", "arguments": json.dumps({"number": number})},
+    }
 
 
 CONVERSATION: dict[str, Any] = {
@@ -70,9 +74,7 @@ def test_a_pair_of_request_and_response_and_a_list(tmp_path: Path) -> None:
     assert entry["possible_answer"] == [{"find_order": {"number": [12]}}]
 
 
-def test_the_entries_can_be_used_and_are_told_to_be_unread(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_entries_can_be_used_and_are_told_to_be_unread(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, made = log(tmp_path / "log.jsonl", CONVERSATION), tmp_path / "made.jsonl"
     assert main(["import", "chatlog", str(source), "-o", str(made)]) == 0
     assert "3 entries, none of them reviewed" in capsys.readouterr().err

@@ -30,9 +30,11 @@ ANSWER = {"book_room": {"city": ["Riga"], "nights": [3], "view": ["sea"]}}
 
 def entry(tmp_path: Path, said: str = SAID, answer: Any = ANSWER, functions: Any = (BOOK,), **fields: Any) -> Any:
     line = {
-        "id": "own_0", "category": "multiple" if len(functions) > 1 else "simple_python", "function": list(functions),
+        "id": "own_0", "function": list(functions),
         "question": [[{"role": "user", "content": said}]], "possible_answer": [answer], **fields,
     }  # fmt: skip
+    if len(functions) > 1:
+        line["category"] = "multiple"
     path = tmp_path / "own.jsonl"
     path.write_text(json.dumps(line))
     return open_dataset(path).entry("own_0")
@@ -82,19 +84,12 @@ def test_a_fair_entry_earns_no_warning(tmp_path: Path) -> None:
             "nothing in the request says this value",
         ),
         ({"said": "A room in Riga by the sea."}, "possible_answer[0].book_room.nights", "nothing in the request"),
-        ({"functon": []}, "functon", "did you mean 'function'?"),
+        ({"categry": "multiple"}, "categry", "did you mean 'category'?"),
         ({"reviewed": False}, "reviewed", "nobody has read this entry"),
     ],
 )
 def test_each_warning(tmp_path: Path, fields: dict[str, Any], field: str, message: str) -> None:
-    if field == "functon":
-        fields = {"categry": "simple_python"}
-        field, message = "categry", "did you mean 'category'?"
-        line = {**json.loads('{"id": "own_0"}'), "question": SAID, "function": [BOOK], "possible_answer": [ANSWER]}
-        (tmp_path / "own.jsonl").write_text(json.dumps(line | fields))
-        found = lint_entry(open_dataset(tmp_path / "own.jsonl").entry("own_0"))
-    else:
-        found = lint_entry(entry(tmp_path, **fields))
+    found = lint_entry(entry(tmp_path, **fields))
     assert [(finding.field, finding.severity) for finding in found] == [(field, "warning")]
     assert message in found[0].message
 
@@ -109,9 +104,10 @@ def test_a_ground_truth_that_does_not_pass_is_told(tmp_path: Path) -> None:
     state = {"GorillaFileSystem": {"root": {"a": {"type": "directory", "contents": {}}}}}
     lines: list[dict[str, Any]] = [
         {"id": "good", "question": SAID, "function": [BOOK], "possible_answer": [ANSWER]},
-        {"id": "typed", "question": SAID, "function": [BOOK],
-         "possible_answer": [{"book_room": {**ANSWER["book_room"], "nights": [[3]]}}]},
-        {"id": "turns", "category": "multi_turn_base", "involved_classes": ["GorillaFileSystem"], "initial_config": state,
+        {"id": "typed", "question": SAID, "function": [changed(view={"type": "dict", "description": "Sides."})],
+         "possible_answer": [{"book_room": {**ANSWER["book_room"], "view": [{"window": "sea"}]}}]},
+        {"id": "turns", "category": "multi_turn_base", "initial_config": state,
+         "involved_classes": ["GorillaFileSystem"],
          "question": [[{"role": "user", "content": "Where am I?"}]], "possible_answer": [["pwd()"]]},
     ]  # fmt: skip
     path = tmp_path / "own.jsonl"

@@ -76,7 +76,9 @@ def test_swagger_2_and_clashing_names(tmp_path: Path) -> None:
     assert first["parameters"]["properties"]["body"]["type"] == "array"
 
 
-@pytest.mark.parametrize("text", ["", "{", "[1]", "paths: 3", "paths: {}", "a: &a [*a]", "x: !!python/object:os.system a"])
+@pytest.mark.parametrize(
+    "text", ["", "{", "[1]", "paths: 3", "paths: {}", "a: &a [*a]", "x: !!python/object:os.system a"]
+)
 def test_what_is_no_openapi_document_is_a_usage_error(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.yaml").write_text(text)
     with pytest.raises(UsageError):
@@ -94,8 +96,8 @@ class Address(BaseModel):
 
 
 def order(
-    item: str, count: int, size: Size, to: Address, extras: list[Literal["salt", "oil"]] | None = None, tip: float = 0.5,
-    note: Annotated[str, Field(description="For the cook.")] = "", *more: Any, odd: Any = object(),
+    item: str, count: int, size: Size, to: Address, extras: list[Literal["salt", "oil"]] | None = None,
+    tip: float = 0.5, note: Annotated[str, Field(description="For the cook.")] = "", *more: Any, odd: Any = print,
 ) -> None:  # fmt: skip
     """Order something to eat.
 
