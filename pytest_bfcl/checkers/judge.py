@@ -139,7 +139,7 @@ class _Judge:
 
     def _calls_against_answers(self, rules: RuleSet) -> Verdict:
         entry, transcript = self.entry, self.transcript
-        if transcript.inference_error is not None and "C8" in rules:
+        if transcript.inference_error is not None:
             return _inference_error(reasons.ADAPTER_INFERENCE, transcript)
         try:
             calls = self._calls(rules)
@@ -172,9 +172,9 @@ class _Judge:
         return self._decoder.calls(rules)
 
     def _no_call_due(self, rules: RuleSet) -> Verdict:
+        if self.transcript.inference_error is not None:
+            return _inference_error(reasons.ADAPTER_INFERENCE, self.transcript)
         if "C8" in rules:
-            if self.transcript.inference_error is not None:
-                return _inference_error(reasons.ADAPTER_INFERENCE, self.transcript)
             reply = self.transcript.first_reply
             if reply.problem and not reply.text and not reply.tool_calls:
                 return Verdict.wrong(reasons.reply_reason(reply.problem))
@@ -182,7 +182,7 @@ class _Judge:
         return check_irrelevance(reply, self._any_call(reply), self._attempts, rules)
 
     def _call_due(self, rules: RuleSet) -> Verdict:
-        if self.transcript.inference_error is not None and "C8" in rules:
+        if self.transcript.inference_error is not None:
             return _inference_error(reasons.ADAPTER_INFERENCE, self.transcript)
         reply = reply_of(self.transcript)
         return check_relevance(reply, self._any_call(reply), rules)

@@ -204,12 +204,3 @@ def test_documented_default_may_be_given_for_an_omitted_argument() -> None:
     both = judge_both(judged, transcript("[label(text='jam', note='plain')]"))
     assert (both.official.valid, both.corrected.valid) == (False, True)
     assert "C9" in both.corrected_rules
-
-
-def test_inference_error_is_an_error_when_corrected() -> None:
-    judged = entry([SOUP], None, category="irrelevance")
-    record = transcript("", category="irrelevance", inference_error="Error during inference: no route to host")
-    both = judge_both(judged, record)
-    assert both.official.valid
-    assert both.corrected.outcome == "error"
-    assert both.corrected_rules == ("C8",)

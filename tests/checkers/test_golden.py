@@ -80,7 +80,12 @@ def test_real_outputs(golden_dir: Path, lookup: Lookup) -> None:
     files = sorted((golden_dir / "real_outputs").glob("*.jsonl.gz"))
     assert len(files) >= 13
     for path in files:
-        assert differences(read(path), lookup) == (1385, []), path.name
+        count, found = differences(read(path), lookup)
+        assert (count, [text.partition(":")[0] for text in found]) == (1385, FAILED_REQUESTS.get(path.name, [])), found
+
+
+FAILED_REQUESTS = {"firefunction-v2-FC.jsonl.gz": ["simple_javascript_6", "parallel_114"]}
+"""Recorded "error during inference" lines: wrong answers for the reference, provider trouble here."""
 
 
 def test_multi_turn_mutations(golden_dir: Path, lookup: Lookup) -> None:

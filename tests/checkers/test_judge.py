@@ -61,11 +61,12 @@ def test_cut_replies(reply: Reply, reason: str | None) -> None:
     assert verdict.tag is (FailureTag.MALFORMED_OUTPUT if reason else None)
 
 
-def test_inference_errors_of_single_turn_entries() -> None:
-    record = transcript("", inference_error="Error during inference: 500")
-    both = judge_both(entry([SOUP], ANSWER), record)
-    assert both.official.reason == "ast_decoder:decoder_failed"
-    assert both.corrected.outcome == "error"
+@pytest.mark.parametrize("category", ["simple_python", "irrelevance", "live_relevance"])
+def test_a_failed_request_is_an_error_under_both_rules(category: str) -> None:
+    record = transcript("", category=category, inference_error="Error during inference: 500")
+    both = judge_both(entry([SOUP], ANSWER, category=category), record)
+    for verdict in (both.official, both.corrected):
+        assert (verdict.outcome, verdict.reason) == ("error", "adapter:inference_error")
 
 
 def test_no_steps_at_all() -> None:
