@@ -131,7 +131,7 @@ def _keys() -> Iterator[Finding]:
 
 def _endpoint(text: str, base_url: str | None, timeout_s: float) -> Iterator[Finding]:
     from pytest_bfcl.models import ToolsRefused, create_model
-    from pytest_bfcl.models.registry import probe_request
+    from pytest_bfcl.models.probing import probe_request
     from pytest_bfcl.settings import Settings
 
     settings = Settings(base_url=base_url, timeout_s=timeout_s, request_limit_s=timeout_s, retries=0)

@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
+import re
 import time
+from collections import Counter, deque
+from typing import NamedTuple
 
 from pytest_bfcl.failures import AdapterError
 
-_AT_ONCE = "auth"
-_THRESHOLDS = {"unreachable": 5, "connection": 10, "timeout": 20, "quota": 3}
+ALIKE_AT_START = 5
+"""Failures of one kind, none of them passing trouble, that raise a suspicion while nothing has ever been answered."""
+
+WINDOW_S = 60.0
+WINDOW_LEAST = 20
+"""Attempts within the window that are needed before their rate says anything."""
+WINDOW_RATE = 0.95
+
+_THRESHOLDS = {"unreachable": 5, "connection": 10, "timeout": 20, "quota": 3, "auth": 3}
 _UNREACHABLE_AT_START = 2
+_PASSING = frozenset(("server", "rate_limit", "timeout", "connection", "unreachable", "quota"))
+_WORDS = {
+    "unreachable": "cannot be reached",
+    "connection": "drops every connection",
+    "timeout": "no longer answers in time",
+    "quota": "reports an exhausted quota",
+    "auth": "refuses the key",
+    "rate_limit": "limits the rate of every request",
+    "server": "fails every request",
+}
 
 
 class EndpointUnreachable(AdapterError):
@@ -18,12 +38,27 @@ class EndpointUnreachable(AdapterError):
         super().__init__("connection", message, advice=advice, retryable=True)
 
 
-class Breaker:
-    """Counts requests that failed for good, with no success in between, and opens when asking on is pointless.
+class Suspicion(NamedTuple):
+    """Why requests wait for a harmless question to be answered.
 
-    A refused key opens at once. An endpoint that cannot be reached opens after 2 distinct requests (5 once it has
-    answered before), dropped connections after 10, timeouts after 20, an exhausted quota after 3. Each of these
-    requests has already used up its retries. Once open it stays open: ``reason`` is the one message for people.
+    ``passing``: the trouble may pass, so several questions are asked with pauses; otherwise one decides.
+    """
+
+    error: AdapterError
+    what: str
+    passing: bool
+
+
+class Breaker:
+    """Closed, suspicious or open.
+
+    Suspicion arises when nothing was ever answered and 5 attempts failed alike; when 95 % of the last minute's attempts
+    (at least 20) failed; or when requests failed for good in a row, with no success in between: 2 that could not reach
+    the endpoint (5 once it has answered before), 10 dropped connections, 20 timeouts, 3 with an exhausted quota or a
+    refused key. Whoever carries requests then lets them wait and asks one harmless question (half-open): an answer
+    clears all counts, so entries that always fail cannot stop a run, and none stops it; else `give_up` opens the
+    breaker for good, and ``reason`` is the one message for people. A key that is missing or refused before anything was
+    answered opens it at once.
     """
 
     def __init__(self, endpoint: str = "") -> None:
@@ -31,13 +66,26 @@ class Breaker:
         self.reason: str | None = None
         self.advice = ""
         self.answered = False
-        self._counts: dict[str, int] = {}
+        self.suspicion: Suspicion | None = None
+        self._counts: Counter[str] = Counter()
+        self._attempts: deque[tuple[float, bool]] = deque()
+        self._failed = 0
+        self._alike = 0
+        self._alike_needed = ALIKE_AT_START
+        self._last_sign = ""
         self._last_success: float | None = None
 
     @property
     def open(self) -> bool:
         """Whether requests are refused without being sent."""
         return self.reason is not None
+
+    @property
+    def trouble(self) -> str | None:
+        """What is going on while requests wait, for people who watch; ``None`` when nothing is."""
+        if self.reason is not None or self.suspicion is None:
+            return None
+        return f"{self.endpoint or 'the endpoint'} {self.suspicion.what}: {self.suspicion.error.message}"
 
     def check(self) -> None:
         """Raise `AdapterError` ``circuit_open`` when open."""
@@ -50,6 +98,33 @@ class Breaker:
         self._last_success = time.monotonic()
         self._counts.clear()
 
+    def attempt(self, error: AdapterError | None) -> None:
+        """One attempt is over, whether or not another one follows."""
+        if error is not None and (error.kind == "circuit_open" or error.status in (400, 413, 422)):
+            if error.kind != "circuit_open" and not self.answered:
+                self._count_alike(error)
+            return
+        now = time.monotonic()
+        self._attempts.append((now, error is not None))
+        self._failed += error is not None
+        while self._attempts and self._attempts[0][0] < now - WINDOW_S:
+            self._failed -= self._attempts.popleft()[1]
+        if error is None:
+            self._alike = 0
+            return
+        if not self.answered and kind_of(error) not in _PASSING:
+            self._count_alike(error)
+        if len(self._attempts) >= WINDOW_LEAST and self._failed >= WINDOW_RATE * len(self._attempts):
+            what = _WORDS.get(kind_of(error), "fails every request")
+            self._suspect(error, f"{what} ({self._failed} of the last {len(self._attempts)})", passing=True)
+
+    def _count_alike(self, error: AdapterError) -> None:
+        sign = sign_of(error)
+        self._alike = self._alike + 1 if sign == self._last_sign else 1
+        self._last_sign = sign
+        if self._alike >= self._alike_needed:
+            self._suspect(error, f"has answered nothing but this ({self._alike} times)", passing=False)
+
     def failure(self, error: AdapterError, started: float | None = None) -> None:
         """One request failed for good; ``started`` is its begin on the monotonic clock.
 
@@ -58,32 +133,52 @@ class Breaker:
         """
         if self.reason is not None or error.kind == "circuit_open":
             return
-        if error.kind == _AT_ONCE:
-            self._open(error, "refused the key")
+        if error.kind == "auth" and not self.answered and error.status != 403:
+            self.give_up(error, "refused the key")
             return
         if started is not None and self._last_success is not None and started < self._last_success:
             return
-        kind = "unreachable" if isinstance(error, EndpointUnreachable) else error.kind
+        kind = kind_of(error)
         if kind not in _THRESHOLDS:
-            if error.status is not None:
-                self.success()
             return
-        count = self._counts[kind] = self._counts.get(kind, 0) + 1
+        self._counts[kind] += 1
         threshold = _THRESHOLDS[kind]
         if kind == "unreachable" and not self.answered:
             threshold = _UNREACHABLE_AT_START
-        if count >= threshold:
-            words = {
-                "unreachable": "cannot be reached",
-                "connection": "drops every connection",
-                "timeout": "no longer answers in time",
-                "quota": "reports an exhausted quota",
-            }
-            self._open(error, f"{words[kind]} ({count} requests in a row)")
+        if self._counts[kind] >= threshold:
+            self._suspect(error, f"{_WORDS[kind]} ({self._counts[kind]} requests in a row)", passing=False)
 
-    def _open(self, error: AdapterError, what: str) -> None:
+    def recovered(self, *, answered: bool) -> None:
+        """The harmless question was answered (or refused in another way): what failed is the entries' own trouble."""
+        self.suspicion = None
+        self._counts.clear()
+        self._attempts.clear()
+        self._failed = self._alike = 0
+        self._alike_needed *= 2
+        if answered:
+            self.success()
+
+    def give_up(self, error: AdapterError, what: str | None = None) -> None:
+        """Open for good."""
+        what = what or (self.suspicion.what if self.suspicion else "cannot be asked")
         self.reason = f"{self.endpoint or 'the endpoint'} {what}: {error.message}"
         self.advice = error.advice
+        self.suspicion = None
+
+    def _suspect(self, error: AdapterError, what: str, *, passing: bool) -> None:
+        if self.reason is None and self.suspicion is None:
+            self.suspicion = Suspicion(error, what, passing)
+
+
+def kind_of(error: AdapterError) -> str:
+    """The error's kind, with endpoints that cannot be reached told from connections that broke."""
+    return "unreachable" if isinstance(error, EndpointUnreachable) else error.kind
+
+
+def sign_of(error: AdapterError) -> str:
+    """What makes two failures alike: kind, status and text without numbers and quoted words."""
+    text = re.sub(r"\d+|'[^']*'|\"[^\"]*\"", "", error.message[:300])
+    return f"{kind_of(error)} {error.status} {text[:80]}"
 
 
 def stop_reason(model: object) -> str | None:

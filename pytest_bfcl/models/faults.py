@@ -157,6 +157,17 @@ def error_in(body: Any) -> tuple[int, str] | None:
     return status, text
 
 
+def looks_like_a_page(text: str) -> bool:
+    """Whether a body is HTML or XML: some other server's, a proxy's or a firewall's."""
+    start = text.lstrip()[:200].lower()
+    return start.startswith(("<!doctype", "<html", "<head", "<?xml", "<body")) or "</" in start
+
+
+def first_words(text: str, secrets: Iterable[str] = ()) -> str:
+    """What a body says first, without its markup."""
+    return redact(_read(text[:_SCAN_LIMIT]).message, secrets, limit=120) or "nothing"
+
+
 def _is_filter(status: int, said: _Said, text: str) -> bool:
     if status not in (400, 403, 422) or said.html:
         return False
@@ -170,8 +181,7 @@ def _read(text: str) -> _Said:
     try:
         body = json.loads(text)
     except (ValueError, RecursionError):
-        start = text.lstrip()[:200].lower()
-        if start.startswith(("<!doctype", "<html", "<head", "<?xml")) or "</" in start:
+        if looks_like_a_page(text):
             return _Said(_first_line(_MARKUP.sub("\n", text[:4000])), html=True)
         return _Said(_first_line(text))
     error = body.get("error", body) if isinstance(body, Mapping) else body

@@ -24,6 +24,7 @@ from pytest_bfcl.models.chat import outgoing, read_completion, remembered
 from pytest_bfcl.models.chat_stream import ChatJoiner
 from pytest_bfcl.models.dialects import dialect_of
 from pytest_bfcl.models.faults import http_fault
+from pytest_bfcl.models.probing import probe_request
 from pytest_bfcl.models.redaction import discreet, public_url, redact, url_secrets
 from pytest_bfcl.models.retrying import Caller, RetryPolicy
 from pytest_bfcl.rendering.tools import CompiledTools
@@ -68,7 +69,8 @@ class LitellmModel:
         self.settings = settings
         self.base_url = public_url(settings.base_url) if settings.base_url else None
         self.notes: list[str] = []
-        self.calls = Caller(settings, f"{self.route.partition('/')[0]} (through litellm)", policy)
+        provider = f"{self.route.partition('/')[0]} (through litellm)"
+        self.calls = Caller(settings, provider, policy, probe=self._probe)
         self._litellm: Any = None
         self._without_mcp: dict[str, bool] = {}
         self._dropped: set[str] = set()
@@ -95,10 +97,14 @@ class LitellmModel:
         """Close litellm's cached connections, if it was ever loaded."""
         import sys
 
+        await self.calls.aclose()
         litellm = sys.modules.get("litellm")
         close = getattr(litellm, "close_litellm_async_clients", None)
         if close is not None:
             await close()
+
+    async def _probe(self) -> Reply:
+        return await self._attempt(self._litellm, probe_request(self.settings.sent_parameters()))
 
     async def _attempt(self, litellm: Any, request: Request) -> Reply:
         arguments = self._arguments(request)

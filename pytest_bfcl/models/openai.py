@@ -6,6 +6,7 @@ learnt are the same for all.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Mapping
@@ -18,7 +19,8 @@ from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.breaker import Breaker
 from pytest_bfcl.models.chat import Chat
 from pytest_bfcl.models.endpoint import Answer, Endpoint
-from pytest_bfcl.models.faults import error_in, http_fault
+from pytest_bfcl.models.faults import error_in, first_words, http_fault, looks_like_a_page
+from pytest_bfcl.models.probing import likely_mend, probe_request
 from pytest_bfcl.models.redaction import discreet, redact
 from pytest_bfcl.models.retrying import Caller, RetryPolicy
 from pytest_bfcl.models.wire import Api
@@ -72,7 +74,8 @@ class OpenAIModel:
             base_url, settings, key_variable=key_variable, key_header=key_header, headers=headers
         )  # fmt: skip
         self.notes = self.server.notes
-        self.calls = Caller(settings, self.server.shown, policy)
+        self.calls = Caller(settings, self.server.shown, policy, probe=self._probe)
+        self._mend: asyncio.Task[str] | None = None
         self._left_out: set[str] = set()
         self._renamed: dict[str, str] = {"max_tokens": "max_output_tokens"} if self.api.name == "responses" else {}
         self._most_tokens: int | None = None
@@ -114,6 +117,7 @@ class OpenAIModel:
 
     async def aclose(self) -> None:
         """Close the connections."""
+        await self.calls.aclose()
         await self.server.aclose()
 
     def payload(self, request: Request) -> dict[str, Any]:
@@ -152,14 +156,30 @@ class OpenAIModel:
         joiner = self.api.joiner() if body.get("stream") is True else None
         answer = await self.server.post(self.api.path, self._encoded(body, request), joiner)
         if answer.status == 200:
-            fault = self._read(answer, "tools" in body)
+            try:
+                fault = self._read(answer, "tools" in body)
+            except AdapterError as error:
+                raise await self._with_mend(error, answer) from None
         else:
             fault = self._fault(answer.status, answer.text, answer.headers, tools_sent="tools" in body)
         if isinstance(fault, Reply):
             return fault
         if fault.status in (400, 422) and self._adapt(answer.text, body):
             return await self._attempt(request)
-        raise fault
+        raise await self._with_mend(fault, answer)
+
+    async def _probe(self) -> Reply:
+        return await self._attempt(probe_request(self.settings.sent_parameters()))
+
+    async def _with_mend(self, fault: AdapterError, answer: Answer) -> AdapterError:
+        """The fault with what would help, where address or model name may be wrong; found out once."""
+        named = fault.status in (400, 422) and re.search(r"\bmodel\b.{0,80}(?:not|unknown|invalid)", answer.text[:2000])
+        if fault.status in (404, 405) or named or (fault.status is None and looks_like_a_page(answer.text)):
+            loop = asyncio.get_running_loop()
+            if self._mend is None or self._mend.get_loop() is not loop:
+                self._mend = loop.create_task(likely_mend(self.server, self.name))
+            fault.advice = await asyncio.shield(self._mend) or fault.advice
+        return fault
 
     def _read(self, answer: Answer, tools_sent: bool) -> Reply | AdapterError:
         body = answer.whole if answer.whole is not None else self._parsed(answer)
@@ -182,6 +202,12 @@ class OpenAIModel:
         try:
             return json.loads(answer.text)
         except (ValueError, RecursionError) as error:
+            if looks_like_a_page(answer.text):
+                what, asked = first_words(answer.text, self.server.secrets), self.server.asked(self.api.path)
+                raise AdapterError(
+                    "malformed_body", f"{asked} answered with a page, not with JSON: {what}", retryable=True,
+                    advice="check the base URL (it usually ends in /v1)",
+                ) from None  # fmt: skip
             excerpt = redact(answer.text, self.server.secrets, limit=120)
             raise AdapterError(
                 "malformed_body", f"the answer is not JSON ({error}): {excerpt!r}", retryable=True,

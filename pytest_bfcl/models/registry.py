@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.models.base import Model, Request
+from pytest_bfcl.models.base import Model
 from pytest_bfcl.models.spec import ModelSpec, parse_spec
 from pytest_bfcl.settings import APIS, DIRECT_PROVIDERS
 from pytest_bfcl.transcript import Mode
@@ -114,24 +114,6 @@ def create_model(spec: str | ModelSpec, settings: Settings, *, dataset: Any = No
     if missing:
         raise UsageError(f"provider {spec.provider!r} returned an object without {', '.join(missing)}")
     return model
-
-
-def probe_request() -> Request:
-    """A harmless question with one tool, to see whether an endpoint is there and takes tools."""
-    from pytest_bfcl.dataset.entry import Entry
-
-    question = [{"role": "user", "content": "Please echo the word hello."}]
-    echo = {
-        "name": "echo",
-        "description": "Says a word back.",
-        "parameters": {
-            "type": "dict",
-            "properties": {"word": {"type": "string", "description": "The word."}},
-            "required": ["word"],
-        },
-    }
-    entry = Entry(id="probe_0", category="simple_python", question=[question], function=[echo])
-    return Request(entry, list(question), [echo])
 
 
 Builder = Callable[["ModelSpec", "Settings", "Mode | None", Any], Model]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import math
 import random
 import time
 from collections.abc import Awaitable, Callable
@@ -10,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.failures import AdapterError
-from pytest_bfcl.models.breaker import Breaker
+from pytest_bfcl.models.breaker import Breaker, Suspicion, sign_of
 from pytest_bfcl.transcript import Reply
 
 if TYPE_CHECKING:
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     from pytest_bfcl.settings import Settings
 
 Attempt = Callable[[], Awaitable[Reply]]
+
+_PATIENCE_S = 18.0  # for limits of a rate, times the retries: most are counted by the minute
+_PROBE_S = 30.0  # for one harmless question
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,15 +111,20 @@ class Stopwatch:
 class Caller:
     """Carries one adapter's requests through attempts, waits, the total limit and the breaker."""
 
-    def __init__(self, settings: Settings, endpoint: str, policy: RetryPolicy | None = None) -> None:
+    def __init__(
+        self, settings: Settings, endpoint: str, policy: RetryPolicy | None = None, *, probe: Attempt | None = None
+    ) -> None:
         self.policy = policy or RetryPolicy.of(settings)
         self.breaker = Breaker(endpoint)
         self.stopwatch = Stopwatch(settings.request_limit_s)
+        self._probe = probe
+        self._examination: asyncio.Task[None] | None = None
 
     async def call(self, attempt: Attempt) -> Reply:
         """The first successful attempt's reply, with its own latency and the number of attempts.
 
         Raises the last attempt's `AdapterError`, or ``circuit_open`` when the breaker stopped the run meanwhile.
+        Requests wait while the breaker suspects the endpoint and ``probe``, a harmless question, finds out.
         """
         started = time.monotonic()
         try:
@@ -126,12 +136,86 @@ class Caller:
                 reply = await self._again(attempt, error)
         except AdapterError as error:
             self.breaker.failure(error, started)
+            if self.breaker.suspicion is not None and not self.breaker.suspicion.passing:
+                await self._examined()
             raise
         self.breaker.success()
         return reply
 
+    async def aclose(self) -> None:
+        """Stop finding out."""
+        examination, self._examination = self._examination, None
+        if examination is not None and not examination.done():
+            with contextlib.suppress(RuntimeError):  # its loop may be closed already
+                examination.cancel()
+
+    async def _examined(self) -> None:
+        """Until the suspicion is confirmed or gone; all who wait share one examination."""
+        loop = asyncio.get_running_loop()
+        task = self._examination
+        if task is None or task.done() or task.get_loop() is not loop:
+            task = self._examination = loop.create_task(self._examine())
+        await asyncio.shield(task)
+
+    async def _examine(self) -> None:
+        suspicion = self.breaker.suspicion
+        if suspicion is None:
+            return
+        if self._probe is None:  # nobody to ask: what failed for good counts, a rate does not
+            if suspicion.passing:
+                self.breaker.recovered(answered=False)
+            else:
+                self.breaker.give_up(suspicion.error)
+            return
+        error = suspicion.error
+        for pause in self._pauses(suspicion):
+            wished = error.retry_after_s or 0.0
+            if wished > self.policy.limit_s:
+                break
+            await asyncio.sleep(max(pause, wished if suspicion.passing else 0.0))
+            found = await self._asked(self._probe)
+            if found is None or (found.status in (400, 413, 422) and sign_of(found) != sign_of(suspicion.error)):
+                self.breaker.recovered(answered=found is None)
+                return
+            error = found
+        error.advice = error.advice or suspicion.error.advice
+        self.breaker.give_up(error)
+
+    def _pauses(self, suspicion: Suspicion) -> list[float]:
+        """Before each harmless question: one at once, or several over the time that passing trouble may take."""
+        policy = self.policy
+        if not suspicion.passing:
+            return [0.0]
+        most = min(policy.limit_s, _PATIENCE_S * policy.retries if suspicion.error.kind == "rate_limit" else math.inf)
+        pauses, number = [policy.first_s], 1
+        while sum(pauses) < most and (number <= policy.retries or most < policy.limit_s):
+            pauses.append(min(policy.first_s * 2**number, policy.longest_s / 2))
+            number += 1
+        return pauses
+
+    async def _asked(self, probe: Attempt) -> AdapterError | None:
+        try:
+            async with asyncio.timeout(min(_PROBE_S, self.stopwatch.limit_s)):
+                await probe()
+        except TimeoutError:
+            return AdapterError("timeout", "no answer to a harmless question either")
+        except AdapterError as error:
+            return error
+        return None
+
     async def _attempt(self, attempt: Attempt, number: int) -> Reply:
+        while self.breaker.suspicion is not None and not self.breaker.open:
+            await self._examined()
         self.breaker.check()
+        try:
+            reply = await self._timed(attempt, number)
+        except AdapterError as error:
+            self.breaker.attempt(error)
+            raise
+        self.breaker.attempt(None)
+        return reply
+
+    async def _timed(self, attempt: Attempt, number: int) -> Reply:
         start, stalled = time.perf_counter(), self.stopwatch.stalled_s
         try:
             async with self.stopwatch.limit():

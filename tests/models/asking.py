@@ -48,6 +48,8 @@ def failing(times, fault, then=None):
     state = {"seen": 0}
 
     async def handler(req):
+        if req.method == "GET":  # looking for the models it offers
+            return web.Response(status=404)
         state["seen"] += 1
         if state["seen"] <= times:
             return await fault(req)

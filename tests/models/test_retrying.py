@@ -120,7 +120,7 @@ def test_many_limits_share_one_timer_and_leave_nothing():
 @pytest.mark.parametrize(
     ("error", "answered", "needed"),
     [
-        (AdapterError("auth", "x"), True, 1),
+        (AdapterError("auth", "x", status=403), True, 3),
         (EndpointUnreachable("x"), False, 2),
         (EndpointUnreachable("x"), True, 5),
         (AdapterError("connection", "x"), True, 10),
@@ -134,14 +134,27 @@ def test_breaker_thresholds(error, answered, needed):
         breaker.success()
     for _ in range(needed - 1):
         breaker.failure(error)
-    assert not breaker.open
+    assert breaker.suspicion is None
     breaker.check()
     breaker.failure(error)
-    assert breaker.open
+    assert not breaker.open  # a harmless question decides
+    assert "here" in breaker.trouble
+    breaker.give_up(breaker.suspicion.error)
     assert "here" in breaker.reason
     with pytest.raises(AdapterError) as caught:
         breaker.check()
     assert caught.value.kind == "circuit_open"
+
+
+def test_a_refused_key_opens_at_once_only_before_the_first_answer():
+    breaker = Breaker("here")
+    breaker.failure(AdapterError("auth", "x", status=401))
+    assert breaker.open
+    breaker = Breaker("here")
+    breaker.success()
+    breaker.failure(AdapterError("auth", "x", status=401))
+    assert not breaker.open
+    assert breaker.suspicion is None
 
 
 def test_a_success_in_between_clears_the_count():
@@ -149,15 +162,15 @@ def test_a_success_in_between_clears_the_count():
     for _ in range(30):
         breaker.failure(EndpointUnreachable("x"))
         breaker.success()
-    assert not breaker.open
+    assert breaker.suspicion is None
 
 
 @pytest.mark.parametrize("kind", ["server", "bad_request", "rate_limit", "malformed_body"])
-def test_answers_of_a_living_server_never_open_it(kind):
+def test_answers_of_a_living_server_are_not_counted_by_request(kind):
     breaker = Breaker()
     for _ in range(50):
         breaker.failure(AdapterError(kind, "x", status=500))
-    assert not breaker.open
+    assert breaker.suspicion is None
 
 
 def test_requests_older_than_the_last_success_do_not_count():
@@ -166,7 +179,7 @@ def test_requests_older_than_the_last_success_do_not_count():
     breaker.success()
     for _ in range(50):
         breaker.failure(AdapterError("connection", "x"), before - 1)
-    assert not breaker.open
+    assert breaker.suspicion is None
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,8 @@ class Server:
     def place(self, messages: list[dict[str, Any]]) -> tuple[str, int, int]:
         """Entry id, turn and step of a request, read off its messages."""
         asked = [index for index, message in enumerate(messages) if message["role"] == "user"]
+        if messages[asked[0]]["content"] not in self.entries:
+            return "probe_0", 0, 0  # the harmless question that a breaker asks
         entry = self.entries[messages[asked[0]]["content"]]
         step = sum(message["role"] == "assistant" for message in messages[asked[-1] :])
         return entry.id, len(asked) - 1, step
@@ -105,6 +107,8 @@ class Server:
 
     def completion(self, body: dict[str, Any], place: tuple[str, int, int], *, empty: bool) -> dict[str, Any]:
         entry_id, turn, step = place
+        if entry_id == "probe_0":
+            return {"choices": [{"index": 0, "message": {"content": "hello"}, "finish_reason": "stop"}]}
         reply = answer(self.dataset.entry(entry_id), "fc" if body.get("tools") else "prompt", turn, step)
         calls = [
             {"id": f"call_{n}", "type": "function", "function": {"name": c.name, "arguments": c.arguments}}

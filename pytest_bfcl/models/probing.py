@@ -1,0 +1,90 @@
+"""Finding out about an endpoint: a harmless question, the models it offers, the address that was meant."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit, urlunsplit
+
+from pytest_bfcl.models.base import Request
+
+if TYPE_CHECKING:
+    from pytest_bfcl.models.endpoint import Endpoint
+
+_SHOWN = 5  # names of models that a message lists
+_TAILS = ("/chat/completions", "/completions", "/responses", "/messages", "/models")
+
+
+def probe_request(parameters: dict[str, Any] | None = None) -> Request:
+    """A harmless question with one tool, to see whether an endpoint is there and takes tools."""
+    from pytest_bfcl.dataset.entry import Entry
+
+    question = [{"role": "user", "content": "Please echo the word hello."}]
+    echo = {
+        "name": "echo",
+        "description": "Says a word back.",
+        "parameters": {
+            "type": "dict",
+            "properties": {"word": {"type": "string", "description": "The word."}},
+            "required": ["word"],
+        },
+    }
+    entry = Entry(id="probe_0", category="simple_python", question=[question], function=[echo])
+    return Request(entry, list(question), [echo], parameters=dict(parameters or {}))
+
+
+async def likely_mend(server: Endpoint, model: str) -> str:
+    """What to do when an address or a model name is refused: asks ``GET models`` here and where it usually is.
+
+    Empty when nothing was found out.
+    """
+    names = _names(await server.get("models"))
+    if names is not None:
+        return _advice_on_names(names, model)
+    for base in _other_bases(server.url):
+        names = _names(await server.get("models", base=base))
+        if names is not None:
+            offered = f" (it offers {_listed(names)})" if names else ""
+            return f"write --bfcl-base-url {_shown(base)}: models are listed there{offered}"
+    return ""
+
+
+def _advice_on_names(names: list[str], model: str) -> str:
+    if model in names:
+        return ""
+    close = difflib.get_close_matches(model, names, 3, 0.5)
+    if close:
+        return f"there is no model {model!r}; did you mean {_listed(close)}?"
+    return f"there is no model {model!r}; GET models offers {_listed(names)}" if names else ""
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(name[:80] for name in names[:_SHOWN]) + more
+
+
+def _names(body: Any) -> list[str] | None:
+    """The ids of a list of models; ``None`` when it is none."""
+    listed = body.get("data", body.get("models")) if isinstance(body, dict) else None
+    if not isinstance(listed, list):
+        return None
+    found = (each.get("id") or each.get("name") for each in listed if isinstance(each, dict))
+    return [name for name in found if isinstance(name, str) and name.isprintable()]
+
+
+def _other_bases(url: str) -> list[str]:
+    """The same host with the path that servers usually have."""
+    parts = urlsplit(url)
+    path = parts.path.rstrip("/")
+    for tail in _TAILS:
+        path = path.removesuffix(tail)
+    paths = [path, f"{path}/v1", "/v1", "/api/v1", "/openai/v1"]
+    wanted = [each for each in dict.fromkeys(paths) if each != parts.path.rstrip("/")]
+    host = parts.netloc.rpartition("@")[2]
+    return [urlunsplit((parts.scheme, host, each, "", "")) for each in wanted]
+
+
+def _shown(url: str) -> str:
+    from pytest_bfcl.models.redaction import public_url
+
+    return public_url(url)

@@ -1,0 +1,281 @@
+"""When a run stops asking, and when it must not: whole endpoints in trouble, entries that always fail."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+from aiohttp import web
+
+from pytest_bfcl.failures import AdapterError
+from pytest_bfcl.models.retrying import RetryPolicy
+from pytest_bfcl.transcript import Reply
+from tests.models.asking import KEY, model_at
+from tests.models.loopback import WEATHER, completion, request, run, serving
+
+QUICK = RetryPolicy(2, 20, 0.01, 0.05)
+ONCE = RetryPolicy(0, 20, 0.01, 0.05)
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+def trouble(status=500, message="broken", **extra):
+    headers = extra.pop("headers", None)
+    if message.startswith("<"):
+        return web.Response(text=message, status=status, headers=headers, content_type="text/html")
+    return web.json_response({"error": {"message": message, **extra}}, status=status, headers=headers)
+
+
+class Server:
+    """Answers by the user's text: ``poison`` gets the trouble, and so does everybody while ``down``."""
+
+    def __init__(self, answer, *, down=False, models=None):
+        self.answer, self.down, self.models = answer, down, models
+        self.asked = []
+
+    async def __call__(self, req):
+        if req.method == "GET":
+            known = self.models or {}
+            return web.json_response(known[req.path]) if req.path in known else web.Response(status=404)
+        text = (await req.json())["messages"][0]["content"]
+        self.asked.append(text)
+        if self.down or "poison" in text:
+            return self.answer()
+        return web.json_response(completion({"content": "ok"}))
+
+
+def ask_all(server, texts, policy=QUICK, concurrency=8, base="", before=None):
+    """Replies or errors in order, and the model."""
+
+    async def handler(req):
+        return await server(req)
+
+    async def work():
+        async with serving(handler) as url:
+            model = model_at((url.removesuffix("/v1") + base) if base is not None else url, policy=policy)
+            gate = asyncio.Semaphore(concurrency)
+            if before is not None:
+                before(model.breaker)
+
+            async def one(text):
+                async with gate:
+                    return await model.generate(request(WEATHER, text=text))
+
+            found = await asyncio.gather(*map(one, texts), return_exceptions=True)
+            await model.aclose()
+            return found, model
+
+    return run(work())
+
+
+def kinds(found):
+    return [each.kind if isinstance(each, AdapterError) else "reply" for each in found]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda: trouble(404, "Not Found"),
+        lambda: trouble(400, "temperature must be a number"),
+        lambda: trouble(403, "not for you"),
+        lambda: web.Response(text="<html><title>Welcome</title></html>", content_type="text/html"),
+        lambda: web.json_response({"hello": "world"}),
+    ],
+    ids=["404", "400", "403", "page", "other_json"],
+)
+def test_nothing_but_the_same_failure_stops_the_run_soon(answer):
+    server = Server(answer, down=True)
+    started = time.monotonic()
+    found, model = ask_all(server, [f"q {i}" for i in range(400)], base="/v1")
+    assert model.breaker.open
+    assert len(server.asked) < 60
+    assert kinds(found).count("circuit_open") > 350
+    assert time.monotonic() - started < 5
+
+
+def test_a_wrong_address_is_told_with_the_right_one():
+    models = {"/v1/models": {"data": [{"id": "m"}, {"id": "other"}]}}
+    _, model = ask_all(Server(lambda: trouble(404, "Not Found"), down=True, models=models), ["q"] * 20, base="")
+    assert "/chat/completions answered HTTP 404: Not Found" in model.breaker.reason
+    assert "/v1: models are listed there" in model.breaker.advice
+
+
+def test_a_wrong_model_name_is_told_with_those_there_are():
+    models = {"/v1/models": {"data": [{"id": "my-model"}, {"id": "mm"}]}}
+    answer = Server(lambda: trouble(404, "The model `m` does not exist"), down=True, models=models)
+    _, model = ask_all(answer, ["q"] * 20, base="/v1")
+    assert "did you mean mm" in model.breaker.advice
+
+
+def test_entries_that_always_fail_do_not_stop_a_run():
+    for answer in (lambda: trouble(403, "blocked"), lambda: trouble(500), lambda: trouble(404), lambda: trouble(400)):
+        texts = [f"q {i}" if i % 5 == 0 else f"poison {i}" for i in range(100)]
+        found, model = ask_all(Server(answer), texts)
+        assert kinds(found).count("reply") == 20
+        assert not model.breaker.open
+
+
+@pytest.mark.parametrize("status", [403, 500, 429])
+def test_a_continued_run_gets_past_entries_that_failed_before(status):
+    """Only poison is left: a harmless question shows that the endpoint is well, and every entry gets its error."""
+    server = Server(lambda: trouble(status))
+    found, model = ask_all(server, [f"poison {i}" for i in range(60)], policy=ONCE)
+    assert "circuit_open" not in kinds(found)
+    assert not model.breaker.open
+    assert "Please echo the word hello." in server.asked
+
+
+@pytest.mark.parametrize("status", [500, 503, 429])
+def test_steady_trouble_ends_a_run_that_went_well(status):
+    server = Server(lambda: trouble(status))
+    texts = [f"q {i}" for i in range(300)]
+
+    async def failing_later(req):
+        server.down = len(server.asked) > 30
+        return await server(req)
+
+    started = time.monotonic()
+    found, model = ask_all(failing_later, texts, policy=RetryPolicy(2, 2.0, 0.01, 0.05))
+    assert model.breaker.open
+    assert kinds(found).count("reply") >= 20
+    assert str(status) in model.breaker.reason
+    assert time.monotonic() - started < 10
+
+
+def test_a_short_outage_costs_nothing():
+    server = Server(lambda: trouble(503))
+    moment = []
+
+    async def handler(req):
+        if len(server.asked) > 30 and not moment:
+            moment.append(time.monotonic())
+        server.down = bool(moment) and time.monotonic() - moment[0] < 0.6
+        return await server(req)
+
+    found, model = ask_all(handler, [f"q {i}" for i in range(200)], policy=RetryPolicy(5, 20, 0.1, 1.0))
+    assert kinds(found) == ["reply"] * 200
+    assert not model.breaker.open
+
+
+def test_a_rate_limit_for_everybody_is_waited_for():
+    server = Server(lambda: trouble(429, "slow down", headers={"retry-after": "1"}), down=True)
+    moment = time.monotonic()
+
+    async def handler(req):
+        server.down = time.monotonic() - moment < 0.8
+        return await server(req)
+
+    found, _ = ask_all(handler, [f"q {i}" for i in range(60)], policy=RetryPolicy(3, 20, 0.1, 1.0), concurrency=60)
+    assert kinds(found) == ["reply"] * 60
+
+
+QUOTA = {"message": "You exceeded your current quota, check your plan and billing", "code": "insufficient_quota"}
+
+
+@pytest.mark.parametrize(
+    ("status", "extra", "kind", "tries"),
+    [
+        (429, QUOTA, "quota", 2),
+        (402, {"message": "pay"}, "quota", 2),
+        (429, {"message": QUOTA["message"], "type": "requests"}, "rate_limit", 4),
+        (429, {"message": "add a payment method to raise your limit"}, "rate_limit", 4),
+        (400, {"message": "Your account has reached its limit", "type": "billing_hard_limit_reached"}, "quota", 2),
+    ],
+)
+def test_only_a_code_says_quota_and_only_twice(status, extra, kind, tries):
+    server = Server(lambda: trouble(status, **extra))
+    (error,), _ = ask_all(server, ["poison"], policy=RetryPolicy(3, 20, 0.01, 0.02))
+    assert error.kind == kind
+    assert server.asked.count("poison") == tries
+
+
+def test_a_quota_that_comes_back_is_no_quota():
+    answers = iter([trouble(429, **QUOTA)])
+
+    async def handler(req):
+        return next(answers, None) or web.json_response(completion({"content": "ok"}))
+
+    (reply,), _ = ask_all(handler, ["q"])
+    assert isinstance(reply, Reply)
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "kind"),
+    [
+        (403, "Your account was suspended for violating our usage policies", "auth"),
+        (400, "Your account is suspended: content policy violations", "bad_request"),
+        (403, "Request blocked by moderation settings of your organization", "auth"),
+    ],
+)
+def test_accounts_in_trouble_are_no_filtered_replies(status, message, kind):
+    (error,), _ = ask_all(Server(lambda: trouble(status, message)), ["poison"])
+    assert error.kind == kind
+    assert message in error.message
+
+
+def test_a_pause_longer_than_the_budget_gives_up_at_once():
+    server = Server(lambda: trouble(429, "later", headers={"retry-after": "3600"}))
+    started = time.monotonic()
+    (error,), _ = ask_all(server, ["poison"], policy=RetryPolicy(5, 5.0, 0.01, 0.02))
+    assert "3600 s" in error.message
+    assert server.asked == ["poison"]
+    assert time.monotonic() - started < 2
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "said"),
+    [
+        ({"error": {"message": "the engine is dead", "code": 500}}, "server", "the engine is dead"),
+        ({"error": {"message": "slow down", "type": "rate_limit_error"}}, "rate_limit", "slow down"),
+        ({"error": "no such deployment"}, "server", "no such deployment"),
+        ({"object": "error", "message": "bad tools", "code": 400}, "bad_request", "bad tools"),
+        ({"choices": [{"error": {"message": "provider down", "code": 502}}]}, "server", "provider down"),
+    ],
+)
+def test_an_error_with_status_200_is_told_in_the_servers_words(body, kind, said):
+    (error,), _ = ask_all(Server(lambda: web.json_response(body)), ["poison"])
+    assert error.kind == kind
+    assert said in error.message
+
+
+def test_an_overflow_with_status_200_is_the_models():
+    body = {"error": {"message": "prompt is too long", "code": 400}}
+    (reply,), _ = ask_all(Server(lambda: web.json_response(body)), ["poison"])
+    assert reply.problem == "context_overflow"
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (400, "The decoder prompt (length 9000) is longer than the maximum model length of 8192."),
+        (
+            422,
+            "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens",
+        ),
+        (
+            422,
+            "`inputs` tokens + `max_new_tokens` must be <= 8193. Given: 8000 `inputs` tokens and 512 `max_new_tokens`",
+        ),
+        (400, "Prompt length (9000) exceeds maximum input length (8192). Set log level to info."),
+        (500, "default_max_tokens (-3) must be > 0, max_seq_len (2048) - splited_prompt_len (2051)"),
+        (400, "Please reduce the length of the messages or completion."),
+        (400, "The sum of prompt length (9000.0), query length (0) should not exceed max_num_tokens (8192)"),
+        (400, "This model's maximum prompt length is 131072 but the request contains 537812 tokens"),
+        (400, "Your input exceeds the context window of this model"),
+    ],
+)
+def test_overflow_in_many_words(status, message):
+    (reply,), _ = ask_all(Server(lambda: trouble(status, message)), ["poison"])
+    assert reply.problem == "context_overflow"
+
+
+@pytest.mark.parametrize("raw", ["sk-abc\n0123456789", "sk-abc 0123456789"])
+def test_a_key_with_a_blank_inside_is_told(monkeypatch, raw):
+    monkeypatch.setenv("OPENAI_API_KEY", raw)
+    (error,), _ = ask_all(Server(trouble), ["q"])
+    assert (error.kind, "OPENAI_API_KEY" in error.message) == ("auth", True)
+    assert "sk-abc" not in str(error)
