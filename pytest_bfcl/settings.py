@@ -97,6 +97,8 @@ class Settings:
     budget_usd: float | None = None
     price: Price = field(default_factory=Price)
     gpu_hour_usd: float | None = None
+    names: Literal["auto", "dots", "underscores"] = "auto"
+    """How native names in replayed official result folders are spelled; ``auto``: as the calls prove."""
     serve: str | None = None
     """The arguments of the engines that are started for the run (may be empty); ``None``: none is started."""
     served: Mapping[str, str] = field(default_factory=dict)

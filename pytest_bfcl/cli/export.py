@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.failures import FailureTag, UsageError
+from pytest_bfcl.runs import is_run
 from pytest_bfcl.runs.damage import LeftOut
+from pytest_bfcl.runs.wire_names import NAMES, Names
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet
@@ -38,6 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--as", dest="names", action="append", default=[], metavar="[MODEL=]NAME",
         help="the name a model is registered under at the reference; MODEL= when there are several models",
     )  # fmt: skip
+    parser.add_argument(
+        "--names", dest="spelling", choices=NAMES, default="auto", help="native names in result folders"
+    )
     parser.add_argument("--data", help="data set whose questions go into score/ (default: the run's own)")
     parser.add_argument("--model-info", type=Path, metavar="FILE", help="TOML: display name, link, licence, prices")
 
@@ -49,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     from pytest_bfcl.scoring.official_csv import write_csvs
 
     csv_only = args.csv_only or args.layout == "csv"
-    sources = [_Source(path, args.data) for path in args.runs]
+    sources = [_Source(path, args.data, args.spelling) for path in args.runs]
     names = _names(args.names, [model for source in sources for model in source.models]) if args.names else {}
     standings = Standings(official=args.official)
     written: list[Path] = []
@@ -72,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
 class _Source:
     """One thing to export."""
 
-    def __init__(self, path: Path, data: str | None) -> None:
+    def __init__(self, path: Path, data: str | None, names: Names) -> None:
         from pytest_bfcl.scoring.official_scores import is_score_folder
 
         if not path.exists():
@@ -82,6 +87,7 @@ class _Source:
         self.unjudged: list[str] = []
         self.left_out = LeftOut()
         self._data = data
+        self._names = names
         self._dataset: DataSet | None = None
         self._opened = False
 
@@ -97,7 +103,16 @@ class _Source:
     def _read(self) -> Iterator[Line]:
         from pytest_bfcl.runs import read_replay_lines
 
-        return read_replay_lines(self.path, self.left_out)
+        return read_replay_lines(self.path, self.left_out, names=self._names, dataset=self._official_entries())
+
+    def _official_entries(self) -> DataSet | None:
+        """The data that proves the spelling of names, for folders in the official layout only."""
+        if is_run(self.path) or not self.path.is_dir():
+            return None
+        try:
+            return self._judging_data()
+        except UsageError:
+            return None
 
     def lines(self) -> Iterator[Line]:
         """Result lines, those without a verdict judged."""
@@ -118,7 +133,7 @@ class _Source:
 
     def _open(self) -> DataSet | None:
         from pytest_bfcl.evaluation import open_data
-        from pytest_bfcl.runs import RunDirectory, is_run
+        from pytest_bfcl.runs import RunDirectory
 
         if self._data is not None:
             return open_data(self._data)
@@ -151,7 +166,7 @@ class _Source:
 
     def infos(self) -> dict[str, ModelInfo]:
         """What the run itself was told about its models."""
-        from pytest_bfcl.runs import RunDirectory, is_run
+        from pytest_bfcl.runs import RunDirectory
         from pytest_bfcl.scoring.model_info import parse_model_info
 
         summary = RunDirectory.open(self.path).summary() if is_run(self.path) else None

@@ -18,8 +18,10 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.runs.wire_names import NAMES
 
 if TYPE_CHECKING:
+    from pytest_bfcl.dataset import DataSet
     from pytest_bfcl.runs.damage import LeftOut
 
 SUMMARY = "judge recorded outputs line by line"
@@ -39,6 +41,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--decoder", metavar="NAME|auto", help="the format of calls in texts: a decoder, or by the model's name"
     )
     parser.add_argument(
+        "--names", choices=NAMES, default="auto",
+        help="native names in official result folders: with dots, with underscores, or as the calls prove it",
+    )  # fmt: skip
+    parser.add_argument(
         "--think", choices=("auto", "strip", "keep"), default="auto",
         help="thoughts in texts: as the family's handler does, taken out, or left (default: auto)",
     )  # fmt: skip
@@ -50,16 +56,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Judge and write; the number of lines and of errors goes to stderr if that is a terminal."""
     from pytest_bfcl.cli import tell_left_out
-    from pytest_bfcl.rescoring import score_lines
+    from pytest_bfcl.rescoring import open_data, score_lines
     from pytest_bfcl.runs.damage import LeftOut
 
     progress = _Progress(sys.stderr)
     left_out = LeftOut()
     with ExitStack() as stack:
-        lines = stack.enter_context(_lines(args.path, left_out, args.decoder))
+        data = open_data(args.data) if Path(args.path).is_dir() else args.data
+        lines = stack.enter_context(_lines(args, left_out, data))
         write = stack.enter_context(_writer(args.out))
         try:
-            for verdict in score_lines(lines, args.data, args.rules, args.rest, args.decoder, args.think):
+            for verdict in score_lines(lines, data, args.rules, args.rest, args.decoder, args.think):
                 write(verdict)
                 progress.count(verdict)
             for line in left_out.lines:
@@ -78,19 +85,20 @@ def run(args: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _lines(path: str, left_out: LeftOut, decoder: str | None) -> Iterator[Iterator[Any]]:
+def _lines(args: argparse.Namespace, left_out: LeftOut, data: DataSet | str) -> Iterator[Iterator[Any]]:
     """The input's lines: bytes of a file or of stdin, objects of a run directory or result folder.
 
     What cannot be read as lines goes to ``left_out``.
     """
-    if path == STREAM:
+    if args.path == STREAM:
         yield iter(sys.stdin.buffer)
         return
-    source = Path(path)
+    source = Path(args.path)
     if source.is_dir():
         from pytest_bfcl.runs import read_replay_lines
 
-        yield read_replay_lines(source, left_out, decoder)
+        dataset = None if isinstance(data, str) else data
+        yield read_replay_lines(source, left_out, args.decoder, args.names, dataset)
         return
     with _opened_source(source) as file:
         yield _until_damaged(file, source)

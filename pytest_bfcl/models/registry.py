@@ -211,7 +211,7 @@ def _replay(spec: ModelSpec, settings: Settings, mode: Mode | None, dataset: Any
     from pytest_bfcl.models.replay import ReplayModel
 
     # Lines know their mode; the run's default mode must not contradict them, a suffix may.
-    return ReplayModel(spec, settings, spec.mode)
+    return ReplayModel(spec, settings, spec.mode, dataset)
 
 
 def _oracle(spec: ModelSpec, settings: Settings, mode: Mode | None, dataset: Any) -> Model:

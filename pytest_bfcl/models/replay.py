@@ -15,6 +15,8 @@ from pytest_bfcl.models.spec import ModelSpec
 from pytest_bfcl.transcript import Mode, Reply, Transcript
 
 if TYPE_CHECKING:
+    from pytest_bfcl.dataset import DataSet
+    from pytest_bfcl.runs.wire_names import Names
     from pytest_bfcl.settings import Settings
 
 Line = dict[str, Any]
@@ -28,9 +30,15 @@ class ReplayModel:
     `UsageError` otherwise. A repeated id: the last line counts, with a warning.
     """
 
-    def __init__(self, spec: ModelSpec, settings: Settings | None = None, mode: Mode | None = None) -> None:
+    def __init__(
+        self,
+        spec: ModelSpec,
+        settings: Settings | None = None,
+        mode: Mode | None = None,
+        dataset: DataSet | None = None,
+    ) -> None:
         path, chosen = _path_and_model(spec)
-        lines = _of_model(_read(path), chosen, path)
+        lines = _of_model(_read(path, settings.names if settings else "auto", dataset), chosen, path)
         self.mode: Mode = _mode(lines, mode, path)
         lines = [line for line in lines if line.get("mode", self.mode) == self.mode]
         self.path = path
@@ -94,12 +102,12 @@ def _path_and_model(spec: ModelSpec) -> tuple[Path, str | None]:
     raise UsageError(f"nothing to replay: {path} does not exist")
 
 
-def _read(path: Path) -> list[Line]:
+def _read(path: Path, names: Names, dataset: DataSet | None) -> list[Line]:
     from pytest_bfcl.runs import read_replay_lines
     from pytest_bfcl.runs.damage import LeftOut
 
     left_out = LeftOut()
-    lines = [dict(line) for line in read_replay_lines(path, left_out)]
+    lines = [dict(line) for line in read_replay_lines(path, left_out, names=names, dataset=dataset)]
     for told in left_out.told():
         warnings.warn(f"{told} (not replayed)", stacklevel=2)
     if not lines:

@@ -67,6 +67,8 @@ OPTIONS: tuple[Option, ...] = (
            metavar="'NAME: VALUE'", many=True),
     Option("reasoning", "reasoning of earlier replies in later requests: as the reference's handler sends it, always, "
            "or never", default="reference", choices=REASONING_POLICIES),
+    Option("names", "native names in a replayed official result folder: with dots, with underscores, or as the calls "
+           "prove it", default="auto", choices=("auto", "dots", "underscores")),
     Option("serve", "start the engine the model names (vllm:, sglang:, llamacpp:, transformers:, ollama:) for this run",
            flag=True),
     Option("serve-args", "further arguments of the engine, quoted as for a shell", default="", metavar="ARGS"),
@@ -215,6 +217,7 @@ def make_plan(config: pytest.Config) -> Plan:
             "models": settings_by_model(model_info, "--bfcl-model-info"),
             "max_errors_pct": values["max-errors"], "budget_usd": values["budget"], "gpu_hour_usd": values["gpu-hour"],
             "price": {"input": price[0], "output": price[1]} if price else {},
+            "names": values["names"],
             "serve": values["serve-args"] if values["serve"] else None,
             "system_prompt": _text(values["system-prompt"], "system-prompt"),
         }

@@ -163,6 +163,7 @@ class Fingerprint:
                 "rest": settings.rest,
                 "simulators": settings.simulators,
                 **({} if settings.serve is None else {"serve": settings.serve}),
+                **({} if settings.names == "auto" else {"names": settings.names}),
             },
         )
 

@@ -12,6 +12,7 @@ from pytest_bfcl.decoding.formats.detection import lost_calls
 from pytest_bfcl.decoding.formats.table import find_decoder, guessed_decoder, registered_format
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs.lines import read_json_lines
+from pytest_bfcl.runs.wire_names import Offered, proven_underscores
 
 
 class Reading(NamedTuple):
@@ -23,13 +24,23 @@ class Reading(NamedTuple):
 
 
 def reading_of(
-    folder: str, files: Iterable[Path], *, mode: str | None, underscore_names: bool | None, decoder: str | None
+    folder: str,
+    files: Iterable[Path],
+    *,
+    mode: str | None,
+    underscore_names: bool | None,
+    decoder: str | None,
+    offered: Offered | None = None,
 ) -> Reading:
     """How one model's files are read; ``mode``, ``underscore_names`` and ``decoder`` as given, if they are.
+
+    With ``offered`` native calls prove the spelling of names; without a proof no call has a name that could be spelled
+    in two ways, and the table's spelling, or underscores, stands.
 
     Raises `UsageError` for a folder under an FC label whose calls are texts in a format nobody named: read as native
     calls they would all fail, in silence.
     """
+    files = list(files)
     row = registered_format(folder)
     named = _named(folder, decoder)
     if row is not None and named is None:
@@ -39,9 +50,11 @@ def reading_of(
         fc = row.mode == "fc" if row is not None else folder.endswith("-FC")
         found = Reading("fc" if fc else "prompt", row.underscore_names if row is not None else False, named)
     else:
-        found = _unregistered(folder, list(files), mode)
-    names = found.underscore_names if underscore_names is None else underscore_names
-    return Reading(mode or found.mode, names, found.decoder)
+        found = _unregistered(folder, files, mode)
+    names = underscore_names
+    if names is None and offered is not None and found.decoder is None:
+        names = proven_underscores(_results_by_id(files), offered)
+    return Reading(mode or found.mode, found.underscore_names if names is None else names, found.decoder)
 
 
 def _named(folder: str, decoder: str | None) -> str | None:
@@ -72,9 +85,13 @@ def _unregistered(folder: str, files: list[Path], mode: str | None) -> Reading:
 
 
 def _results(files: Iterable[Path]) -> Iterator[Any]:
+    return (result for _, result in _results_by_id(files))
+
+
+def _results_by_id(files: Iterable[Path]) -> Iterator[tuple[str, Any]]:
     for file in files:
         for line in read_json_lines(file, lambda damaged: None):
-            yield line.value.get("result")
+            yield str(line.value.get("id")), line.value.get("result")
 
 
 def has_calls(result: Any) -> bool:

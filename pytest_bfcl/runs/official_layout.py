@@ -16,6 +16,7 @@ from pytest_bfcl.runs.lines import DamagedLine, OnDamaged, plain, read_json_line
 from pytest_bfcl.runs.paths import is_below, write_below
 from pytest_bfcl.runs.result_line import ReplayLine
 from pytest_bfcl.runs.snapshots import folder_name
+from pytest_bfcl.runs.wire_names import Offered
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet
@@ -59,13 +60,15 @@ def import_official(
     underscore_names: bool | None = None,
     decoder: str | None = None,
     on_damaged: OnDamaged | None = None,
+    offered: Offered | None = None,
 ) -> Iterator[ReplayLine]:
     """Replay lines of every result file below ``path``, by model, then file, then line.
 
     Mode, spelling and ``decoder`` as given, else those of the model's registered family. Other models: native for a
-    folder that ends in ``-FC`` or has any native call, with underscores in names, else prompting. Fields with no
-    counterpart are kept under ``official``. Raises `UsageError` when there is no result file, and for calls in the
-    text of models nobody knows (`reading_of`).
+    folder that ends in ``-FC`` or has any native call, with underscores in names, else prompting. With ``offered``
+    (entry id → documented function names) native calls prove the spelling of names, whatever the table says. Fields
+    with no counterpart are kept under ``official``. Raises `UsageError` when there is no result file, and for calls in
+    the text of models nobody knows (`reading_of`).
     """
     files = result_files(path)
     if not files:
@@ -78,7 +81,9 @@ def import_official(
             continue
         if folder not in readings:
             own = [f for name, _, f in files if name == folder]
-            readings[folder] = reading_of(folder, own, mode=mode, underscore_names=underscore_names, decoder=decoder)
+            readings[folder] = reading_of(
+                folder, own, mode=mode, underscore_names=underscore_names, decoder=decoder, offered=offered
+            )
         for line in read_json_lines(file, on_damaged):
             if isinstance(line.value.get("id"), str) and line.value["id"]:
                 yield line_from_official(line.value, category, folder, readings[folder])

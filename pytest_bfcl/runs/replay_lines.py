@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from pytest_bfcl.dataset.categories import CATEGORIES, Category, category_of
 from pytest_bfcl.dataset.entry import Entry
@@ -21,22 +21,31 @@ from pytest_bfcl.runs.lines import DamagedLine, OnDamaged, read_json_lines
 from pytest_bfcl.runs.official_layout import INFERENCE_ERROR, import_official
 from pytest_bfcl.runs.result_line import ReplayLine
 from pytest_bfcl.runs.results import conversation_fields, read_results
+from pytest_bfcl.runs.wire_names import Names
 from pytest_bfcl.transcript import Reply, Step, Transcript, Turn
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset import DataSet
 
 
 def read_replay_lines(
-    path: Path, on_damaged: OnDamaged | None = None, decoder: str | None = None
+    path: Path,
+    on_damaged: OnDamaged | None = None,
+    decoder: str | None = None,
+    names: Names = "auto",
+    dataset: DataSet | None = None,
 ) -> Iterator[ReplayLine]:
     """Every replay line of a ``.jsonl``, a ``.jsonl.gz``, a run directory, or a folder of official result files.
 
     Streams; input order (a run directory: the last line of each key). Damaged lines go to ``on_damaged`` at the
     moment they are met; without it they raise `UsageError` naming file and line. Also raises `UsageError` when there
-    is nothing to read.
+    is nothing to read. ``names`` is the spelling of native names in official result files; ``auto`` takes the one that
+    the calls prove, where ``dataset`` has their entries, else that of the reference's table.
     """
     report = _refuse if on_damaged is None else on_damaged
     try:
         if path.is_dir():
-            yield from _read_folder(path, report, decoder)
+            yield from _read_folder(path, report, decoder, names, dataset)
         else:
             for line in read_json_lines(path, report):
                 problem = problem_of(line.value, ("id",))
@@ -48,14 +57,30 @@ def read_replay_lines(
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
 
 
-def _read_folder(path: Path, report: OnDamaged, decoder: str | None) -> Iterator[ReplayLine]:
+def _read_folder(
+    path: Path, report: OnDamaged, decoder: str | None, names: Names, dataset: DataSet | None
+) -> Iterator[ReplayLine]:
     from pytest_bfcl.runs.directory import RESULTS_FILE
 
     results = path / RESULTS_FILE
     if results.is_file():
         yield from (cast(ReplayLine, record) for record in read_results(results, report))
     else:
-        yield from import_official(path, decoder=decoder, on_damaged=report)
+        yield from import_official(
+            path,
+            underscore_names=None if names == "auto" else names == "underscores",
+            decoder=decoder,
+            on_damaged=report,
+            offered=None if dataset is None else lambda entry_id: _offered(dataset, entry_id),
+        )
+
+
+def _offered(dataset: DataSet, entry_id: str) -> list[str]:
+    """Documented names of an entry's functions; none for an entry the data does not have."""
+    ref = dataset.find(entry_id)
+    if ref is None or CATEGORIES[ref.category].checker == "state":  # no tool of a simulated system has a dot
+        return []
+    return [str(document.get("name", "")) for document in dataset.load(ref).function]
 
 
 def _refuse(damaged: DamagedLine) -> None:

@@ -159,7 +159,7 @@ UNKNOWN: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("output", UNKNOWN, ids=lambda output: repr(output)[:60])
+@pytest.mark.parametrize("output", UNKNOWN, ids=[f"{n}-{type(each).__name__}" for n, each in enumerate(UNKNOWN)])
 def test_unknown_shapes_are_an_error_at_every_door(output: Any) -> None:
     for read in (
         read_reply,
