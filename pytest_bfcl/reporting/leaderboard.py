@@ -1,15 +1,18 @@
-"""Many runs in one table: a static page, and the six leaderboard files.
+"""Many runs in one page of tables, and the six leaderboard files.
 
-Runs of different data or rules are not ranked together. Where a run lacks categories, the score is taken over the
-categories all runs have, and the page says so; the reference's arithmetic (missing is zero) is there on request.
+Runs of different data or rules are not ranked together, and models only where their score is over the same categories:
+each set of categories has a table of its own. What claims no score (stopped, too many errors, nothing of the overall)
+stands unranked, with what is missing. The reference's arithmetic (missing is zero) is there on request.
 """
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from urllib.parse import quote
 
 from pytest_bfcl.dataset.categories import GROUPS
 from pytest_bfcl.failures import UsageError
@@ -27,6 +30,8 @@ from pytest_bfcl.scoring.tally import ModelTally
 
 COLUMNS = ("non_live", "live", "multi_turn", "web_search", "memory", "irrelevance")
 MAX_BLADES = 6
+MAX_ERRORS_PCT = 2.0
+"""As `--bfcl-max-errors`: beyond it no score is claimed."""
 
 Infos = Mapping[str, ModelInfo]
 
@@ -71,9 +76,10 @@ class Contestant:
 class Place:
     """One line of the board; scores are fractions, ``groups`` in the order of `COLUMNS`."""
 
-    rank: int
+    rank: int | None
     name: str
     link: str
+    report: str
     organisation: str
     licence: str
     mode: str
@@ -87,6 +93,15 @@ class Place:
     delta: float | None
     errors: int
     notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """Models with a score over the same categories, best first; ``basis`` says in words what the score is."""
+
+    title: str
+    basis: str
+    places: tuple[Place, ...]
 
 
 def write_leaderboard(
@@ -112,12 +127,26 @@ def write_leaderboard(
         raise IncompleteError(gaps)
     found = [each for run in opened for each in contestants(run, infos or {}, official=official)]
     found = _told_apart(found)
-    places, basis = rank(found, official=official)
+    made = [_linked(board, found, out) for board in boards(found, official=official)]
     out.mkdir(parents=True, exist_ok=True)
     files = write_csvs([each.row for each in found], out, official=official)
     page = out / "index.html"
-    rendering.write_page(page, _page(places, basis, found, opened[0], files, official=official))
+    rendering.write_page(page, _page(made, found, opened[0], files, official=official))
     return [page, *files]
+
+
+def _linked(board: Board, found: Sequence[Contestant], out: Path) -> Board:
+    """The board with links to the runs' own reports, as they lie seen from ``out``."""
+    reports = {each.info.name: each.run / "index.html" for each in found}
+    linked = []
+    for place in board.places:
+        report = reports[place.name]
+        try:
+            there = os.path.relpath(report.resolve(), out.resolve()) if report.is_file() else ""
+        except ValueError:  # another drive
+            there = ""
+        linked.append(replace(place, report=quote(there.replace(os.sep, "/"))))
+    return replace(board, places=tuple(linked))
 
 
 def _check_same(runs: Sequence[RunDirectory]) -> None:
@@ -172,9 +201,56 @@ def _told_apart(found: list[Contestant]) -> list[Contestant]:
     return told
 
 
+NEEDED = tuple(dict.fromkeys(aggregate.categories_in(aggregate.OVERALL)))
+
+
+def boards(found: Sequence[Contestant], *, official: bool = False) -> list[Board]:
+    """A table for each set of categories, the largest first, then what is not ranked."""
+    if official:
+        places, basis = rank(found, official=True)
+        return [Board("Ranking", basis, tuple(places))]
+    groups: dict[tuple[str, ...], list[Contestant]] = {}
+    unranked = []
+    for each in found:
+        had = tuple(name for name in NEEDED if name in each.headline)
+        if why := _why_unranked(each, had):
+            unranked.append((each, why))
+        else:
+            groups.setdefault(had, []).append(each)
+    made = []
+    for had, group in sorted(groups.items(), key=lambda item: -len(item[0])):
+        places, basis = rank(group)
+        title = "Ranking" if len(groups) == 1 else f"{len(had)} of {len(NEEDED)} categories"
+        made.append(
+            Board(title, basis if len(groups) == 1 else basis.replace("all runs have", "these have"), tuple(places))
+        )
+    if unranked:
+        alone = [
+            replace(_place(each, (), official=False), rank=None, score=None, notes=(why, *_notes(each)))
+            for each, why in unranked
+        ]
+        basis = "No score is claimed for these, so they have no rank; what is missing stands below the name."
+        made.append(Board("Not ranked", basis, tuple(sorted(alone, key=lambda place: place.name))))
+    return made
+
+
+def _why_unranked(each: Contestant, had: Sequence[str]) -> str:
+    """Why a model's score is not claimed; empty when it is."""
+    if not had:
+        ran = ", ".join(each.headline) or "nothing"
+        return f"none of the overall's categories was run (it has {ran})"
+    if each.state != "finished":
+        return "the run did not come to its end"
+    attempted = sum(found.attempted for found in each.tally.categories.values())
+    if each.errors * 100 > MAX_ERRORS_PCT * attempted:
+        return f"more than {MAX_ERRORS_PCT:g} % of its entries ended in an error"
+    skipped = [name for name, found in each.tally.categories.items() if name in had and found.outcomes["skipped"]]
+    return f"entries were skipped in {', '.join(skipped)}" if skipped else ""
+
+
 def rank(found: Sequence[Contestant], *, official: bool = False) -> tuple[list[Place], str]:
     """The board, best first, and in words what the score is."""
-    needed = list(dict.fromkeys(aggregate.categories_in(aggregate.OVERALL)))
+    needed = NEEDED
     shared = [name for name in needed if found and all(name in each.headline for each in found)]
     if official:
         basis = f"Overall with the reference's arithmetic (missing counts as zero): {formulas.overall_formula()}"
@@ -200,9 +276,10 @@ def _place(each: Contestant, shared: Sequence[str], *, official: bool) -> Place:
     if official:
         value = aggregate.official_value(aggregate.OVERALL, each.row.scores)
     return Place(
-        rank=0,
+        rank=None,
         name=each.info.name,
         link=each.info.link if each.info.link.startswith(("https://", "http://")) else "",
+        report="",
         organisation=each.info.organisation,
         licence=each.info.licence,
         mode={"fc": "FC", "prompt": "prompt"}.get(each.mode, each.mode),
@@ -240,6 +317,8 @@ def _group(name: str, each: Contestant, *, official: bool) -> float | None:
     term = aggregate.formula(name)
     if official:
         return aggregate.official_value(term, each.row.scores)
+    if name == "irrelevance":  # of what was run: models of one table were run on the same
+        return aggregate.value(term, each.row.scores)
     return None if aggregate.missing(term, each.row.scores) else aggregate.value(term, each.row.scores)
 
 
@@ -256,8 +335,7 @@ def _notes(each: Contestant) -> Iterable[str]:
 
 
 def _page(
-    places: Sequence[Place],
-    basis: str,
+    made: Sequence[Board],
     found: Sequence[Contestant],
     first: RunDirectory,
     files: Sequence[Path],
@@ -267,11 +345,12 @@ def _page(
     from pytest_bfcl.reporting import overview
 
     fingerprint = first.fingerprint.to_dict()
+    places = [place for board in made for place in board.places]
     names = {each.info.name: each for each in found}
-    best = [names[place.name] for place in places[:MAX_BLADES]]
-    axes = [name for name in COLUMNS if any(_group(name, each, official=official) is not None for each in best)]
+    best = [names[place.name] for place in (made[0].places if made else ())[:MAX_BLADES]]
+    axes = [name for name in COLUMNS if all(_axis(name, each, official=official) is not None for each in best)]
     if len(axes) < charts.MIN_SPOKES:
-        axes = [name for name in GROUPS["all_scoring"] if any(name in each.headline for each in best)]
+        axes = [name for name in GROUPS["all_scoring"] if all(name in each.headline for each in best)]
     values = {each.info.name: {axis: _axis(axis, each, official=official) for axis in axes} for each in best}
     data = f"{fingerprint['dataset']['name']} {fingerprint['dataset']['version']}".strip()
     shown = [number for number in range(len(COLUMNS)) if any(place.groups[number] is not None for place in places)]
@@ -281,13 +360,13 @@ def _page(
         rules=f"{fingerprint['rules']} rules {fingerprint['rules_version']}",
         sha256=fingerprint["dataset"]["sha256"],
         notices=overview.notices({"fingerprint": {"dataset": fingerprint["dataset"]}}),
-        basis=basis,
-        places=places,
+        boards=made,
         columns=[(number, COLUMNS[number]) for number in shown],
         formulas={name: formulas.group_formula(name) for name in COLUMNS},
         has={name: any(getattr(place, name) for place in places) for name in ("organisation", "licence", "errors")}
         | {name: any(getattr(place, name) is not None for place in places) for name in ("cost", "latency", "delta")},
-        plots=[plot for plot in _plots(places) if plot is not None],
+        plots=[plot for plot, _ in _plots(places) if plot is not None],
+        absent=list(_absent(places, best if len(best) > 1 else ())),
         wheel=charts.wheel(axes, values) if len(best) > 1 else None,
         blades=[each.info.name for each in best],
         files=[path.name for path in files],
@@ -301,9 +380,22 @@ def _axis(axis: str, each: Contestant, *, official: bool) -> float | None:
     return tally.accuracy if tally is not None else _group(axis, each, official=official)
 
 
-def _plots(places: Sequence[Place]) -> Iterable[charts.Scatter | None]:
-    def rows(field: str) -> list[tuple[str, float | None, float | None, Sequence[float] | None]]:
-        return [(place.name, getattr(place, field), place.score, place.interval) for place in places]
+PLOTS = (("cost", "score against cost", "cost of the run, USD"),
+         ("latency", "score against latency", "mean latency of a request, seconds"))  # fmt: skip
 
-    yield charts.scatter("score against cost", "cost of the run, USD", rows("cost"))
-    yield charts.scatter("score against latency", "mean latency of a request, seconds", rows("latency"))
+
+def _plots(places: Sequence[Place]) -> Iterable[tuple[charts.Scatter | None, list[str]]]:
+    """Each plot, and the models it cannot show."""
+    for field, title, label in PLOTS:
+        rows = [(place.name, getattr(place, field), place.score, place.interval) for place in places]
+        yield charts.scatter(title, label, rows), [name for name, x, y, _ in rows if x is None or y is None]
+
+
+def _absent(places: Sequence[Place], wheel: Sequence[Contestant]) -> Iterable[str]:
+    """Which models which chart leaves out."""
+    for (_, title, _), (plot, names) in zip(PLOTS, _plots(places), strict=True):
+        if plot is not None and names:
+            yield f"{title}: without {', '.join(names)} (not measured, or no score)"
+    shown = {each.info.name for each in wheel}
+    if shown and (names := [place.name for place in places if place.name not in shown]):
+        yield f"wagon wheel: without {', '.join(names)} (the best {MAX_BLADES} of the first table are shown)"

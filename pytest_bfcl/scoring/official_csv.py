@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +29,8 @@ from pytest_bfcl.scoring.cost import (
 from pytest_bfcl.scoring.format_scores import CONFIGURATIONS, FormatScores
 from pytest_bfcl.scoring.model_info import ModelInfo
 
+FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""What spreadsheets take for the beginning of a formula, full-width forms included."""
 NOT_AVAILABLE = "N/A"
 
 
@@ -58,16 +61,29 @@ def number(value: int | float | None) -> str:
 class Table:
     """One leaderboard file: its name, columns, and what its rows are sorted by (descending, ``None`` last)."""
 
-    def __init__(self, name: str, columns: Sequence[Column], sort: Callable[[ModelRow], float | None]) -> None:
+    def __init__(
+        self, name: str, columns: Sequence[Column], sort: Callable[[ModelRow], float | None], always_ranked: bool
+    ) -> None:
         self.name = name
         self.columns = columns
         self.sort = sort
+        self.always_ranked = always_ranked
 
     def rows(self, models: Iterable[ModelRow]) -> list[list[str]]:
-        """Header and rows as texts; ties keep the order of ``models``."""
+        """Header and rows as texts; ties keep the order of ``models``. Only the reference ranks what has no score."""
         ranked = sorted(models, key=lambda row: _descending(self.sort(row)))
         header = ["Rank", *(name for name, _ in self.columns)]
-        return [header] + [[str(rank), *(cell(row) for _, cell in self.columns)] for rank, row in enumerate(ranked, 1)]
+        rows = [header]
+        for rank, row in enumerate(ranked, 1):
+            place = str(rank) if self.always_ranked or self.sort(row) is not None else NOT_AVAILABLE
+            rows.append([place, *(cell(row) for _, cell in self.columns)])
+        return rows
+
+
+def as_text(cell: str) -> str:
+    """A cell somebody wrote, so that no spreadsheet takes it for a formula, nor a line break in it for a row."""
+    line = " ".join(re.split(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+", cell))
+    return f"'{line}" if line.lstrip(" ").startswith(FORMULA_SIGNS) else line
 
 
 def _descending(value: float | None) -> tuple[bool, float]:
@@ -78,13 +94,17 @@ def tables(*, official: bool) -> list[Table]:
     """The six files in the reference's order."""
     of = _Values(official)
     return [
-        Table("data_overall.csv", _overall(of), of.never(formulas.OVERALL)),
-        Table("data_non_live.csv", _non_live(of), of.never(formulas.NON_LIVE)),
-        Table("data_live.csv", _live(of), of.never(formulas.LIVE)),
-        Table("data_multi_turn.csv", _multi_turn(of), of.never(formulas.MULTI_TURN)),
-        Table("data_agentic.csv", _agentic(of), of.never(formulas.AGENTIC)),
-        Table("data_format_sensitivity.csv", _formats(), lambda row: row.formats.max_delta if row.formats else None),
+        Table("data_overall.csv", _overall(of), of.never(formulas.OVERALL), official),
+        Table("data_non_live.csv", _non_live(of), of.never(formulas.NON_LIVE), official),
+        Table("data_live.csv", _live(of), of.never(formulas.LIVE), official),
+        Table("data_multi_turn.csv", _multi_turn(of), of.never(formulas.MULTI_TURN), official),
+        Table("data_agentic.csv", _agentic(of), of.never(formulas.AGENTIC), official),
+        Table("data_format_sensitivity.csv", _formats(), _delta, official),
     ]
+
+
+def _delta(row: ModelRow) -> float | None:
+    return row.formats.max_delta if row.formats else None
 
 
 class _Values:
@@ -115,8 +135,8 @@ class _Values:
 def _overall(of: _Values) -> list[Column]:
     return [
         ("Overall Acc", of.always(formulas.OVERALL)),
-        ("Model", lambda row: row.info.name),
-        ("Model Link", lambda row: row.info.link),
+        ("Model", lambda row: as_text(row.info.name)),
+        ("Model Link", lambda row: as_text(row.info.link)),
         ("Total Cost ($)", _cost),
         ("Latency Mean (s)", lambda row: number(rounded(mean(_latencies(row))))),
         ("Latency Standard Deviation (s)", lambda row: number(rounded(deviation(_latencies(row))))),
@@ -147,14 +167,14 @@ def _overall(of: _Values) -> list[Column]:
         ("Irrelevance Detection", of.full(formulas.IRRELEVANCE)),
         ("Format Sensitivity Max Delta", _max_delta),
         ("Format Sensitivity Standard Deviation", _format_deviation),
-        ("Organization", lambda row: row.info.organisation),
-        ("License", lambda row: row.info.licence),
+        ("Organization", lambda row: as_text(row.info.organisation)),
+        ("License", lambda row: as_text(row.info.licence)),
     ]
 
 
 def _non_live(of: _Values) -> list[Column]:
     return [
-        ("Model", lambda row: row.info.name),
+        ("Model", lambda row: as_text(row.info.name)),
         ("Non-Live Overall Acc", of.always(formulas.NON_LIVE)),
         ("AST Summary", of.full(formulas.NON_LIVE)),
         ("Simple AST", of.full(formulas.SIMPLE)),
@@ -170,7 +190,7 @@ def _non_live(of: _Values) -> list[Column]:
 
 def _live(of: _Values) -> list[Column]:
     return [
-        ("Model", lambda row: row.info.name),
+        ("Model", lambda row: as_text(row.info.name)),
         ("Live Overall Acc", of.always(formulas.LIVE)),
         ("AST Summary", of.full(formulas.LIVE)),
         ("Python Simple AST", of.full("live_simple")),
@@ -184,7 +204,7 @@ def _live(of: _Values) -> list[Column]:
 
 def _multi_turn(of: _Values) -> list[Column]:
     return [
-        ("Model", lambda row: row.info.name),
+        ("Model", lambda row: as_text(row.info.name)),
         ("Multi Turn Overall Acc", of.always(formulas.MULTI_TURN)),
         ("Base", of.full("multi_turn_base")),
         ("Miss Func", of.full("multi_turn_miss_func")),
@@ -195,7 +215,7 @@ def _multi_turn(of: _Values) -> list[Column]:
 
 def _agentic(of: _Values) -> list[Column]:
     return [
-        ("Model", lambda row: row.info.name),
+        ("Model", lambda row: as_text(row.info.name)),
         ("Agentic Overall Acc", of.always(formulas.AGENTIC)),
         ("Web Search Summary", of.full(formulas.WEB_SEARCH)),
         ("Web Search Base", of.full("web_search_base")),
@@ -212,7 +232,7 @@ def _formats() -> list[Column]:
         return (f"Config {name}", lambda row: percent(row.formats.accuracy(name) if row.formats else None))
 
     return [
-        ("Model", lambda row: row.info.name),
+        ("Model", lambda row: as_text(row.info.name)),
         ("Format Sensitivity Max Delta", _max_delta),
         ("Format Sensitivity Standard Deviation", _format_deviation),
         *(configuration(name) for name in CONFIGURATIONS),

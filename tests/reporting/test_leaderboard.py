@@ -13,7 +13,7 @@ from pytest_bfcl.cli import main
 from pytest_bfcl.dataset.categories import GROUPS
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.reporting import write_leaderboard
-from pytest_bfcl.reporting.leaderboard import contestants, rank
+from pytest_bfcl.reporting.leaderboard import boards, contestants, rank
 from pytest_bfcl.runs import RunDirectory
 from pytest_bfcl.scoring.model_info import ModelInfo
 from tests.reporting.samples import record, stored_run
@@ -54,6 +54,77 @@ def test_only_shared_categories_are_ranked(tmp_path: Path) -> None:
     places, basis = rank(found)
     assert "1 of 21 categories all runs have" in basis
     assert [place.score for place in places] == [1.0, 1.0]
+
+
+ORACLE, PART, FORMATS, HALTED = "openai:oracle@fc", "openai:part@fc", "openai:formats@prompt", "openai:halted@fc"
+
+
+def unequal(folder: Path) -> list[Path]:
+    """A complete run, two of the same part, one of format sensitivity alone, one that was stopped."""
+    config = "ret_fmt=python&tool_call_tag=False&func_doc_fmt=python&prompt_fmt=plaintext&style=classic"
+    formats = [
+        record(f"format_sensitivity_{n}:{config}:simple_python_{n}", "format_sensitivity", FORMATS) for n in (0, 1)
+    ]
+    halted = make(folder / "halted", HALTED, 4, GROUPS["all_scoring"])
+    RunDirectory.open(halted).state("stopped:budget")
+    return [
+        make(folder / "part", PART, 4),
+        stored_run(folder / "formats", formats),
+        make(folder / "oracle", ORACLE, 3, GROUPS["all_scoring"]),
+        halted,
+        make(folder / "other", BAD, 2),
+    ]
+
+
+def test_unequal_runs_stand_in_tables_of_their_own(tmp_path: Path) -> None:
+    found = [each for run in unequal(tmp_path) for each in contestants(RunDirectory.open(run), {})]
+    made = boards(found)
+    assert [(board.title, [(place.rank, place.name) for place in board.places]) for board in made] == [
+        ("21 of 21 categories", [(1, ORACLE)]),
+        ("2 of 21 categories", [(1, PART), (2, BAD)]),
+        ("Not ranked", [(None, FORMATS), (None, HALTED)]),
+    ]
+    assert "it has format_sensitivity" in made[2].places[0].notes[0]
+    assert "did not come to its end" in made[2].places[1].notes[0]
+
+
+def test_what_has_no_overall_has_no_rank_in_the_files(tmp_path: Path) -> None:
+    page, overall, *_ = write_leaderboard(unequal(tmp_path), tmp_path / "board")
+    with open(overall, encoding="utf-8") as file:
+        ranks = {row["Model"]: row["Rank"] for row in csv.DictReader(file)}
+    assert ranks[ORACLE].isdigit()
+    assert (ranks[PART], ranks[FORMATS]) == ("N/A", "N/A")
+    assert f"{FORMATS}" in text(page)
+
+
+def test_a_model_missing_from_a_chart_is_named(tmp_path: Path) -> None:
+    runs = [make(tmp_path / name, f"openai:{name}@fc", number) for number, name in enumerate("abc", 1)]
+    board = tmp_path / "board"
+    shown = text(write_leaderboard([*runs, *unequal(tmp_path)[1:2]], board)[0])
+    assert f"score against latency: without {FORMATS}" in shown
+
+
+def test_rows_lead_to_the_runs_reports(tmp_path: Path) -> None:
+    run = make(tmp_path / "a run", GOOD, 4)
+    assert "report</a>" not in write_leaderboard([run], tmp_path / "board")[0].read_text(encoding="utf-8")
+    (run / "index.html").write_text("", encoding="utf-8")
+    page = write_leaderboard([run], tmp_path / "board")[0].read_text(encoding="utf-8")
+    assert '<a class="small" href="../a%20run/index.html">' in page
+
+
+def test_one_kind_of_irrelevance_is_shown(tmp_path: Path) -> None:
+    shown = text(write_leaderboard([make(tmp_path / "a", GOOD, 3)], tmp_path / "board")[0])
+    assert re.search(r"1 openai:good@fc FC 75\.00 % .* 75\.0 %", shown)
+
+
+@pytest.mark.parametrize("official", [False, True])
+def test_cells_are_no_formulas(tmp_path: Path, official: bool) -> None:
+    infos = {GOOD: ModelInfo('=HYPERLINK("x")', "https://good.example/", "@SUM(1+1)", "a\n=1")}
+    run = make(tmp_path / "a", GOOD, 4)
+    overall = write_leaderboard([run], tmp_path / "board", infos=infos, official=official)[1].read_text("utf-8")
+    assert "'@SUM(1+1)" in overall
+    assert "'=HYPERLINK" in overall
+    assert len(overall.splitlines()) == 2
 
 
 def test_a_complete_run_has_an_overall(tmp_path: Path) -> None:

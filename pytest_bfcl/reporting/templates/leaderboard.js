@@ -1,6 +1,6 @@
-(function () {
+document.querySelectorAll("table.places").forEach(function (table) {
   "use strict";
-  var table = document.getElementById("places"), body = table.tBodies[0];
+  var body = table.tBodies[0];
   table.tHead.addEventListener("click", function (event) {
     var head = event.target.closest("th[data-sort]");
     if (!head) return;
@@ -19,4 +19,4 @@
     table.querySelectorAll("th[aria-sort]").forEach(function (each) { each.removeAttribute("aria-sort"); });
     head.setAttribute("aria-sort", up ? "ascending" : "descending");
   });
-})();
+});
