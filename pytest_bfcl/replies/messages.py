@@ -10,6 +10,7 @@ from typing import Any
 from pytest_bfcl.replies.calls import read_call
 from pytest_bfcl.replies.parts import Parts, kind_of
 from pytest_bfcl.replies.shapes import UnknownShape, fields_of, sequence, text_or_none, unknown, word
+from pytest_bfcl.replies.state import REASONING_FIELDS, state_of_message
 from pytest_bfcl.transcript import Reply, ToolCall
 
 _MODEL = frozenset(("ai", "aimessage", "aimessagechunk", "assistant", "model", "response"))
@@ -18,7 +19,6 @@ _USER = frozenset(("developer", "human", "humanmessage", "request", "system", "s
 _FIELDS = frozenset(("blocks", "content", "function_call", "parts", "reasoning_content", "refusal", "tool_calls"))
 _HEADERS = frozenset(("id", "kind", "name", "role", "type"))
 _RETURNS = _TOOL | {"retry-prompt", "tool_return"}
-_REASONING = ("reasoning_content", "reasoning", "thinking")
 _REASONS = ("finish_reason", "stop_reason", "finishReason", "stopReason")
 _CUT = {"length": "length", "max_tokens": "length", "max_output_tokens": "length", "model_length": "length"}
 _FILTERED = dict.fromkeys(("content_filter", "refusal", "safety"), "content_filter")
@@ -79,6 +79,7 @@ def read_message(fields: Mapping[str, Any]) -> Reply:
         tool_calls=calls,
         reasoning=_reasoning(fields) or text_or_none("\n".join(filter(None, parts.thoughts))),
         problem="content_filter" if refusal and not calls else None,
+        state=state_of_message(fields),
     )
     return with_figures(reply, fields)
 
@@ -97,7 +98,9 @@ def _listed_calls(fields: Mapping[str, Any]) -> tuple[ToolCall, ...]:
 
 def _reasoning(fields: Mapping[str, Any]) -> str | None:
     extras = fields_of(fields.get("additional_kwargs")) or {}
-    return next((text for s in (fields, extras) for name in _REASONING if (text := text_or_none(s.get(name)))), None)
+    return next(
+        (text for s in (fields, extras) for name in REASONING_FIELDS if (text := text_or_none(s.get(name)))), None
+    )
 
 
 def with_figures(reply: Reply, fields: Mapping[str, Any]) -> Reply:

@@ -9,6 +9,7 @@ from pytest_bfcl.replies.calls import CALL_KINDS, is_call, read_call
 from pytest_bfcl.replies.messages import read_message, speaker_of, with_figures
 from pytest_bfcl.replies.parts import Parts, kind_of
 from pytest_bfcl.replies.shapes import MAX_DEPTH, UnknownShape, fields_of, sequence, unknown, why_unreadable, word
+from pytest_bfcl.replies.state import state_of_items
 from pytest_bfcl.transcript import Call, Reply, ToolCall
 
 KNOWN = (
@@ -109,6 +110,7 @@ def _output(fields: Mapping[str, Any], depth: int) -> Reply | None:
         tool_calls=tuple(parts.calls),
         reasoning="\n".join(filter(None, parts.thoughts)) or None,
         problem="content_filter" if refusal and not parts.calls else None,
+        state=state_of_items(items),
     )
     return with_figures(reply, fields)
 

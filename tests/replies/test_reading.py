@@ -82,6 +82,28 @@ def test_what_comes_beside_a_call_is_kept() -> None:
     assert read_reply(ONE_CALL["OpenAI completion"]).finish_reason == "tool_calls"
 
 
+def test_what_a_provider_wants_back_is_kept() -> None:
+    items = read_reply(recorded.objects(recorded.RESPONSE)).state
+    assert items is not None
+    assert (items.api, items.parts[0]) == ("responses", recorded.REASONING_ITEM)
+    for output in (
+        recorded.ANTHROPIC,
+        recorded.objects(recorded.ANTHROPIC),
+        {**recorded.LANGCHAIN, **recorded.ANTHROPIC},
+    ):
+        blocks = read_reply(output).state
+        assert blocks is not None
+        assert (blocks.api, list(blocks.parts)) == ("anthropic", recorded.ANTHROPIC["content"])
+    signed = {**recorded.CHAT_CALL, "extra_content": {"google": {"thought_signature": "s"}}}
+    chat = read_reply({**recorded.CHAT_MESSAGE, "reasoning_content": "hm", "tool_calls": [signed]}).state
+    assert chat is not None
+    assert (chat.reasoning_field, chat.call_fields) == (
+        "reasoning_content",
+        ({"extra_content": signed["extra_content"]},),
+    )
+    assert read_reply(recorded.COMPLETION).state is None
+
+
 @pytest.mark.parametrize(
     ("output", "text", "problem"),
     [
