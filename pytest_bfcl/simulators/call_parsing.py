@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.python_text import parse_expression
 
 MAX_TEXT_CHARS = 200_000
@@ -44,7 +45,7 @@ class ParsedCall:
 
     name: str
     args: tuple[Any, ...] = ()
-    kwargs: dict[str, Any] = field(default_factory=dict)
+    kwargs: Parsed = field(default_factory=dict)
 
 
 _TOKEN = re.compile(

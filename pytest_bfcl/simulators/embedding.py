@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_bfcl.dataset import weights
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Parsed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -108,7 +109,7 @@ class MiniLm:
         self._folder = folder
         self._lock = threading.Lock()
         self._running = threading.Lock()
-        self._loaded: tuple[Any, dict[str, Any], Any] | None = None
+        self._loaded: tuple[Any, Parsed, Any] | None = None
 
     def tokens(self, text: str) -> list[int]:
         """Token ids, [CLS] and [SEP] included, at most `MAX_TOKENS`."""
@@ -135,7 +136,7 @@ class MiniLm:
             mean: Vector = hidden.mean(axis=0)
         return mean
 
-    def _parts(self) -> tuple[Any, dict[str, Any], Any]:
+    def _parts(self) -> tuple[Any, Parsed, Any]:
         """Tokenizer, weights, and the handle on BLAS threads.
 
         The package's own truncation and padding to 128 tokens are overridden.
@@ -154,7 +155,7 @@ class MiniLm:
             return self._loaded
 
 
-def _embedded(ids: list[int], values: dict[str, Any]) -> Any:
+def _embedded(ids: list[int], values: Parsed) -> Any:
     """Word, position and segment embeddings, normalised: tokens x 384."""
     name = "embeddings."
     summed = (
@@ -165,7 +166,7 @@ def _embedded(ids: list[int], values: dict[str, Any]) -> Any:
     return _normalised(summed, values, name + "LayerNorm.")
 
 
-def _layer(hidden: Any, values: dict[str, Any], name: str) -> Any:
+def _layer(hidden: Any, values: Parsed, name: str) -> Any:
     """One transformer block: attention and feed-forward, each added to its input and normalised after."""
     attended = _dense(_attention(hidden, values, name + "attention.self."), values, name + "attention.output.dense.")
     hidden = _normalised(hidden + attended, values, name + "attention.output.LayerNorm.")
@@ -173,7 +174,7 @@ def _layer(hidden: Any, values: dict[str, Any], name: str) -> Any:
     return _normalised(hidden + _dense(inner, values, name + "output.dense."), values, name + "output.LayerNorm.")
 
 
-def _attention(hidden: Any, values: dict[str, Any], name: str) -> Any:
+def _attention(hidden: Any, values: Parsed, name: str) -> Any:
     """Scaled dot-product attention over all tokens (one text, so nothing is masked)."""
     import numpy as np
 
@@ -189,11 +190,11 @@ def _attention(hidden: Any, values: dict[str, Any], name: str) -> Any:
     return (scores @ value).transpose(1, 0, 2).reshape(length, width)
 
 
-def _dense(inputs: Any, values: dict[str, Any], name: str) -> Any:
+def _dense(inputs: Any, values: Parsed, name: str) -> Any:
     return inputs @ values[name + "weight"].T + values[name + "bias"]
 
 
-def _normalised(inputs: Any, values: dict[str, Any], name: str) -> Any:
+def _normalised(inputs: Any, values: Parsed, name: str) -> Any:
     import numpy as np
 
     centred = inputs - inputs.mean(axis=-1, keepdims=True)

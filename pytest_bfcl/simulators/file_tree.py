@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
+from pytest_bfcl.json_types import JsonObject
 from pytest_bfcl.simulators.toolkit import Oversized
 
 MAX_VISITS = 50_000
@@ -52,7 +52,7 @@ class Directory:
     def __repr__(self) -> str:
         return f"<directory {self.name!r}: {', '.join(map(repr, list(self.contents)[:20]))}>"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """The tree as plain objects in the shape configurations use; directories above the bounds are ``cut``."""
         return _plain(self, MAX_DEPTH, [MAX_VISITS])
 
@@ -81,7 +81,7 @@ def _same_tree(left: Directory, right: Directory) -> bool:
     return True
 
 
-def _plain(node: Node, depth: int, visits: list[int]) -> dict[str, Any]:
+def _plain(node: Node, depth: int, visits: list[int]) -> JsonObject:
     """``visits`` holds how many nodes may still be shown, all levels together."""
     visits[0] -= 1
     if isinstance(node, File):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
+from pytest_bfcl.json_types import Fields, JsonObject, Parsed
 from pytest_bfcl.simulators.file_tree import MAX_DEPTH, MAX_VISITS, Directory, File, Node, total_size, tree_height, walk
 from pytest_bfcl.simulators.long_context import constants
 from pytest_bfcl.simulators.toolkit import MAX_RESULT_CHARS, Oversized, Simulator, tool
@@ -36,10 +36,10 @@ class GorillaFileSystem(Simulator):
 
     def load(
         self,
-        config: dict[str, Any],
+        config: Parsed,
         *,
         long_context: bool = False,
-        texts: Mapping[str, Any] | None = None,
+        texts: Fields | None = None,
         **context: Any,
     ) -> None:
         """Build the tree: ``root`` maps one name (further names are ignored) to ``{type, contents}``.
@@ -56,9 +56,7 @@ class GorillaFileSystem(Simulator):
             self.root = self._built(name, described.get("contents", {}), None, added)
             self._current_dir = self.root
 
-    def _built(
-        self, name: str, contents: Mapping[str, Any], parent: Directory | None, added: Mapping[str, Any] | None
-    ) -> Directory:
+    def _built(self, name: str, contents: Fields, parent: Directory | None, added: Fields | None) -> Directory:
         """A configured directory; ``added`` are the long-context constants or ``None``."""
         directory = Directory(name, parent)
         for child, described in contents.items():
@@ -107,7 +105,7 @@ class GorillaFileSystem(Simulator):
     # Commands
 
     @tool(writes=False)
-    def pwd(self) -> dict[str, Any]:
+    def pwd(self) -> JsonObject:
         """Show the path of the current directory.
 
         Returns:
@@ -121,7 +119,7 @@ class GorillaFileSystem(Simulator):
         return {"current_working_directory": "/" + "/".join(reversed(names))}
 
     @tool(writes=False)
-    def ls(self, a: bool = False) -> dict[str, Any]:
+    def ls(self, a: bool = False) -> JsonObject:
         """List the files and directories in the current directory.
 
         Args:
@@ -134,7 +132,7 @@ class GorillaFileSystem(Simulator):
         return {"current_directory_content": names}
 
     @tool(writes=False)
-    def cd(self, folder: str) -> dict[str, Any]:
+    def cd(self, folder: str) -> JsonObject:
         """Change the current directory, one level at a time.
 
         Args:
@@ -161,14 +159,14 @@ class GorillaFileSystem(Simulator):
         self._current_dir = target
         return {"current_working_directory": target.name}
 
-    def _go_up(self) -> dict[str, Any]:
+    def _go_up(self) -> JsonObject:
         if self._current_dir.parent is None or self._current_dir == self.root:
             return {"error": self.say("cd.root", "cd: this is the root directory already")}
         self._current_dir = self._current_dir.parent
         return {}
 
     @tool(writes=True)
-    def mkdir(self, dir_name: str) -> dict[str, Any] | None:
+    def mkdir(self, dir_name: str) -> JsonObject | None:
         """Make a directory in the current directory.
 
         Args:
@@ -187,7 +185,7 @@ class GorillaFileSystem(Simulator):
         return None
 
     @tool(writes=True)
-    def touch(self, file_name: str) -> dict[str, Any] | None:
+    def touch(self, file_name: str) -> JsonObject | None:
         """Make an empty file in the current directory.
 
         Args:
@@ -206,7 +204,7 @@ class GorillaFileSystem(Simulator):
         return None
 
     @tool(writes=True)
-    def echo(self, content: str, file_name: str | None = None) -> dict[str, Any] | None:
+    def echo(self, content: str, file_name: str | None = None) -> JsonObject | None:
         """Show a text, or write it to an existing file, replacing what the file holds.
 
         Args:
@@ -235,7 +233,7 @@ class GorillaFileSystem(Simulator):
         return None
 
     @tool(writes=False)
-    def cat(self, file_name: str) -> dict[str, Any]:
+    def cat(self, file_name: str) -> JsonObject:
         """Show the content of a file.
 
         Args:
@@ -258,7 +256,7 @@ class GorillaFileSystem(Simulator):
         return {"file_content": target.content}
 
     @tool(writes=False)
-    def find(self, path: str = ".", name: str | None = None) -> dict[str, Any]:
+    def find(self, path: str = ".", name: str | None = None) -> JsonObject:
         """List everything below a directory, at any depth, optionally only what has a text in its name.
 
         Args:
@@ -295,7 +293,7 @@ class GorillaFileSystem(Simulator):
         return here if isinstance(here, Directory) else None
 
     @tool(writes=False)
-    def wc(self, file_name: str, mode: str = "l") -> dict[str, Any]:
+    def wc(self, file_name: str, mode: str = "l") -> JsonObject:
         """Count the lines, words or characters of a file.
 
         Args:
@@ -318,7 +316,7 @@ class GorillaFileSystem(Simulator):
         return {"count": len(file.content), "type": "characters"}
 
     @tool(writes=False)
-    def sort(self, file_name: str) -> dict[str, Any]:
+    def sort(self, file_name: str) -> JsonObject:
         """Show the lines of a file in sorted order; the file stays as it is.
 
         Args:
@@ -333,7 +331,7 @@ class GorillaFileSystem(Simulator):
         return {"sorted_content": "\n".join(sorted(file.content.splitlines()))}
 
     @tool(writes=False)
-    def grep(self, file_name: str, pattern: str) -> dict[str, Any]:
+    def grep(self, file_name: str, pattern: str) -> JsonObject:
         """Show the lines of a file that contain a text.
 
         Args:
@@ -349,7 +347,7 @@ class GorillaFileSystem(Simulator):
         return {"matching_lines": [line for line in file.content.splitlines() if pattern in line]}
 
     @tool(writes=False)
-    def du(self, human_readable: bool = False) -> dict[str, Any]:
+    def du(self, human_readable: bool = False) -> JsonObject:
         """Add up the size of all files below the current directory.
 
         Args:
@@ -367,7 +365,7 @@ class GorillaFileSystem(Simulator):
         return {"disk_usage": f"{size:.2f} {UNITS[unit]}"}
 
     @tool(writes=False)
-    def tail(self, file_name: str, lines: int = 10) -> dict[str, Any]:
+    def tail(self, file_name: str, lines: int = 10) -> JsonObject:
         """Show the last lines of a file.
 
         Args:
@@ -384,7 +382,7 @@ class GorillaFileSystem(Simulator):
         return {"last_lines": "\n".join(content[-min(lines, len(content)) :])}
 
     @tool(writes=False)
-    def diff(self, file_name1: str, file_name2: str) -> dict[str, Any]:
+    def diff(self, file_name1: str, file_name2: str) -> JsonObject:
         """Compare two files line by line, as far as both have lines.
 
         Args:
@@ -408,7 +406,7 @@ class GorillaFileSystem(Simulator):
         return {"diff_lines": "\n".join(f"- {left}\n+ {right}" for left, right in pairs if left != right)}
 
     @tool(writes=True)
-    def mv(self, source: str, destination: str) -> dict[str, Any]:
+    def mv(self, source: str, destination: str) -> JsonObject:
         """Move a file or directory into a directory, or rename it.
 
         Args:
@@ -453,7 +451,7 @@ class GorillaFileSystem(Simulator):
         return {"result": self.say(place, f"Moved '{source}' to '{shown}'", source, destination)}
 
     @tool(writes=True)
-    def rm(self, file_name: str) -> dict[str, Any]:
+    def rm(self, file_name: str) -> JsonObject:
         """Remove a file, or a directory with everything in it.
 
         Args:
@@ -468,7 +466,7 @@ class GorillaFileSystem(Simulator):
         return {"result": self.say("rm.done", f"Removed '{file_name}'", file_name)}
 
     @tool(writes=True)
-    def rmdir(self, dir_name: str) -> dict[str, Any]:
+    def rmdir(self, dir_name: str) -> JsonObject:
         """Remove an empty directory.
 
         Args:
@@ -488,7 +486,7 @@ class GorillaFileSystem(Simulator):
         return {"result": self.say("rmdir.done", f"Removed '{dir_name}'", dir_name)}
 
     @tool(writes=True)
-    def cp(self, source: str, destination: str) -> dict[str, Any]:
+    def cp(self, source: str, destination: str) -> JsonObject:
         """Copy a file or directory into a directory, or under a new name.
 
         Args:

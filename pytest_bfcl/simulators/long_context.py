@@ -13,10 +13,12 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
+from pytest_bfcl.json_types import Fields, Parsed
+
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-def constants(texts: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
+def constants(texts: Fields | None = None) -> Fields:
     """The long-context constants by name: the given ones, our own for whatever is missing."""
     if not texts:
         return own_constants()
@@ -24,7 +26,7 @@ def constants(texts: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
 
 
 @cache
-def own_constants() -> Mapping[str, Any]:
+def own_constants() -> Fields:
     """Our own constants (read-only mapping, made once)."""
     return MappingProxyType({name: make(random.Random(f"bfcl {name}")) for name, make in _makers().items()})
 
@@ -78,7 +80,7 @@ def _numbers(rng: random.Random, low: int, high: int) -> list[float]:
     return [rng.randint(low * 100, high * 100) / 100 for _ in range(2000)]
 
 
-def _transactions(rng: random.Random) -> list[dict[str, Any]]:
+def _transactions(rng: random.Random) -> list[Parsed]:
     def stamp() -> str:
         day = f"{rng.randint(2021, 2023)}-{rng.randint(1, 12):02}-{rng.randint(1, 28):02}"
         return (
@@ -215,7 +217,7 @@ def _cities(rng: random.Random) -> list[str]:
     return rng.sample(names, 826)
 
 
-def _cards(rng: random.Random) -> dict[str, dict[str, Any]]:
+def _cards(rng: random.Random) -> dict[str, Parsed]:
     holders = ("Ada Birch", "Ben Cole", "Cleo Dunn", "Dov Ernst", "Eva Frost", "Finn Gray", "Gia Holm", "Hugo Ives")
     numbers = [str(number) for number in rng.sample(range(10**15, 10**16), 22)]
     return {
@@ -230,10 +232,10 @@ def _cards(rng: random.Random) -> dict[str, dict[str, Any]]:
     }
 
 
-def _bookings(rng: random.Random) -> dict[str, dict[str, Any]]:
+def _bookings(rng: random.Random) -> dict[str, Parsed]:
     cards = list(_cards(random.Random("bfcl CREDIT_CARD_EXTENSION")))
     airports = ("SFO", "LAX", "JFK", "ORD", "BOS", "RMS", "SBK", "MPC")
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, Parsed] = {}
     for number in range(16):
         start, end = rng.sample(airports, 2)
         found[f"booking_{rng.randint(10, 99)}{number:02}"] = {

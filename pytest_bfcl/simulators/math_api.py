@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
+from pytest_bfcl.json_types import JsonObject, Parsed
 from pytest_bfcl.simulators.toolkit import Oversized, Simulator, tool
 
 MAX_PRECISION = 1_000
@@ -47,7 +48,7 @@ def _bits(value: Any) -> int:
     return value.bit_length() if isinstance(value, int) else 0
 
 
-def _bounded(value: Any) -> dict[str, Any]:
+def _bounded(value: Any) -> JsonObject:
     """A result object; refuses whole numbers above `MAX_BITS`."""
     if _bits(value) > MAX_BITS:
         raise Oversized("the result is too large")
@@ -69,10 +70,10 @@ class MathAPI(Simulator):
     name = "MathAPI"
     summary = "Calculator: arithmetic, statistics, rounding and unit conversion."
 
-    def _fails(self, place: str, own: str, *values: Any) -> dict[str, Any]:
+    def _fails(self, place: str, own: str, *values: Any) -> JsonObject:
         return {"error": self.say(place, own, *values)}
 
-    def _over(self, name: str, function: Any, numbers: Sequence[Any]) -> dict[str, Any]:
+    def _over(self, name: str, function: Any, numbers: Sequence[Any]) -> JsonObject:
         """A built-in over a list, with the two errors all of them share."""
         if not numbers:
             return self._fails(f"{name}.empty", _EMPTY)
@@ -82,7 +83,7 @@ class MathAPI(Simulator):
             return self._fails(f"{name}.type", _NOT_NUMBERS)
 
     @tool(writes=False)
-    def logarithm(self, value: Number, base: Number, precision: int) -> dict[str, Any]:
+    def logarithm(self, value: Number, base: Number, precision: int) -> JsonObject:
         """Compute the logarithm of a number to any base with a chosen number of digits.
 
         Args:
@@ -105,7 +106,7 @@ class MathAPI(Simulator):
             return self._fails("logarithm.failed", f"This logarithm cannot be computed: {error}", error)
 
     @tool(writes=False)
-    def mean(self, numbers: list[Number]) -> dict[str, Any]:
+    def mean(self, numbers: list[Number]) -> JsonObject:
         """Compute the arithmetic mean of a list of numbers.
 
         Args:
@@ -122,7 +123,7 @@ class MathAPI(Simulator):
             return self._fails("mean.type", _NOT_NUMBERS)
 
     @tool(writes=False)
-    def standard_deviation(self, numbers: list[Number]) -> dict[str, Any]:
+    def standard_deviation(self, numbers: list[Number]) -> JsonObject:
         """Compute the population standard deviation of a list of numbers.
 
         Args:
@@ -140,7 +141,7 @@ class MathAPI(Simulator):
             return self._fails("standard_deviation.type", _NOT_NUMBERS)
 
     @tool(writes=False)
-    def si_unit_conversion(self, value: Number, unit_in: str, unit_out: str) -> dict[str, Any]:
+    def si_unit_conversion(self, value: Number, unit_in: str, unit_out: str) -> JsonObject:
         """Convert a length between the metric units km, m, cm, mm, um and nm.
 
         Args:
@@ -166,7 +167,7 @@ class MathAPI(Simulator):
             return self._fails("si_unit_conversion.large", "The value is too large.")
 
     @tool(writes=False)
-    def imperial_si_conversion(self, value: Number, unit_in: str, unit_out: str) -> dict[str, Any]:
+    def imperial_si_conversion(self, value: Number, unit_in: str, unit_out: str) -> JsonObject:
         """Convert a number between an imperial and a metric unit.
 
         Known pairs, both ways: cm and in, m and ft, m and yd, km and miles, kg and lb, celsius and fahrenheit.
@@ -201,7 +202,7 @@ class MathAPI(Simulator):
             return self._fails("imperial_si_conversion.large", "The value is too large.")
 
     @tool(writes=False)
-    def add(self, a: Number, b: Number) -> dict[str, Any]:
+    def add(self, a: Number, b: Number) -> JsonObject:
         """Add two numbers.
 
         Args:
@@ -219,7 +220,7 @@ class MathAPI(Simulator):
             return self._fails("add.type", _NOT_NUMBERS)
 
     @tool(writes=False)
-    def subtract(self, a: Number, b: Number) -> dict[str, Any]:
+    def subtract(self, a: Number, b: Number) -> JsonObject:
         """Subtract the second number from the first.
 
         Args:
@@ -235,7 +236,7 @@ class MathAPI(Simulator):
             return self._fails("subtract.type", _NOT_NUMBERS)
 
     @tool(writes=False)
-    def multiply(self, a: Number, b: Number) -> dict[str, Any]:
+    def multiply(self, a: Number, b: Number) -> JsonObject:
         """Multiply two numbers.
 
         Args:
@@ -250,7 +251,7 @@ class MathAPI(Simulator):
         return _bounded(a * b)
 
     @tool(writes=False)
-    def divide(self, a: Number, b: Number) -> dict[str, Any]:
+    def divide(self, a: Number, b: Number) -> JsonObject:
         """Divide the first number by the second.
 
         Args:
@@ -268,7 +269,7 @@ class MathAPI(Simulator):
             return self._fails("divide.type", _NOT_NUMBERS)
 
     @tool(writes=False)
-    def power(self, base: Number, exponent: Number) -> dict[str, Any]:
+    def power(self, base: Number, exponent: Number) -> JsonObject:
         """Raise a number to a power.
 
         Args:
@@ -285,7 +286,7 @@ class MathAPI(Simulator):
             return self._fails("power.type", _NOT_NUMBERS)
 
     @tool(writes=False)
-    def square_root(self, number: Number, precision: int) -> dict[str, Any]:
+    def square_root(self, number: Number, precision: int) -> Parsed:
         """Compute the square root of a number with a chosen number of significant digits.
 
         Args:
@@ -306,7 +307,7 @@ class MathAPI(Simulator):
             return self._fails("square_root.type", _NOT_NUMBERS)
 
     @tool(writes=False)
-    def absolute_value(self, number: Number) -> dict[str, Any]:
+    def absolute_value(self, number: Number) -> JsonObject:
         """Compute the absolute value of a number.
 
         Args:
@@ -321,7 +322,7 @@ class MathAPI(Simulator):
             return self._fails("absolute_value.type", _NOT_NUMBERS)
 
     @tool(writes=False)
-    def round_number(self, number: Number, decimal_places: int = 0) -> dict[str, Any]:
+    def round_number(self, number: Number, decimal_places: int = 0) -> JsonObject:
         """Round a number; halves go to the even neighbour.
 
         Args:
@@ -339,7 +340,7 @@ class MathAPI(Simulator):
             return self._fails("round_number.type", _NOT_NUMBERS)
 
     @tool(writes=False)
-    def percentage(self, part: Number, whole: Number) -> dict[str, Any]:
+    def percentage(self, part: Number, whole: Number) -> JsonObject:
         """Compute how many percent one number is of another.
 
         Args:
@@ -357,7 +358,7 @@ class MathAPI(Simulator):
             return self._fails("percentage.type", _NOT_NUMBERS)
 
     @tool(writes=False)
-    def min_value(self, numbers: list[Number]) -> dict[str, Any]:
+    def min_value(self, numbers: list[Number]) -> JsonObject:
         """Find the smallest number of a list.
 
         Args:
@@ -369,7 +370,7 @@ class MathAPI(Simulator):
         return self._over("min_value", min, numbers)
 
     @tool(writes=False)
-    def max_value(self, numbers: list[Number]) -> dict[str, Any]:
+    def max_value(self, numbers: list[Number]) -> JsonObject:
         """Find the largest number of a list.
 
         Args:
@@ -381,7 +382,7 @@ class MathAPI(Simulator):
         return self._over("max_value", max, numbers)
 
     @tool(writes=False)
-    def sum_values(self, numbers: list[Number]) -> dict[str, Any]:
+    def sum_values(self, numbers: list[Number]) -> JsonObject:
         """Add up a list of numbers.
 
         Args:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from pytest_bfcl.json_types import Fields, JsonObject, Parsed
 from pytest_bfcl.simulators.toolkit import Say, Simulator, tool
 
 
@@ -44,11 +44,11 @@ class MemoryAPI_kv(Simulator):
 
     def load(
         self,
-        config: dict[str, Any],
+        config: Parsed,
         *,
         long_context: bool = False,
-        texts: Mapping[str, Any] | None = None,
-        snapshot: Mapping[str, Any] | None = None,
+        texts: Fields | None = None,
+        snapshot: Fields | None = None,
         **context: Any,
     ) -> None:
         """Take over a snapshot; there is no long-context variant."""
@@ -58,7 +58,7 @@ class MemoryAPI_kv(Simulator):
         self.core_memory: dict[str, str] = dict(stored.get("core_memory") or {})
         self.archival_memory: dict[str, str] = dict(stored.get("archival_memory") or {})
 
-    def snapshot(self) -> dict[str, Any]:
+    def snapshot(self) -> JsonObject:
         """What later conversations start from."""
         return {"core_memory": dict(self.core_memory), "archival_memory": dict(self.archival_memory)}
 
@@ -69,7 +69,7 @@ class MemoryAPI_kv(Simulator):
     # -- core ----------------------------------------------------------------------------------------------------
 
     @tool(writes=True)
-    def core_memory_add(self, key: str, value: str) -> dict[str, Any]:
+    def core_memory_add(self, key: str, value: str) -> JsonObject:
         """Store a new text in the core memory, which holds 7 texts of at most 300 characters.
 
         Args:
@@ -83,7 +83,7 @@ class MemoryAPI_kv(Simulator):
         return problem or {"status": self.say("core_memory_add.done", "Stored in the core memory.")}
 
     @tool(writes=True)
-    def core_memory_remove(self, key: str) -> dict[str, Any]:
+    def core_memory_remove(self, key: str) -> JsonObject:
         """Delete a text from the core memory.
 
         Args:
@@ -95,7 +95,7 @@ class MemoryAPI_kv(Simulator):
         return _remove(self.say, self.core_memory, CORE, key)
 
     @tool(writes=True)
-    def core_memory_replace(self, key: str, value: str) -> dict[str, Any]:
+    def core_memory_replace(self, key: str, value: str) -> JsonObject:
         """Store another text under a key of the core memory.
 
         Args:
@@ -108,7 +108,7 @@ class MemoryAPI_kv(Simulator):
         return _replace(self.say, self.core_memory, CORE, key, value)
 
     @tool(writes=True)
-    def core_memory_clear(self) -> dict[str, Any]:
+    def core_memory_clear(self) -> JsonObject:
         """Delete every text of the core memory.
 
         Returns:
@@ -118,7 +118,7 @@ class MemoryAPI_kv(Simulator):
         return {"status": self.say("core_memory_clear.done", "The core memory is empty now.")}
 
     @tool(writes=False)
-    def core_memory_retrieve(self, key: str) -> dict[str, Any]:
+    def core_memory_retrieve(self, key: str) -> JsonObject:
         """Read a text of the core memory.
 
         Args:
@@ -130,7 +130,7 @@ class MemoryAPI_kv(Simulator):
         return _retrieve(self.say, self.core_memory, CORE, key)
 
     @tool(writes=False)
-    def core_memory_list_keys(self) -> dict[str, Any]:
+    def core_memory_list_keys(self) -> JsonObject:
         """List the keys of the core memory.
 
         Returns:
@@ -139,7 +139,7 @@ class MemoryAPI_kv(Simulator):
         return {"keys": list(self.core_memory)}
 
     @tool(writes=False)
-    def core_memory_key_search(self, query: str, k: int = 5) -> dict[str, Any]:
+    def core_memory_key_search(self, query: str, k: int = 5) -> JsonObject:
         """Find keys of the core memory whose words are like those of a query.
 
         Args:
@@ -152,7 +152,7 @@ class MemoryAPI_kv(Simulator):
         return {"ranked_results": ranked_keys(list(self.core_memory), query)[:k]}
 
     @tool(writes=False)
-    def core_memory_retrieve_all(self) -> dict[str, Any]:
+    def core_memory_retrieve_all(self) -> JsonObject:
         """Read the whole core memory: every key with its text.
 
         Returns:
@@ -164,7 +164,7 @@ class MemoryAPI_kv(Simulator):
     # -- archival ------------------------------------------------------------------------------------------------
 
     @tool(writes=True)
-    def archival_memory_add(self, key: str, value: str) -> dict[str, Any]:
+    def archival_memory_add(self, key: str, value: str) -> JsonObject:
         """Store a new text in the archival memory, which holds 50 texts of at most 2,000 characters.
 
         Args:
@@ -178,7 +178,7 @@ class MemoryAPI_kv(Simulator):
         return problem or {"status": self.say("archival_memory_add.done", "Stored in the archival memory.")}
 
     @tool(writes=True)
-    def archival_memory_remove(self, key: str) -> dict[str, Any]:
+    def archival_memory_remove(self, key: str) -> JsonObject:
         """Delete a text from the archival memory.
 
         Args:
@@ -190,7 +190,7 @@ class MemoryAPI_kv(Simulator):
         return _remove(self.say, self.archival_memory, ARCHIVAL, key)
 
     @tool(writes=True)
-    def archival_memory_replace(self, key: str, value: str) -> dict[str, Any]:
+    def archival_memory_replace(self, key: str, value: str) -> JsonObject:
         """Store another text under a key of the archival memory.
 
         Args:
@@ -203,7 +203,7 @@ class MemoryAPI_kv(Simulator):
         return _replace(self.say, self.archival_memory, ARCHIVAL, key, value)
 
     @tool(writes=True)
-    def archival_memory_clear(self) -> dict[str, Any]:
+    def archival_memory_clear(self) -> JsonObject:
         """Delete every text of the archival memory.
 
         Returns:
@@ -213,7 +213,7 @@ class MemoryAPI_kv(Simulator):
         return {"status": self.say("archival_memory_clear.done", "The archival memory is empty now.")}
 
     @tool(writes=False)
-    def archival_memory_retrieve(self, key: str) -> dict[str, Any]:
+    def archival_memory_retrieve(self, key: str) -> JsonObject:
         """Read a text of the archival memory.
 
         Args:
@@ -225,7 +225,7 @@ class MemoryAPI_kv(Simulator):
         return _retrieve(self.say, self.archival_memory, ARCHIVAL, key)
 
     @tool(writes=False)
-    def archival_memory_list_keys(self) -> dict[str, Any]:
+    def archival_memory_list_keys(self) -> JsonObject:
         """List the keys of the archival memory.
 
         Returns:
@@ -234,7 +234,7 @@ class MemoryAPI_kv(Simulator):
         return {"keys": list(self.archival_memory)}
 
     @tool(writes=False)
-    def archival_memory_key_search(self, query: str, k: int = 5) -> dict[str, Any]:
+    def archival_memory_key_search(self, query: str, k: int = 5) -> JsonObject:
         """Find keys of the archival memory whose words are like those of a query.
 
         Args:
@@ -247,7 +247,7 @@ class MemoryAPI_kv(Simulator):
         return {"ranked_results": ranked_keys(list(self.archival_memory), query)[:k]}
 
 
-def _add(say: Say, memory: dict[str, str], limits: Limits, key: Any, value: Any) -> dict[str, Any] | None:
+def _add(say: Say, memory: dict[str, str], limits: Limits, key: Any, value: Any) -> JsonObject | None:
     """Store a new entry; the error result if it cannot be, in the reference's order of checks."""
     key, value = str(key), str(value)
     if len(memory) >= limits.entries:
@@ -264,14 +264,14 @@ def _add(say: Say, memory: dict[str, str], limits: Limits, key: Any, value: Any)
     return None
 
 
-def _remove(say: Say, memory: dict[str, str], limits: Limits, key: Any) -> dict[str, Any]:
+def _remove(say: Say, memory: dict[str, str], limits: Limits, key: Any) -> JsonObject:
     if key not in memory:
         return _not_found(say, limits, key)
     del memory[key]
     return {"status": say("core_memory_remove.done", "The text is removed.")}
 
 
-def _replace(say: Say, memory: dict[str, str], limits: Limits, key: Any, value: Any) -> dict[str, Any]:
+def _replace(say: Say, memory: dict[str, str], limits: Limits, key: Any, value: Any) -> JsonObject:
     value = str(value)
     if key not in memory:
         return _not_found(say, limits, key)
@@ -281,15 +281,15 @@ def _replace(say: Say, memory: dict[str, str], limits: Limits, key: Any, value: 
     return {"status": say("core_memory_replace.done", "The text is replaced.")}
 
 
-def _retrieve(say: Say, memory: dict[str, str], limits: Limits, key: Any) -> dict[str, Any]:
+def _retrieve(say: Say, memory: dict[str, str], limits: Limits, key: Any) -> JsonObject:
     return {"value": memory[key]} if key in memory else _not_found(say, limits, key)
 
 
-def _not_found(say: Say, limits: Limits, key: Any) -> dict[str, Any]:
+def _not_found(say: Say, limits: Limits, key: Any) -> JsonObject:
     return {"error": say("core_memory_remove.unknown", f"The {limits.part} memory has no key {key!r:.200}.")}
 
 
-def _too_long(say: Say, limits: Limits, value: str) -> dict[str, Any]:
+def _too_long(say: Say, limits: Limits, value: str) -> JsonObject:
     own = f"The text has {len(value)} characters; the {limits.part} memory takes at most {limits.chars}."
     return {"error": say("core_memory_add.long", own, limits.chars)}
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
+from pytest_bfcl.json_types import Fields, JsonObject, Parsed
 from pytest_bfcl.simulators.toolkit import MAX_RESULT_CHARS, Oversized, Simulator, tool
 
 MAX_CHARS = 10_000
@@ -19,11 +19,11 @@ class MemoryAPI_rec_sum(Simulator):
 
     def load(
         self,
-        config: dict[str, Any],
+        config: Parsed,
         *,
         long_context: bool = False,
-        texts: Mapping[str, Any] | None = None,
-        snapshot: Mapping[str, Any] | None = None,
+        texts: Fields | None = None,
+        snapshot: Fields | None = None,
         **context: Any,
     ) -> None:
         """Take over a snapshot; there is no long-context variant."""
@@ -31,7 +31,7 @@ class MemoryAPI_rec_sum(Simulator):
         self.test_id = config.get("test_id")
         self.memory: str = str((snapshot or {}).get("memory") or "")
 
-    def snapshot(self) -> dict[str, Any]:
+    def snapshot(self) -> JsonObject:
         """What later conversations start from."""
         return {"memory": self.memory}
 
@@ -40,7 +40,7 @@ class MemoryAPI_rec_sum(Simulator):
         return self.memory or empty
 
     @tool(writes=True)
-    def memory_append(self, text: str) -> dict[str, Any]:
+    def memory_append(self, text: str) -> JsonObject:
         """Add text to the end of the memory.
 
         Args:
@@ -56,7 +56,7 @@ class MemoryAPI_rec_sum(Simulator):
         return {"status": self.say("memory_append.done", "The text is added.")}
 
     @tool(writes=True)
-    def memory_update(self, text: str) -> dict[str, Any]:
+    def memory_update(self, text: str) -> JsonObject:
         """Put another text in the place of the whole memory.
 
         Args:
@@ -72,7 +72,7 @@ class MemoryAPI_rec_sum(Simulator):
         return {"status": self.say("memory_update.done", "The memory is rewritten.")}
 
     @tool(writes=True)
-    def memory_clear(self) -> dict[str, Any]:
+    def memory_clear(self) -> JsonObject:
         """Delete the whole memory.
 
         Returns:
@@ -82,7 +82,7 @@ class MemoryAPI_rec_sum(Simulator):
         return {"status": self.say("memory_clear.done", "The memory is empty now.")}
 
     @tool(writes=True)
-    def memory_replace(self, old_text: str, new_text: str) -> dict[str, Any]:
+    def memory_replace(self, old_text: str, new_text: str) -> JsonObject:
         """Put a text in the place of another wherever that occurs in the memory.
 
         Args:
@@ -105,7 +105,7 @@ class MemoryAPI_rec_sum(Simulator):
         return {"status": self.say("memory_replace.done", "The memory is rewritten.")}
 
     @tool(writes=False)
-    def memory_retrieve(self) -> dict[str, Any]:
+    def memory_retrieve(self) -> JsonObject:
         """Read the whole memory.
 
         Returns:
@@ -115,6 +115,6 @@ class MemoryAPI_rec_sum(Simulator):
             return {"memory_content": self.memory}
         return {"error": self.say("memory_retrieve.empty", "The memory is empty.")}
 
-    def _too_long(self, name: str, chars: int) -> dict[str, Any]:
+    def _too_long(self, name: str, chars: int) -> JsonObject:
         own = f"The memory takes at most {MAX_CHARS} characters; this would be {chars}."
         return {"error": self.say(f"{name}.long", own, MAX_CHARS)}

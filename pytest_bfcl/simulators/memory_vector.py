@@ -7,9 +7,9 @@ conversation that only stores needs no encoder's time.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
+from pytest_bfcl.json_types import Fields, JsonObject, Parsed
 from pytest_bfcl.simulators.embedding import Encoder, shared_encoder
 from pytest_bfcl.simulators.memory_kv import ARCHIVAL, CORE, Limits
 from pytest_bfcl.simulators.toolkit import Say, Simulator, tool
@@ -25,9 +25,7 @@ def _own(place: str, own: str, *values: Any) -> str:
 class VectorStore:
     """Texts under ids 0, 1, 2, …; an id is not used again until the store is cleared."""
 
-    def __init__(
-        self, limits: Limits, encoder: Encoder, stored: Mapping[str, Any] | None = None, say: Say = _own
-    ) -> None:
+    def __init__(self, limits: Limits, encoder: Encoder, stored: Fields | None = None, say: Say = _own) -> None:
         self._say = say
         self.next_id: int = int((stored or {}).get("next_id") or 0)
         texts = (stored or {}).get("store") or {}
@@ -35,11 +33,11 @@ class VectorStore:
         self._limits = limits
         self._encoder = encoder
 
-    def snapshot(self) -> dict[str, Any]:
+    def snapshot(self) -> JsonObject:
         """``{next_id, store}`` with ids as texts; vectors are not kept."""
         return {"next_id": self.next_id, "store": {str(number): text for number, text in self.store.items()}}
 
-    def add(self, text: str) -> dict[str, Any]:
+    def add(self, text: str) -> JsonObject:
         """Store a text; length is checked before room."""
         if problem := self._too_long(text):
             return problem
@@ -51,14 +49,14 @@ class VectorStore:
         self.next_id += 1
         return {"id": number}
 
-    def remove(self, number: int) -> dict[str, Any]:
+    def remove(self, number: int) -> JsonObject:
         """Delete a text."""
         if number not in self.store:
             return self._unknown(number)
         del self.store[number]
         return {"status": self._say("remove.done", f"Text {number} is removed.", number)}
 
-    def update(self, number: int, text: str) -> dict[str, Any]:
+    def update(self, number: int, text: str) -> JsonObject:
         """Store another text under an id; the id keeps its place."""
         if number not in self.store:
             return self._unknown(number)
@@ -67,17 +65,17 @@ class VectorStore:
         self.store[number] = text
         return {"status": self._say("update.done", f"Text {number} is replaced.", number)}
 
-    def clear(self) -> dict[str, Any]:
+    def clear(self) -> JsonObject:
         """Delete everything; ids start at 0 again."""
         self.store = {}
         self.next_id = 0
         return {"status": self._say("clear.done", "This part of the memory is empty now.")}
 
-    def retrieve_all(self) -> dict[str, Any]:
+    def retrieve_all(self) -> JsonObject:
         """Every text with its id, oldest first."""
         return {"result": [{"id": number, "text": text} for number, text in self.store.items()]}
 
-    def retrieve(self, query: str, top_k: int) -> dict[str, Any]:
+    def retrieve(self, query: str, top_k: int) -> JsonObject:
         """The ``top_k`` texts nearest in meaning.
 
         Of equal scores the earlier stored are kept, and the later stored are listed first, as the reference's index
@@ -96,14 +94,14 @@ class VectorStore:
         kept.sort(key=lambda row: (-row[0], -row[1]))
         return {"result": [{"id": row[2], "similarity_score": row[0], "text": row[3]} for row in kept]}
 
-    def _too_long(self, text: str) -> dict[str, Any] | None:
+    def _too_long(self, text: str) -> JsonObject | None:
         if len(_text(text)) > self._limits.chars:
             part, chars = self._limits.part, self._limits.chars
             own = f"The text has {len(text)} characters; the {part} memory takes at most {chars}."
             return {"error": self._say("add.long", own, chars)}
         return None
 
-    def _unknown(self, number: Any) -> dict[str, Any]:
+    def _unknown(self, number: Any) -> JsonObject:
         own = f"The {self._limits.part} memory has no text with the id {number!r:.100}."
         return {"error": self._say("remove.unknown", own, number)}
 
@@ -127,11 +125,11 @@ class MemoryAPI_vector(Simulator):
 
     def load(
         self,
-        config: dict[str, Any],
+        config: Parsed,
         *,
         long_context: bool = False,
-        texts: Mapping[str, Any] | None = None,
-        snapshot: Mapping[str, Any] | None = None,
+        texts: Fields | None = None,
+        snapshot: Fields | None = None,
         encoder: Encoder | None = None,
         **context: Any,
     ) -> None:
@@ -143,7 +141,7 @@ class MemoryAPI_vector(Simulator):
         self.core_memory = VectorStore(CORE, encoder, stored.get("core_memory"), self.say)
         self.archival_memory = VectorStore(ARCHIVAL, encoder, stored.get("archival_memory"), self.say)
 
-    def snapshot(self) -> dict[str, Any]:
+    def snapshot(self) -> JsonObject:
         """What later conversations start from."""
         return {"core_memory": self.core_memory.snapshot(), "archival_memory": self.archival_memory.snapshot()}
 
@@ -154,7 +152,7 @@ class MemoryAPI_vector(Simulator):
     # -- core ----------------------------------------------------------------------------------------------------
 
     @tool(writes=True)
-    def core_memory_add(self, text: str) -> dict[str, Any]:
+    def core_memory_add(self, text: str) -> JsonObject:
         """Store a text in the core memory, which holds 7 texts of at most 300 characters.
 
         Args:
@@ -166,7 +164,7 @@ class MemoryAPI_vector(Simulator):
         return self.core_memory.add(text)
 
     @tool(writes=True)
-    def core_memory_remove(self, vec_id: int) -> dict[str, Any]:
+    def core_memory_remove(self, vec_id: int) -> JsonObject:
         """Delete a text from the core memory.
 
         Args:
@@ -178,7 +176,7 @@ class MemoryAPI_vector(Simulator):
         return self.core_memory.remove(vec_id)
 
     @tool(writes=True)
-    def core_memory_update(self, vec_id: int, new_text: str) -> dict[str, Any]:
+    def core_memory_update(self, vec_id: int, new_text: str) -> JsonObject:
         """Store another text under an id of the core memory.
 
         Args:
@@ -191,7 +189,7 @@ class MemoryAPI_vector(Simulator):
         return self.core_memory.update(vec_id, new_text)
 
     @tool(writes=True)
-    def core_memory_clear(self) -> dict[str, Any]:
+    def core_memory_clear(self) -> JsonObject:
         """Delete every text of the core memory.
 
         Returns:
@@ -200,7 +198,7 @@ class MemoryAPI_vector(Simulator):
         return self.core_memory.clear()
 
     @tool(writes=False)
-    def core_memory_retrieve(self, query: str, top_k: int = 5) -> dict[str, Any]:
+    def core_memory_retrieve(self, query: str, top_k: int = 5) -> JsonObject:
         """Find the texts of the core memory that are nearest in meaning to a query.
 
         Args:
@@ -213,7 +211,7 @@ class MemoryAPI_vector(Simulator):
         return self.core_memory.retrieve(query, top_k)
 
     @tool(writes=False)
-    def core_memory_retrieve_all(self) -> dict[str, Any]:
+    def core_memory_retrieve_all(self) -> JsonObject:
         """Read the whole core memory.
 
         Returns:
@@ -224,7 +222,7 @@ class MemoryAPI_vector(Simulator):
     # -- archival ------------------------------------------------------------------------------------------------
 
     @tool(writes=True)
-    def archival_memory_add(self, text: str) -> dict[str, Any]:
+    def archival_memory_add(self, text: str) -> JsonObject:
         """Store a text in the archival memory, which holds 50 texts of at most 2,000 characters.
 
         Args:
@@ -236,7 +234,7 @@ class MemoryAPI_vector(Simulator):
         return self.archival_memory.add(text)
 
     @tool(writes=True)
-    def archival_memory_remove(self, vec_id: int) -> dict[str, Any]:
+    def archival_memory_remove(self, vec_id: int) -> JsonObject:
         """Delete a text from the archival memory.
 
         Args:
@@ -248,7 +246,7 @@ class MemoryAPI_vector(Simulator):
         return self.archival_memory.remove(vec_id)
 
     @tool(writes=True)
-    def archival_memory_update(self, vec_id: int, new_text: str) -> dict[str, Any]:
+    def archival_memory_update(self, vec_id: int, new_text: str) -> JsonObject:
         """Store another text under an id of the archival memory.
 
         Args:
@@ -261,7 +259,7 @@ class MemoryAPI_vector(Simulator):
         return self.archival_memory.update(vec_id, new_text)
 
     @tool(writes=True)
-    def archival_memory_clear(self) -> dict[str, Any]:
+    def archival_memory_clear(self) -> JsonObject:
         """Delete every text of the archival memory.
 
         Returns:
@@ -270,7 +268,7 @@ class MemoryAPI_vector(Simulator):
         return self.archival_memory.clear()
 
     @tool(writes=False)
-    def archival_memory_retrieve(self, query: str, top_k: int = 5) -> dict[str, Any]:
+    def archival_memory_retrieve(self, query: str, top_k: int = 5) -> JsonObject:
         """Find the texts of the archival memory that are nearest in meaning to a query.
 
         Args:
@@ -283,7 +281,7 @@ class MemoryAPI_vector(Simulator):
         return self.archival_memory.retrieve(query, top_k)
 
     @tool(writes=False)
-    def archival_memory_retrieve_all(self) -> dict[str, Any]:
+    def archival_memory_retrieve_all(self) -> JsonObject:
         """Read the whole archival memory.
 
         Returns:

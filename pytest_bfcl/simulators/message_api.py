@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
 from typing import Any
 
+from pytest_bfcl.json_types import Fields, JsonObject, Parsed
 from pytest_bfcl.simulators.toolkit import Simulator, tool
 
 SEED = 200191
@@ -31,10 +31,10 @@ class MessageAPI(Simulator):
 
     def load(
         self,
-        config: dict[str, Any],
+        config: Parsed,
         *,
         long_context: bool = False,
-        texts: Mapping[str, Any] | None = None,
+        texts: Fields | None = None,
         **context: Any,
     ) -> None:
         """Set the state; there is no long-context variant."""
@@ -42,11 +42,11 @@ class MessageAPI(Simulator):
         self.generated_ids: set[int] = config.get("generated_ids", set())
         self.user_count: int = config.get("user_count", len(DEFAULT_USERS))
         self.user_map: dict[str, str] = config.get("user_map", dict(DEFAULT_USERS))
-        self.inbox: list[dict[str, Any]] = config.get("inbox", self._default_inbox())
+        self.inbox: list[Parsed] = config.get("inbox", self._default_inbox())
         self.message_count: int = config.get("message_count", len(DEFAULT_INBOX))
         self.current_user: str | None = config.get("current_user")
 
-    def _default_inbox(self) -> list[dict[str, Any]]:
+    def _default_inbox(self) -> list[Parsed]:
         return [{user: self.say(f"inbox.{n}", text)} for n, (user, text) in enumerate(DEFAULT_INBOX)]
 
     def _draw_id(self) -> int:
@@ -56,7 +56,7 @@ class MessageAPI(Simulator):
         return drawn
 
     @tool(writes=False)
-    def list_users(self) -> dict[str, Any]:
+    def list_users(self) -> JsonObject:
         """List the names of all users.
 
         Returns:
@@ -65,7 +65,7 @@ class MessageAPI(Simulator):
         return {"user_list": list(self.user_map)}
 
     @tool(writes=False)
-    def get_user_id(self, user: str) -> dict[str, Any]:
+    def get_user_id(self, user: str) -> JsonObject:
         """Look up the id of a user by name.
 
         Args:
@@ -79,7 +79,7 @@ class MessageAPI(Simulator):
         return {"user_id": self.user_map[user]}
 
     @tool(writes=True)
-    def message_login(self, user_id: str) -> dict[str, Any]:
+    def message_login(self, user_id: str) -> JsonObject:
         """Log in as a user. Sending, deleting and reading messages need a login.
 
         Args:
@@ -98,7 +98,7 @@ class MessageAPI(Simulator):
         return {"login_status": True, "message": self.say("message_login.done", f"Logged in as '{user_id}'.", user_id)}
 
     @tool(writes=False)
-    def message_get_login_status(self) -> dict[str, Any]:
+    def message_get_login_status(self) -> JsonObject:
         """Tell whether anybody is logged in to the messenger.
 
         Returns:
@@ -107,7 +107,7 @@ class MessageAPI(Simulator):
         return {"login_status": bool(self.current_user)}
 
     @tool(writes=True)
-    def send_message(self, receiver_id: str, message: str) -> dict[str, Any]:
+    def send_message(self, receiver_id: str, message: str) -> JsonObject:
         """Send a message to a user. Needs a login.
 
         Args:
@@ -133,7 +133,7 @@ class MessageAPI(Simulator):
         }
 
     @tool(writes=True)
-    def delete_message(self, receiver_id: str) -> dict[str, Any]:
+    def delete_message(self, receiver_id: str) -> JsonObject:
         """Delete the latest message that was sent to a user. Needs a login.
 
         Args:
@@ -159,7 +159,7 @@ class MessageAPI(Simulator):
         return {"error": self.say("delete_message.unknown", f"There is no message to '{receiver_id}'.", receiver_id)}
 
     @tool(writes=False)
-    def view_messages_sent(self) -> dict[str, Any]:
+    def view_messages_sent(self) -> JsonObject:
         """Show all sent messages, grouped by receiver. Needs a login.
 
         Returns:
@@ -173,7 +173,7 @@ class MessageAPI(Simulator):
         return {"messages": grouped}
 
     @tool(writes=True)
-    def add_contact(self, user_name: str) -> dict[str, Any]:
+    def add_contact(self, user_name: str) -> JsonObject:
         """Add a user; the next free id is assigned. No login needed.
 
         Args:
@@ -198,7 +198,7 @@ class MessageAPI(Simulator):
         }
 
     @tool(writes=False)
-    def search_messages(self, keyword: str) -> dict[str, Any]:
+    def search_messages(self, keyword: str) -> JsonObject:
         """Search all sent messages for a text, upper and lower case alike. Needs a login.
 
         Args:
@@ -214,7 +214,7 @@ class MessageAPI(Simulator):
         return {"results": [{"receiver_id": receiver, "message": text} for receiver, text in found]}
 
     @tool(writes=False)
-    def get_message_stats(self) -> dict[str, Any]:
+    def get_message_stats(self) -> JsonObject:
         """Count the messages and the users who received any. Needs a login.
 
         Returns:
@@ -226,6 +226,6 @@ class MessageAPI(Simulator):
         return {"stats": {"received_count": len(self.inbox), "total_contacts": len(receivers)}}
 
 
-def _first(item: Mapping[str, Any]) -> tuple[str, Any]:
+def _first(item: Fields) -> tuple[str, Any]:
     """Receiver and message of an inbox item; further keys of an item are never read."""
     return next(iter(item.items()))

@@ -18,6 +18,7 @@ from typing import Any
 
 from pytest_bfcl.dataset.layouts import DOCUMENT_FILES
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Fields, JsonObject, Parsed
 from pytest_bfcl.simulators.toolkit import Oversized, Simulator
 
 REFERENCE_PACKAGE = "bfcl_eval.eval_checker.multi_turn_eval.func_source_code"
@@ -44,11 +45,11 @@ class ReferenceSimulator(Simulator):
         """As our own class says."""
         return self._documented.writes(method)
 
-    def documents(self) -> list[dict[str, Any]]:  # type: ignore[override]
+    def documents(self) -> list[Parsed]:  # type: ignore[override]
         """As our own class says."""
         return self._documented.documents()
 
-    def invoke(self, method: str, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None) -> Any:
+    def invoke(self, method: str, args: Sequence[Any] = (), kwargs: Fields | None = None) -> Any:
         """Call the reference's method; as in the base class, only documented tools, and arguments bind first."""
         if not self.offers(method):
             raise NameError(f"{self.name} has no function named {method!r}")
@@ -66,7 +67,7 @@ class ReferenceSimulator(Simulator):
             _refuse_oversized(self._documented(), method, bound)
         return function(*bound.args, **bound.kwargs)
 
-    def public_state(self) -> dict[str, Any]:
+    def public_state(self) -> JsonObject:
         """Public attributes of the reference's instance."""
         return {name: value for name, value in vars(self._instance).items() if not name.startswith("_")}
 
@@ -83,7 +84,7 @@ def require_reference() -> None:
 def reference_simulator(
     class_name: str,
     documented: type[Simulator],
-    config: Mapping[str, Any] | None = None,
+    config: Fields | None = None,
     *,
     long_context: bool = False,
 ) -> ReferenceSimulator:

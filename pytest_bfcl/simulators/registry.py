@@ -11,6 +11,7 @@ from importlib.metadata import entry_points
 from typing import Any, Literal, TypeVar
 
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.simulators.toolkit import Simulator
 
 S = TypeVar("S", bound=Simulator)
@@ -83,10 +84,10 @@ def _plugin_class(class_name: str, value: str, load: Any) -> type[Simulator]:
 
 def create_simulator(
     class_name: str,
-    config: Mapping[str, Any] | None = None,
+    config: Fields | None = None,
     *,
     long_context: bool = False,
-    texts: Mapping[str, Any] | None = None,
+    texts: Fields | None = None,
     sentences: Mapping[str, str] | None = None,
     kind: Literal["own", "reference"] = "own",
     **context: Any,
@@ -118,6 +119,6 @@ def create_simulator(
     return simulator_class(class_name)(config, long_context=long_context, texts=texts, **context)
 
 
-def documents_of(class_name: str) -> list[dict[str, Any]]:
+def documents_of(class_name: str) -> list[Parsed]:
     """Function documents of a class's tools (data spec §4.2), from our own signatures and docstrings."""
     return simulator_class(class_name).documents()

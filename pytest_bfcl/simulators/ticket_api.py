@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
+from pytest_bfcl.json_types import Fields, JsonObject, Parsed
 from pytest_bfcl.simulators.toolkit import Simulator, tool
 
 EDITABLE = ("title", "description", "status", "priority")
@@ -23,28 +23,28 @@ class TicketAPI(Simulator):
 
     def load(
         self,
-        config: dict[str, Any],
+        config: Parsed,
         *,
         long_context: bool = False,
-        texts: Mapping[str, Any] | None = None,
+        texts: Fields | None = None,
         **context: Any,
     ) -> None:
         """Set the state; there is no long-context variant."""
-        self.ticket_queue: list[dict[str, Any]] = config.get("ticket_queue", [])
+        self.ticket_queue: list[Parsed] = config.get("ticket_queue", [])
         self.ticket_counter: int = config.get("ticket_counter", 1)
         self.current_user: str | None = config.get("current_user")
 
-    def _find(self, ticket_id: int) -> dict[str, Any] | None:
+    def _find(self, ticket_id: int) -> JsonObject | None:
         for ticket in self.ticket_queue:
             if ticket["id"] == ticket_id:
                 return ticket
         return None
 
-    def _unknown(self, ticket_id: int) -> dict[str, Any]:
+    def _unknown(self, ticket_id: int) -> JsonObject:
         return {"error": self.say("get_ticket.unknown", f"There is no ticket with the id {ticket_id}.", ticket_id)}
 
     @tool(writes=True)
-    def create_ticket(self, title: str, description: str = "", priority: int = 1) -> dict[str, Any]:
+    def create_ticket(self, title: str, description: str = "", priority: int = 1) -> JsonObject:
         """Open a ticket and put it into the queue. Needs a login.
 
         Args:
@@ -68,7 +68,7 @@ class TicketAPI(Simulator):
                     "create_ticket.priority", f"The priority must be between {LOWEST_PRIORITY} and {HIGHEST_PRIORITY}."
                 )
             }
-        ticket = {
+        ticket: JsonObject = {
             "id": self.ticket_counter,
             "title": title,
             "description": description,
@@ -81,7 +81,7 @@ class TicketAPI(Simulator):
         return ticket
 
     @tool(writes=False)
-    def get_ticket(self, ticket_id: int) -> dict[str, Any]:
+    def get_ticket(self, ticket_id: int) -> JsonObject:
         """Show one ticket. No login needed.
 
         Args:
@@ -99,7 +99,7 @@ class TicketAPI(Simulator):
         return self._unknown(ticket_id) if ticket is None else ticket
 
     @tool(writes=True)
-    def close_ticket(self, ticket_id: int) -> dict[str, Any]:
+    def close_ticket(self, ticket_id: int) -> JsonObject:
         """Close a ticket. No login needed.
 
         Args:
@@ -117,7 +117,7 @@ class TicketAPI(Simulator):
         return {"status": self.say("close_ticket.done", f"Ticket {ticket_id} is now closed.", ticket_id)}
 
     @tool(writes=True)
-    def resolve_ticket(self, ticket_id: int, resolution: str) -> dict[str, Any]:
+    def resolve_ticket(self, ticket_id: int, resolution: str) -> JsonObject:
         """Mark a ticket as resolved and note how. No login needed.
 
         Args:
@@ -139,7 +139,7 @@ class TicketAPI(Simulator):
         return {"status": self.say("resolve_ticket.done", f"Ticket {ticket_id} is now resolved.", ticket_id)}
 
     @tool(writes=True)
-    def edit_ticket(self, ticket_id: int, updates: dict[str, Any]) -> dict[str, Any]:
+    def edit_ticket(self, ticket_id: int, updates: Parsed) -> JsonObject:
         """Change fields of a ticket. No login needed.
 
         Args:
@@ -164,7 +164,7 @@ class TicketAPI(Simulator):
         return {"status": self.say("edit_ticket.done", f"Ticket {ticket_id} is now changed.", ticket_id)}
 
     @tool(writes=True)
-    def ticket_login(self, username: str, password: str) -> dict[str, Any]:
+    def ticket_login(self, username: str, password: str) -> JsonObject:
         """Log in to the help desk. Opening tickets and listing own tickets need it.
 
         Args:
@@ -180,7 +180,7 @@ class TicketAPI(Simulator):
         return {"success": True}
 
     @tool(writes=False)
-    def ticket_get_login_status(self) -> dict[str, Any]:
+    def ticket_get_login_status(self) -> JsonObject:
         """Tell whether anybody is logged in to the help desk.
 
         Returns:
@@ -189,7 +189,7 @@ class TicketAPI(Simulator):
         return {"login_status": bool(self.current_user)}
 
     @tool(writes=True)
-    def logout(self) -> dict[str, Any]:
+    def logout(self) -> JsonObject:
         """Log the current user out of the help desk.
 
         Returns:
@@ -201,7 +201,7 @@ class TicketAPI(Simulator):
         return {"success": True}
 
     @tool(writes=False)
-    def get_user_tickets(self, status: str | None = None) -> list[dict[str, Any]]:
+    def get_user_tickets(self, status: str | None = None) -> list[Parsed]:
         """List the tickets the current user opened. Needs a login.
 
         Args:

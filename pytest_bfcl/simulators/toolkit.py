@@ -30,6 +30,7 @@ from types import UnionType
 from typing import Any, ClassVar, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from pytest_bfcl.dataset.docstrings import read_docstring
+from pytest_bfcl.json_types import Fields, JsonObject, JsonValue, Parsed
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -75,7 +76,7 @@ class Simulator:
 
     def __init__(
         self,
-        config: Mapping[str, Any] | None = None,
+        config: Fields | None = None,
         *,
         long_context: bool = False,
         sentences: Mapping[str, str] | None = None,
@@ -86,10 +87,10 @@ class Simulator:
 
     def load(
         self,
-        config: dict[str, Any],
+        config: Parsed,
         *,
         long_context: bool = False,
-        texts: Mapping[str, Any] | None = None,
+        texts: Fields | None = None,
         **context: Any,
     ) -> None:
         """Set the state from a configuration object; unknown keys are ignored, missing ones take defaults.
@@ -125,11 +126,11 @@ class Simulator:
         return bool(marked["writes"]) if marked else True
 
     @classmethod
-    def documents(cls) -> list[dict[str, Any]]:
+    def documents(cls) -> list[Parsed]:
         """Function documents of all tools in the shape of the data spec §4.2, sorted by name."""
         return [document(cls, name, method) for name, method in cls.tools().items()]
 
-    def invoke(self, method: str, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None) -> Any:
+    def invoke(self, method: str, args: Sequence[Any] = (), kwargs: Fields | None = None) -> Any:
         """Call a tool and return its raw result.
 
         Raises `NameError` for an unknown tool and `TypeError` for arguments that do not bind; both before any
@@ -159,14 +160,14 @@ class Simulator:
             cls._tools_cache = cached  # type: ignore[attr-defined]
         return cached
 
-    def call(self, method: str, kwargs: Mapping[str, Any] | None = None, *args: Any) -> str:
+    def call(self, method: str, kwargs: Fields | None = None, *args: Any) -> str:
         """Call a tool and return the result text as the model sees it; an exception becomes an error text."""
         try:
             return serialise(self.invoke(method, args, kwargs))
         except Exception as error:
             return error_text(error)
 
-    def public_state(self) -> dict[str, Any]:
+    def public_state(self) -> JsonObject:
         """Attribute → value of everything the state check compares (references, not copies)."""
         return {name: value for name, value in vars(self).items() if not name.startswith("_")}
 
@@ -217,11 +218,11 @@ def _plain_text(result: Any) -> str:
 _TYPE_WORDS = {str: "string", int: "integer", float: "float", bool: "boolean", dict: "dict", list: "array"}
 
 
-def document(cls: type[Simulator], name: str, method: Callable[..., Any]) -> dict[str, Any]:
+def document(cls: type[Simulator], name: str, method: Callable[..., Any]) -> JsonObject:
     """The function document of one tool, from its signature, type hints and Google-style docstring."""
-    hints = get_type_hints(method)
+    hints = get_type_hints(method, localns={"JsonValue": JsonValue})  # which refers to itself
     text, arguments, returned = read_docstring(inspect.getdoc(method) or "")
-    properties: dict[str, Any] = {}
+    properties: Parsed = {}
     required: list[str] = []
     for parameter in list(inspect.signature(method).parameters.values())[1:]:
         schema = type_schema(hints.get(parameter.name, Any))
@@ -231,7 +232,7 @@ def document(cls: type[Simulator], name: str, method: Callable[..., Any]) -> dic
         else:
             schema["default"] = copy.deepcopy(parameter.default)
         properties[parameter.name] = schema
-    made: dict[str, Any] = {
+    made: Parsed = {
         "name": name,
         "description": f"{cls.summary} {text}".strip(),
         "parameters": {"type": "dict", "properties": properties, "required": required},
@@ -241,7 +242,7 @@ def document(cls: type[Simulator], name: str, method: Callable[..., Any]) -> dic
     return made
 
 
-def type_schema(hint: Any) -> dict[str, Any]:
+def type_schema(hint: Any) -> JsonObject:
     """A type hint as a property schema in benchmark type words.
 
     ``X | None`` counts as ``X``, ``int | float`` as ``float``, unknown types as ``any``.

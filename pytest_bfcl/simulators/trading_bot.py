@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
+from pytest_bfcl.json_types import Fields, JsonObject, Parsed
 from pytest_bfcl.simulators.long_context import constants
 from pytest_bfcl.simulators.toolkit import Simulator, tool
 from pytest_bfcl.simulators.trading_tables import SECTORS, SYMBOLS, default_account, default_orders, default_stocks
@@ -29,10 +29,10 @@ class TradingBot(Simulator):
 
     def load(
         self,
-        config: dict[str, Any],
+        config: Parsed,
         *,
         long_context: bool = False,
-        texts: Mapping[str, Any] | None = None,
+        texts: Fields | None = None,
         **context: Any,
     ) -> None:
         """Set the state; the long-context variant only changes results."""
@@ -42,24 +42,24 @@ class TradingBot(Simulator):
         self.orders: dict[Any, Any] = {
             int(key) if isinstance(key, str) and key.isdigit() else key: order for key, order in orders.items()
         }
-        self.account_info: dict[str, Any] = config.get("account_info", default_account())
+        self.account_info: Parsed = config.get("account_info", default_account())
         self.authenticated: bool = config.get("authenticated", False)
         self.market_status: str = config.get("market_status", "Closed")
         # As in the reference the default is the id of an existing order, which the first new order replaces.
         self.order_counter: int = config.get("order_counter", 12446)
-        self.stocks: dict[str, dict[str, Any]] = config["stocks"] if "stocks" in config else default_stocks()
+        self.stocks: dict[str, Parsed] = config["stocks"] if "stocks" in config else default_stocks()
         self.watch_list: list[str] = config.get("watch_list", ["NVDA"])
-        self.transaction_history: list[dict[str, Any]] = config.get("transaction_history", [])
+        self.transaction_history: list[Parsed] = config.get("transaction_history", [])
         self.long_context = long_context
 
-    def _locked(self, tool_name: str) -> dict[str, Any]:
+    def _locked(self, tool_name: str) -> JsonObject:
         return {"error": self.say(f"{tool_name}.logged_out", "This needs a login; log in first.")}
 
     def _stamp(self) -> str:
         return str(NOW + timedelta(seconds=self._random.randint(0, DAY_SECONDS)))
 
     @tool(writes=False)
-    def get_current_time(self) -> dict[str, Any]:
+    def get_current_time(self) -> JsonObject:
         """Tell the time of day.
 
         Returns:
@@ -68,7 +68,7 @@ class TradingBot(Simulator):
         return {"current_time": NOW.strftime("%I:%M %p")}
 
     @tool(writes=False)
-    def get_symbol_by_name(self, name: str) -> dict[str, Any]:
+    def get_symbol_by_name(self, name: str) -> JsonObject:
         """Look up the stock symbol of a company.
 
         Args:
@@ -80,7 +80,7 @@ class TradingBot(Simulator):
         return {"symbol": SYMBOLS.get(name, "Stock not found")}
 
     @tool(writes=False)
-    def get_stock_info(self, symbol: str) -> dict[str, Any]:
+    def get_stock_info(self, symbol: str) -> JsonObject:
         """Show the quote of a stock.
 
         Args:
@@ -103,7 +103,7 @@ class TradingBot(Simulator):
         return {**stock, **averages}
 
     @tool(writes=False)
-    def get_order_details(self, order_id: int) -> dict[str, Any]:
+    def get_order_details(self, order_id: int) -> JsonObject:
         """Show an order.
 
         Args:
@@ -119,7 +119,7 @@ class TradingBot(Simulator):
         """
         if order_id not in self.orders:
             return self._no_order("get_order_details", order_id)
-        order: dict[str, Any] = self.orders[order_id]
+        order: Parsed = self.orders[order_id]
         if not self.long_context:
             return order
         shown = order.copy()
@@ -128,12 +128,12 @@ class TradingBot(Simulator):
         shown["metadata"] = {topic: text.replace("{symbol}", symbol) for topic, text in patterns.items()}
         return shown
 
-    def _no_order(self, tool_name: str, order_id: int) -> dict[str, Any]:
+    def _no_order(self, tool_name: str, order_id: int) -> JsonObject:
         own = f"There is no order {order_id}; orders are {', '.join(map(str, self.orders))}."
         return {"error": self.say(f"{tool_name}.unknown", own, order_id, list(self.orders))}
 
     @tool(writes=True)
-    def cancel_order(self, order_id: int) -> dict[str, Any]:
+    def cancel_order(self, order_id: int) -> JsonObject:
         """Cancel an order that is not completed yet. No login needed.
 
         Args:
@@ -156,7 +156,7 @@ class TradingBot(Simulator):
         return {"order_id": order_id, "status": "Cancelled"}
 
     @tool(writes=True)
-    def place_order(self, order_type: str, symbol: str, price: float, amount: int) -> dict[str, Any]:
+    def place_order(self, order_type: str, symbol: str, price: float, amount: int) -> JsonObject:
         """Place an order for shares of a stock. Needs a login; a purchase must be covered by the balance.
 
         Args:
@@ -208,7 +208,7 @@ class TradingBot(Simulator):
         self.transaction_history.append({"type": kind, "amount": amount, "timestamp": self._stamp()})
 
     @tool(writes=True)
-    def withdraw_funds(self, amount: float) -> dict[str, Any]:
+    def withdraw_funds(self, amount: float) -> JsonObject:
         """Take money out of the account. Needs a login and an open market.
 
         Args:
@@ -233,7 +233,7 @@ class TradingBot(Simulator):
         }
 
     @tool(writes=True)
-    def fund_account(self, amount: float) -> dict[str, Any]:
+    def fund_account(self, amount: float) -> JsonObject:
         """Put money into the account. Needs a login.
 
         Args:
@@ -254,7 +254,7 @@ class TradingBot(Simulator):
         }
 
     @tool(writes=False)
-    def get_account_info(self) -> dict[str, Any]:
+    def get_account_info(self) -> JsonObject:
         """Show the account. Needs a login.
 
         Returns:
@@ -265,7 +265,7 @@ class TradingBot(Simulator):
         return self.account_info if self.authenticated else self._locked("get_account_info")
 
     @tool(writes=True)
-    def trading_login(self, username: str, password: str) -> dict[str, Any]:
+    def trading_login(self, username: str, password: str) -> JsonObject:
         """Log in to the broker. Orders, the account, the watch list and the histories need it.
 
         Args:
@@ -281,7 +281,7 @@ class TradingBot(Simulator):
         return {"status": self.say("trading_login.done", "Logged in")}
 
     @tool(writes=False)
-    def trading_get_login_status(self) -> dict[str, Any]:
+    def trading_get_login_status(self) -> JsonObject:
         """Tell whether the user is logged in to the broker.
 
         Returns:
@@ -290,7 +290,7 @@ class TradingBot(Simulator):
         return {"status": bool(self.authenticated)}
 
     @tool(writes=True)
-    def trading_logout(self) -> dict[str, Any]:
+    def trading_logout(self) -> JsonObject:
         """Log out of the broker.
 
         Returns:
@@ -302,7 +302,7 @@ class TradingBot(Simulator):
         return {"status": self.say("trading_logout.done", "Logged out")}
 
     @tool(writes=True)
-    def remove_stock_from_watchlist(self, symbol: str) -> dict[str, Any]:
+    def remove_stock_from_watchlist(self, symbol: str) -> JsonObject:
         """Take a stock off the watch list. Needs a login.
 
         Args:
@@ -323,7 +323,7 @@ class TradingBot(Simulator):
         return {"status": self.say("remove_stock_from_watchlist.done", f"{symbol} is off the watch list.", symbol)}
 
     @tool(writes=True)
-    def add_to_watchlist(self, stock: str) -> dict[str, Any]:
+    def add_to_watchlist(self, stock: str) -> JsonObject:
         """Put a stock on the watch list; unknown symbols are not added. No login needed.
 
         Args:
@@ -337,7 +337,7 @@ class TradingBot(Simulator):
         return {"watchlist": self.watch_list}
 
     @tool(writes=False)
-    def get_watchlist(self) -> dict[str, Any] | list[Any]:
+    def get_watchlist(self) -> JsonObject | list[Any]:
         """List the stocks on the watch list. Needs a login.
 
         Returns:
@@ -350,7 +350,7 @@ class TradingBot(Simulator):
         return {"watchlist": self.watch_list}
 
     @tool(writes=False)
-    def get_order_history(self) -> dict[str, Any] | list[dict[str, Any]]:
+    def get_order_history(self) -> JsonObject | list[Parsed]:
         """List the ids of all orders. Needs a login.
 
         Returns:
@@ -361,7 +361,7 @@ class TradingBot(Simulator):
     @tool(writes=False)
     def get_transaction_history(
         self, start_date: str | None = None, end_date: str | None = None
-    ) -> dict[str, Any] | list[dict[str, Any]]:
+    ) -> JsonObject | list[Parsed]:
         """List deposits and withdrawals. Needs a login.
 
         Args:
@@ -381,7 +381,7 @@ class TradingBot(Simulator):
         return {"transaction_history": found}
 
     @tool(writes=False)
-    def get_available_stocks(self, sector: str) -> dict[str, Any]:
+    def get_available_stocks(self, sector: str) -> JsonObject:
         """List the stocks of a sector.
 
         Args:
@@ -396,7 +396,7 @@ class TradingBot(Simulator):
         return {"stock_list": stocks}
 
     @tool(writes=False)
-    def filter_stocks_by_price(self, stocks: list[str], min_price: float, max_price: float) -> dict[str, Any]:
+    def filter_stocks_by_price(self, stocks: list[str], min_price: float, max_price: float) -> JsonObject:
         """Choose the stocks whose price lies between two bounds, both included.
 
         Args:
@@ -412,7 +412,7 @@ class TradingBot(Simulator):
         return {"filtered_stocks": chosen}
 
     @tool(writes=False)
-    def notify_price_change(self, stocks: list[str], threshold: float) -> dict[str, Any]:
+    def notify_price_change(self, stocks: list[str], threshold: float) -> JsonObject:
         """Tell which stocks changed their price by at least a threshold, up or down.
 
         Args:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pytest_bfcl.json_types import JsonObject
+
 _COLUMNS = ("price", "percent_change", "volume", "MA(5)", "MA(20)")
 
 _STOCKS: Mapping[str, tuple[float, float, float, float, float]] = {
@@ -56,6 +58,6 @@ def default_orders() -> dict[Any, Any]:
     return {row[0]: dict(zip(keys, row, strict=True)) for row in rows}
 
 
-def default_account() -> dict[str, Any]:
+def default_account() -> JsonObject:
     """The account; a fresh object each time."""
     return {"account_id": 12345, "balance": 10000.0, "binding_card": 1974202140965533}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Any
 
+from pytest_bfcl.json_types import Fields, JsonObject, Parsed
 from pytest_bfcl.simulators.long_context import constants
 from pytest_bfcl.simulators.toolkit import Simulator, copied, tool
 from pytest_bfcl.simulators.travel_tables import AIRPORTS, CLASS_FACTORS, FARES, NEAREST_AIRPORTS, USD_RATES
@@ -31,16 +31,16 @@ class TravelAPI(Simulator):
 
     def load(
         self,
-        config: dict[str, Any],
+        config: Parsed,
         *,
         long_context: bool = False,
-        texts: Mapping[str, Any] | None = None,
+        texts: Fields | None = None,
         **context: Any,
     ) -> None:
         """Set the state; the long-context variant adds cards and bookings."""
         self._random = random.Random(config.get("random_seed", SEED))
-        self.credit_card_list: dict[str, dict[str, Any]] = config.get("credit_card_list", {})
-        self.booking_record: dict[str, dict[str, Any]] = config.get("booking_record", {})
+        self.credit_card_list: dict[str, Parsed] = config.get("credit_card_list", {})
+        self.booking_record: dict[str, Parsed] = config.get("booking_record", {})
         self.access_token: str | None = config.get("access_token")
         self.token_type: str | None = config.get("token_type")
         self.token_expires_in: int | None = config.get("token_expires_in")
@@ -74,7 +74,7 @@ class TravelAPI(Simulator):
         grant_type: str,
         user_first_name: str,
         user_last_name: str,
-    ) -> dict[str, Any]:
+    ) -> JsonObject:
         """Log in to the travel agency and get an access token, which most other functions ask for.
 
         Args:
@@ -105,7 +105,7 @@ class TravelAPI(Simulator):
         }
 
     @tool(writes=False)
-    def travel_get_login_status(self) -> dict[str, Any]:
+    def travel_get_login_status(self) -> JsonObject:
         """Tell whether the user is logged in to the travel agency.
 
         Returns:
@@ -116,7 +116,7 @@ class TravelAPI(Simulator):
     @tool(writes=False)
     def get_budget_fiscal_year(
         self, lastModifiedAfter: str | None = None, includeRemoved: str | None = None
-    ) -> dict[str, Any]:
+    ) -> JsonObject:
         """Tell the fiscal year of the travel budget.
 
         Args:
@@ -136,7 +136,7 @@ class TravelAPI(Simulator):
         expiration_date: str,
         cardholder_name: str,
         card_verification_number: int,
-    ) -> dict[str, Any]:
+    ) -> JsonObject:
         """Register a credit card to pay with.
 
         Args:
@@ -167,7 +167,7 @@ class TravelAPI(Simulator):
         return {"card_id": card_id}
 
     @tool(writes=False)
-    def get_flight_cost(self, travel_from: str, travel_to: str, travel_date: str, travel_class: str) -> dict[str, Any]:
+    def get_flight_cost(self, travel_from: str, travel_to: str, travel_date: str, travel_class: str) -> JsonObject:
         """Tell what a flight costs.
 
         Args:
@@ -190,7 +190,7 @@ class TravelAPI(Simulator):
         return {"travel_cost_list": [fare * factor for fare in fares]}
 
     @tool(writes=False)
-    def get_credit_card_balance(self, access_token: str, card_id: str) -> dict[str, Any]:
+    def get_credit_card_balance(self, access_token: str, card_id: str) -> JsonObject:
         """Show the balance of a credit card.
 
         Args:
@@ -216,7 +216,7 @@ class TravelAPI(Simulator):
     @tool(writes=True)
     def book_flight(
         self, access_token: str, card_id: str, travel_date: str, travel_from: str, travel_to: str, travel_class: str
-    ) -> dict[str, Any]:
+    ) -> JsonObject:
         """Book a flight and pay it with a credit card.
 
         Args:
@@ -291,7 +291,7 @@ class TravelAPI(Simulator):
     @tool(writes=False)
     def retrieve_invoice(
         self, access_token: str, booking_id: str | None = None, insurance_id: str | None = None
-    ) -> dict[str, Any]:
+    ) -> JsonObject:
         """Show the invoice of a booking.
 
         Args:
@@ -312,7 +312,7 @@ class TravelAPI(Simulator):
         return {"invoice": {"booking_id": booking_id, **{key: booking[key] for key in INVOICE_KEYS}}}
 
     @tool(writes=False)
-    def get_booking_history(self, access_token: str) -> dict[str, Any]:
+    def get_booking_history(self, access_token: str) -> JsonObject:
         """List all bookings.
 
         Args:
@@ -334,7 +334,7 @@ class TravelAPI(Simulator):
         return list(AIRPORTS)
 
     @tool(writes=True)
-    def cancel_booking(self, access_token: str, booking_id: str) -> dict[str, Any]:
+    def cancel_booking(self, access_token: str, booking_id: str) -> JsonObject:
         """Cancel a booking; its cost goes back to the card.
 
         Args:
@@ -358,7 +358,7 @@ class TravelAPI(Simulator):
         return {"cancel_status": True}
 
     @tool(writes=False)
-    def compute_exchange_rate(self, base_currency: str, target_currency: str, value: float) -> dict[str, Any]:
+    def compute_exchange_rate(self, base_currency: str, target_currency: str, value: float) -> JsonObject:
         """Convert an amount of money from US dollars to another currency, or back.
 
         Known besides `USD`: `RMB`, `EUR`, `JPY`, `GBP`, `CAD`, `AUD`, `INR`, `RUB`, `BRL` and `MXN`.
@@ -386,7 +386,7 @@ class TravelAPI(Simulator):
     @tool(writes=False)
     def verify_traveler_information(
         self, first_name: str, last_name: str, date_of_birth: str, passport_number: str
-    ) -> dict[str, Any]:
+    ) -> JsonObject:
         """Check the personal details of the traveler against the agency's rules.
 
         Args:
@@ -426,7 +426,7 @@ class TravelAPI(Simulator):
         return None
 
     @tool(writes=True)
-    def set_budget_limit(self, access_token: str, budget_limit: float) -> dict[str, Any]:
+    def set_budget_limit(self, access_token: str, budget_limit: float) -> JsonObject:
         """Set the budget limit of the user.
 
         Args:
@@ -443,7 +443,7 @@ class TravelAPI(Simulator):
         return {"budget_limit": self.budget_limit}
 
     @tool(writes=False)
-    def get_nearest_airport_by_city(self, location: str) -> dict[str, Any]:
+    def get_nearest_airport_by_city(self, location: str) -> JsonObject:
         """Find the airport nearest to a city.
 
         Args:
@@ -457,7 +457,7 @@ class TravelAPI(Simulator):
     @tool(writes=True)
     def purchase_insurance(
         self, access_token: str, insurance_type: str, booking_id: str, insurance_cost: float, card_id: str
-    ) -> dict[str, Any]:
+    ) -> JsonObject:
         """Insure a booking and pay the insurance with a credit card.
 
         Args:
@@ -484,7 +484,7 @@ class TravelAPI(Simulator):
         return {"insurance_id": self._draw(9), "insurance_status": True}
 
     @tool(writes=False)
-    def contact_customer_support(self, booking_id: str, message: str) -> dict[str, Any]:
+    def contact_customer_support(self, booking_id: str, message: str) -> JsonObject:
         """Send a message about a booking to the customer support.
 
         Args:
@@ -504,7 +504,7 @@ class TravelAPI(Simulator):
         }
 
     @tool(writes=False)
-    def get_all_credit_cards(self) -> dict[str, Any]:
+    def get_all_credit_cards(self) -> JsonObject:
         """List all registered credit cards. No access token needed.
 
         Returns:
@@ -514,7 +514,7 @@ class TravelAPI(Simulator):
         return {"credit_card_list": self.credit_card_list}
 
 
-def _add_missing(known: dict[str, Any], more: Mapping[str, Any]) -> None:
+def _add_missing(known: Parsed, more: Fields) -> None:
     """Add copies of the entries whose key is new."""
     known.update({key: copied(value) for key, value in more.items() if key not in known})
 

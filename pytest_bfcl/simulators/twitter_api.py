@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
 from typing import Any
 
+from pytest_bfcl.json_types import Fields, JsonObject, Parsed
 from pytest_bfcl.simulators.toolkit import Oversized, Simulator, tool
 
 MAX_MENTIONS = 10_000
@@ -24,30 +24,30 @@ class TwitterAPI(Simulator):
 
     def load(
         self,
-        config: dict[str, Any],
+        config: Parsed,
         *,
         long_context: bool = False,
-        texts: Mapping[str, Any] | None = None,
+        texts: Fields | None = None,
         **context: Any,
     ) -> None:
         """Set the state; there is no long-context variant."""
         self.username: str = config.get("username", "john")
         self.password: str = config.get("password", "john123")
         self.authenticated: bool = config.get("authenticated", False)
-        self.tweets: dict[int, dict[str, Any]] = {int(key): tweet for key, tweet in config.get("tweets", {}).items()}
-        self.comments: dict[Any, list[dict[str, Any]]] = config.get("comments", {})
+        self.tweets: dict[int, Parsed] = {int(key): tweet for key, tweet in config.get("tweets", {}).items()}
+        self.comments: dict[Any, list[Parsed]] = config.get("comments", {})
         self.retweets: dict[str, list[int]] = config.get("retweets", {})
         self.following_list: list[str] = config.get("following_list", ["alice", "bob"])
         self.tweet_counter: int = config.get("tweet_counter", 0)
 
-    def _locked(self, tool_name: str) -> dict[str, Any]:
+    def _locked(self, tool_name: str) -> JsonObject:
         return {"error": self.say(f"{tool_name}.logged_out", "This needs a login; authenticate first.")}
 
-    def _unknown(self, tweet_id: int) -> dict[str, Any]:
+    def _unknown(self, tweet_id: int) -> JsonObject:
         return {"error": self.say("retweet.unknown", f"There is no tweet with the id {tweet_id}.", tweet_id)}
 
     @tool(writes=True)
-    def authenticate_twitter(self, username: str, password: str) -> dict[str, Any]:
+    def authenticate_twitter(self, username: str, password: str) -> JsonObject:
         """Log in to the microblog. Posting, commenting, retweeting and following need it.
 
         Args:
@@ -63,7 +63,7 @@ class TwitterAPI(Simulator):
         return {"authentication_status": matches}
 
     @tool(writes=False)
-    def posting_get_login_status(self) -> dict[str, Any]:
+    def posting_get_login_status(self) -> JsonObject:
         """Tell whether the account is logged in to the microblog.
 
         Returns:
@@ -77,7 +77,7 @@ class TwitterAPI(Simulator):
         content: str,
         tags: list[str] = [],  # noqa: B006 - never changed: the tweet gets a copy
         mentions: list[str] = [],  # noqa: B006
-    ) -> dict[str, Any]:
+    ) -> JsonObject:
         """Post a tweet. Needs a login.
 
         Args:
@@ -94,7 +94,7 @@ class TwitterAPI(Simulator):
         """
         if not self.authenticated:
             return self._locked("post_tweet")
-        tweet = {
+        tweet: JsonObject = {
             "id": self.tweet_counter,
             "username": self.username,
             "content": content,
@@ -106,7 +106,7 @@ class TwitterAPI(Simulator):
         return tweet
 
     @tool(writes=True)
-    def retweet(self, tweet_id: int) -> dict[str, Any]:
+    def retweet(self, tweet_id: int) -> JsonObject:
         """Retweet a tweet. Needs a login.
 
         Args:
@@ -126,7 +126,7 @@ class TwitterAPI(Simulator):
         return {"retweet_status": self.say("retweet.done", "Retweeted")}
 
     @tool(writes=True)
-    def comment(self, tweet_id: int, comment_content: str) -> dict[str, Any]:
+    def comment(self, tweet_id: int, comment_content: str) -> JsonObject:
         """Comment on a tweet. Needs a login.
 
         Args:
@@ -144,7 +144,7 @@ class TwitterAPI(Simulator):
         return {"comment_status": self.say("comment.done", "The comment is posted")}
 
     @tool(writes=True)
-    def mention(self, tweet_id: int, mentioned_usernames: list[str]) -> dict[str, Any]:
+    def mention(self, tweet_id: int, mentioned_usernames: list[str]) -> JsonObject:
         """Add mentions of accounts to an existing tweet. No login needed.
 
         Args:
@@ -164,7 +164,7 @@ class TwitterAPI(Simulator):
         return {"mention_status": self.say("mention.done", "The accounts are mentioned")}
 
     @tool(writes=True)
-    def follow_user(self, username_to_follow: str) -> dict[str, Any]:
+    def follow_user(self, username_to_follow: str) -> JsonObject:
         """Follow an account. Needs a login.
 
         Args:
@@ -181,7 +181,7 @@ class TwitterAPI(Simulator):
         return {"follow_status": True}
 
     @tool(writes=True)
-    def unfollow_user(self, username_to_unfollow: str) -> dict[str, Any]:
+    def unfollow_user(self, username_to_unfollow: str) -> JsonObject:
         """Stop following an account. Needs a login.
 
         Args:
@@ -198,7 +198,7 @@ class TwitterAPI(Simulator):
         return {"unfollow_status": True}
 
     @tool(writes=False)
-    def list_all_following(self) -> dict[str, Any]:
+    def list_all_following(self) -> JsonObject:
         """List all followed accounts. Needs a login.
 
         Returns:
@@ -209,7 +209,7 @@ class TwitterAPI(Simulator):
         return {"following_list": self.following_list}
 
     @tool(writes=False)
-    def get_tweet(self, tweet_id: int) -> dict[str, Any]:
+    def get_tweet(self, tweet_id: int) -> JsonObject:
         """Show one tweet.
 
         Args:
@@ -227,7 +227,7 @@ class TwitterAPI(Simulator):
         return self.tweets[tweet_id]
 
     @tool(writes=False)
-    def get_user_tweets(self, username: str) -> list[dict[str, Any]]:
+    def get_user_tweets(self, username: str) -> list[Parsed]:
         """List the tweets of an account.
 
         Args:
@@ -239,7 +239,7 @@ class TwitterAPI(Simulator):
         return [tweet for tweet in self.tweets.values() if tweet["username"] == username]
 
     @tool(writes=False)
-    def search_tweets(self, keyword: str) -> list[dict[str, Any]]:
+    def search_tweets(self, keyword: str) -> list[Parsed]:
         """List the tweets that contain a text or carry exactly that tag, upper and lower case alike.
 
         Args:
@@ -255,7 +255,7 @@ class TwitterAPI(Simulator):
         ]
 
     @tool(writes=False)
-    def get_tweet_comments(self, tweet_id: int) -> list[dict[str, Any]] | dict[str, Any]:
+    def get_tweet_comments(self, tweet_id: int) -> list[Parsed] | Parsed:
         """List the comments on a tweet.
 
         Args:
@@ -269,7 +269,7 @@ class TwitterAPI(Simulator):
         return self.comments.get(tweet_id, [])
 
     @tool(writes=False)
-    def get_user_stats(self, username: str) -> dict[str, Any]:
+    def get_user_stats(self, username: str) -> JsonObject:
         """Count the tweets, retweets and followed accounts of an account.
 
         Args:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
 from typing import Any
 
+from pytest_bfcl.json_types import Fields, JsonObject, Parsed
 from pytest_bfcl.simulators.long_context import constants
 from pytest_bfcl.simulators.toolkit import Simulator, tool
 from pytest_bfcl.simulators.vehicle_tables import DISTANCES, TIRE_SHOP, UNKNOWN_ZIP_CODE, ZIP_CODES
@@ -34,10 +34,10 @@ class VehicleControlAPI(Simulator):
 
     def load(
         self,
-        config: dict[str, Any],
+        config: Parsed,
         *,
         long_context: bool = False,
-        texts: Mapping[str, Any] | None = None,
+        texts: Fields | None = None,
         **context: Any,
     ) -> None:
         """Set the state; the long-context variant only changes results."""
@@ -68,12 +68,12 @@ class VehicleControlAPI(Simulator):
         self.rearRightTirePressure: float = config.get("rearRightTirePressure", 30.0)
         self.long_context = long_context
 
-    def _long(self, key: str, constant: str) -> dict[str, Any]:
+    def _long(self, key: str, constant: str) -> JsonObject:
         """What the long-context variant puts into a result under a key; nothing otherwise."""
         return {key: self._texts[constant]} if self.long_context else {}
 
     @tool(writes=True)
-    def startEngine(self, ignitionMode: str) -> dict[str, Any]:
+    def startEngine(self, ignitionMode: str) -> JsonObject:
         """Start the engine. All doors have to be locked and the brake pedal fully pressed.
 
         Args:
@@ -115,7 +115,7 @@ class VehicleControlAPI(Simulator):
         }
 
     @tool(writes=True)
-    def fillFuelTank(self, fuelAmount: float) -> dict[str, Any]:
+    def fillFuelTank(self, fuelAmount: float) -> JsonObject:
         """Fill fuel into the tank, which holds 50 gallons.
 
         Args:
@@ -135,7 +135,7 @@ class VehicleControlAPI(Simulator):
         return {"fuelLevel": self.fuelLevel}
 
     @tool(writes=True)
-    def lockDoors(self, unlock: bool, door: list[str]) -> dict[str, Any]:
+    def lockDoors(self, unlock: bool, door: list[str]) -> JsonObject:
         """Lock or unlock doors.
 
         Args:
@@ -156,7 +156,7 @@ class VehicleControlAPI(Simulator):
     @tool(writes=True)
     def adjustClimateControl(
         self, temperature: float, unit: str = "celsius", fanSpeed: int = 50, mode: str = "auto"
-    ) -> dict[str, Any]:
+    ) -> JsonObject:
         """Set the climate control. All settings are replaced; what is left out goes to its default.
 
         Args:
@@ -180,7 +180,7 @@ class VehicleControlAPI(Simulator):
         return {"currentACTemperature": temperature, "climateMode": mode, "humidityLevel": self.humidityLevel}
 
     @tool(writes=False)
-    def get_outside_temperature_from_google(self) -> dict[str, Any]:
+    def get_outside_temperature_from_google(self) -> JsonObject:
         """Look up the temperature outside with Google.
 
         Returns:
@@ -190,7 +190,7 @@ class VehicleControlAPI(Simulator):
         return {**weather, "outsideTemperature": self._random.uniform(-10, 40)}
 
     @tool(writes=False)
-    def get_outside_temperature_from_weather_com(self) -> dict[str, Any]:
+    def get_outside_temperature_from_weather_com(self) -> JsonObject:
         """Look up the temperature outside with weather.com, a service that may be out of order.
 
         Returns:
@@ -199,7 +199,7 @@ class VehicleControlAPI(Simulator):
         return {"error": 404}
 
     @tool(writes=True)
-    def setHeadlights(self, mode: str) -> dict[str, Any]:
+    def setHeadlights(self, mode: str) -> JsonObject:
         """Switch the headlights.
 
         Args:
@@ -218,7 +218,7 @@ class VehicleControlAPI(Simulator):
         return {"headlightStatus": self.headLightStatus}
 
     @tool(writes=False)
-    def displayCarStatus(self, option: str) -> dict[str, Any]:
+    def displayCarStatus(self, option: str) -> JsonObject:
         """Show one part of the car's status.
 
         Args:
@@ -267,14 +267,17 @@ class VehicleControlAPI(Simulator):
                     "slopeAngle": self._slopeAngle,
                 }
             case "brakePedal":
-                pedal = {"brakePedalStatus": self.brakePedalStatus, "brakePedalForce": self._brakePedalForce}
+                pedal: JsonObject = {
+                    "brakePedalStatus": self.brakePedalStatus,
+                    "brakePedalForce": self._brakePedalForce,
+                }
                 return {**shown, **pedal}
             case "engine":
                 return {**shown, "engineState": self.engine_state}
         return {**shown, "error": self.say("displayCarStatus.option", f"The car shows no status called {option!r}.")}
 
     @tool(writes=True)
-    def activateParkingBrake(self, mode: str) -> dict[str, Any]:
+    def activateParkingBrake(self, mode: str) -> JsonObject:
         """Engage or release the parking brake.
 
         Args:
@@ -304,7 +307,7 @@ class VehicleControlAPI(Simulator):
         }
 
     @tool(writes=True)
-    def pressBrakePedal(self, pedalPosition: float) -> dict[str, Any]:
+    def pressBrakePedal(self, pedalPosition: float) -> JsonObject:
         """Press the brake pedal and keep it there.
 
         Args:
@@ -323,7 +326,7 @@ class VehicleControlAPI(Simulator):
         return {"brakePedalStatus": self.brakePedalStatus, "brakePedalForce": float(self._brakePedalForce)}
 
     @tool(writes=True)
-    def releaseBrakePedal(self) -> dict[str, Any]:
+    def releaseBrakePedal(self) -> JsonObject:
         """Let go of the brake pedal.
 
         Returns:
@@ -335,7 +338,7 @@ class VehicleControlAPI(Simulator):
         return {"brakePedalStatus": self.brakePedalStatus, "brakePedalForce": self._brakePedalForce}
 
     @tool(writes=True)
-    def setCruiseControl(self, speed: float, activate: bool, distanceToNextVehicle: float) -> dict[str, Any]:
+    def setCruiseControl(self, speed: float, activate: bool, distanceToNextVehicle: float) -> JsonObject:
         """Switch the cruise control on or off. The engine has to run.
 
         Args:
@@ -362,7 +365,7 @@ class VehicleControlAPI(Simulator):
         return {"cruiseStatus": self.cruiseStatus, "currentSpeed": wanted, "distanceToNextVehicle": distance}
 
     @tool(writes=False)
-    def get_current_speed(self) -> dict[str, Any]:
+    def get_current_speed(self) -> JsonObject:
         """Read the speed of the car.
 
         Returns:
@@ -371,7 +374,7 @@ class VehicleControlAPI(Simulator):
         return {"currentSpeed": self._random.uniform(0, 120)}
 
     @tool(writes=False)
-    def display_log(self, messages: list[str]) -> dict[str, Any]:
+    def display_log(self, messages: list[str]) -> JsonObject:
         """Show messages on the car's display.
 
         Args:
@@ -383,7 +386,7 @@ class VehicleControlAPI(Simulator):
         return {"log": messages}
 
     @tool(writes=False)
-    def estimate_drive_feasibility_by_mileage(self, distance: float) -> dict[str, Any]:
+    def estimate_drive_feasibility_by_mileage(self, distance: float) -> JsonObject:
         """Tell whether the fuel in the tank is enough for a distance.
 
         Args:
@@ -395,7 +398,7 @@ class VehicleControlAPI(Simulator):
         return {"canDrive": not self.fuelLevel * MILES_PER_GALLON < distance}
 
     @tool(writes=False)
-    def liter_to_gallon(self, liter: float) -> dict[str, Any]:
+    def liter_to_gallon(self, liter: float) -> JsonObject:
         """Convert liters to gallons.
 
         Args:
@@ -407,7 +410,7 @@ class VehicleControlAPI(Simulator):
         return {"gallon": liter * GALLONS_PER_LITER}
 
     @tool(writes=False)
-    def gallon_to_liter(self, gallon: float) -> dict[str, Any]:
+    def gallon_to_liter(self, gallon: float) -> JsonObject:
         """Convert gallons to liters.
 
         Args:
@@ -419,7 +422,7 @@ class VehicleControlAPI(Simulator):
         return {"liter": gallon * LITERS_PER_GALLON}
 
     @tool(writes=False)
-    def estimate_distance(self, cityA: str, cityB: str) -> dict[str, Any]:
+    def estimate_distance(self, cityA: str, cityB: str) -> JsonObject:
         """Estimate the distance between two cities, which are given by their zip codes.
 
         Args:
@@ -432,7 +435,7 @@ class VehicleControlAPI(Simulator):
         """
         known = isinstance(cityA, str) and isinstance(cityB, str)
         distance = DISTANCES.get(frozenset((cityA, cityB))) if known else None
-        found: dict[str, Any] = {
+        found: Parsed = {
             "error": self.say("estimate_distance.unknown", "The distance between these two zip codes is not known.")
         }
         if distance is not None:
@@ -440,7 +443,7 @@ class VehicleControlAPI(Simulator):
         return {**found, **self._long("intermediaryCities", "INTERMEDIARY_CITIES")}
 
     @tool(writes=False)
-    def get_zipcode_based_on_city(self, city: str) -> dict[str, Any]:
+    def get_zipcode_based_on_city(self, city: str) -> JsonObject:
         """Look up the zip code of a city.
 
         Args:
@@ -452,7 +455,7 @@ class VehicleControlAPI(Simulator):
         return {"zipcode": ZIP_CODES.get(city, UNKNOWN_ZIP_CODE) if isinstance(city, str) else UNKNOWN_ZIP_CODE}
 
     @tool(writes=True)
-    def set_navigation(self, destination: str) -> dict[str, Any]:
+    def set_navigation(self, destination: str) -> JsonObject:
         """Set the destination of the navigation.
 
         Args:
@@ -465,7 +468,7 @@ class VehicleControlAPI(Simulator):
         return {"status": "Navigating to " + destination}
 
     @tool(writes=False)
-    def check_tire_pressure(self) -> dict[str, Any]:
+    def check_tire_pressure(self) -> JsonObject:
         """Read the pressure of all tires.
 
         Returns:
@@ -490,7 +493,7 @@ class VehicleControlAPI(Simulator):
         }
 
     @tool(writes=False)
-    def find_nearest_tire_shop(self) -> dict[str, Any]:
+    def find_nearest_tire_shop(self) -> JsonObject:
         """Find the nearest tire shop.
 
         Returns:

@@ -5,21 +5,21 @@ This class only shapes results; whatever reaches the outside is the provider's (
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Protocol
 
 from pytest_bfcl.failures import HarnessError
+from pytest_bfcl.json_types import Fields, JsonObject, Parsed
 from pytest_bfcl.simulators.toolkit import Simulator, tool
 
 
 class Outside(Protocol):
     """What this class needs of a provider; `pytest_bfcl.providers.SearchProvider` says more."""
 
-    def search(self, keywords: str, max_results: int, region: str) -> list[dict[str, Any]] | dict[str, Any]:
+    def search(self, keywords: str, max_results: int, region: str) -> list[Parsed] | Parsed:
         """Results with ``title``, ``href``, ``body`` (what is missing is left out), or an object with ``error``."""
         ...
 
-    def fetch(self, url: str, mode: str) -> dict[str, Any]:
+    def fetch(self, url: str, mode: str) -> JsonObject:
         """An object with ``content`` or ``error``."""
         ...
 
@@ -36,10 +36,10 @@ class WebSearchAPI(Simulator):
 
     def load(
         self,
-        config: dict[str, Any],
+        config: Parsed,
         *,
         long_context: bool = False,
-        texts: Mapping[str, Any] | None = None,
+        texts: Fields | None = None,
         provider: Outside | None = None,
         **context: Any,
     ) -> None:
@@ -63,7 +63,7 @@ class WebSearchAPI(Simulator):
         return [{name: result[name] for name in names} for result in found[:max_results]]
 
     @tool(writes=False)
-    def fetch_url_content(self, url: str, mode: str = "raw") -> dict[str, Any]:
+    def fetch_url_content(self, url: str, mode: str = "raw") -> JsonObject:
         """Read a page of the web.
 
         Args:
