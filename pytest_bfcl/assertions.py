@@ -18,6 +18,7 @@ from pytest_bfcl.checkers.outputs import function_documents, plain_answers, poss
 from pytest_bfcl.explaining.notation import allowed_text, value_text
 from pytest_bfcl.explaining.terminal import failure_text
 from pytest_bfcl.failures import Failure, FailureTag, UsageError, Verdict
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.replies import read_reply
 from pytest_bfcl.transcript import Mode, Reply, Step, Transcript, Turn
 
@@ -195,10 +196,10 @@ def _category(
     return names[rule], language
 
 
-def _state(value: Any) -> Mapping[str, Any]:
+def _state(value: Any) -> Fields:
     """Attributes by name; nested simulators as theirs."""
     if hasattr(value, "public_state"):
-        state: Mapping[str, Any] = value.public_state()
+        state: Fields = value.public_state()
         return state
     if not isinstance(value, Mapping):
         raise UsageError(f"a state is a mapping or a simulator, not {type(value).__name__}")
@@ -215,7 +216,7 @@ def _simulators(value: Any) -> list[str]:
     return [str(name) for name, item in items if hasattr(item, "public_state")]
 
 
-def _narrowed(mine: Mapping[str, Any], wanted: Mapping[str, Any], names: set[str]) -> dict[str, Any]:
+def _narrowed(mine: Fields, wanted: Fields, names: set[str]) -> Parsed:
     """``mine`` with only the wanted attributes of the simulators called ``names``."""
     result = dict(mine)
     for name in names & mine.keys() & wanted.keys():

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_bfcl.conversation import RunStopped
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.rescoring import open_data, score_lines
 from pytest_bfcl.running import Contender, EarlierParts, Runner, Store, Trial, judged_record, plan_trials
 from pytest_bfcl.settings import Settings
@@ -132,7 +133,7 @@ class _Evaluation:
         self.directory: RunDirectory | None = None
         self.fingerprint = self._fingerprint({"entries": len(chosen)})
 
-    def _fingerprint(self, selection: dict[str, Any]) -> Fingerprint:
+    def _fingerprint(self, selection: Parsed) -> Fingerprint:
         from pytest_bfcl.runs import Fingerprint
 
         return Fingerprint.of(self.data, [self.contender.identity], self.settings, selection)

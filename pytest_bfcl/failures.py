@@ -7,10 +7,12 @@ Tags and reasons are fixed by the project's contract (docs/contracts.md, "Tags a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
+
+from pytest_bfcl.json_types import Fields, Parsed
 
 if TYPE_CHECKING:
     from pytest_bfcl.transcript import Transcript
@@ -41,7 +43,7 @@ class Details(Protocol):
     def place(self) -> int | None:
         """The turn that decided, counted from 0."""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Parsed:
         """What applies, JSON-able and bounded: the ``detail`` of a result line."""
 
 
@@ -78,7 +80,7 @@ class Verdict:
     valid: bool
     tag: FailureTag | None = None
     reason: str | None = None
-    detail: Mapping[str, Any] = field(default_factory=dict)
+    detail: Fields = field(default_factory=dict)
     details: Details | None = field(default=None, compare=False, repr=False)
 
     @classmethod
@@ -122,13 +124,13 @@ class Failure(AssertionError):
         tag: FailureTag,
         reason: str,
         message: str = "",
-        detail: Mapping[str, Any] | None = None,
+        detail: Fields | None = None,
     ) -> None:
         super().__init__(message or f"{tag}: {reason}")
         self.tag = tag
         self.reason = reason
         self.message = message or f"{tag}: {reason}"
-        self.detail: Mapping[str, Any] = dict(detail or {})
+        self.detail: Fields = dict(detail or {})
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (type(self), (self.tag, self.reason, self.message, dict(self.detail)))
@@ -215,7 +217,7 @@ class UsageError(Exception):
     """A user's mistake (option, file, missing data): shown as one message, never with a traceback."""
 
 
-def _rebuild(cls: type[BenchmarkError], state: dict[str, Any], args: tuple[Any, ...]) -> BenchmarkError:
+def _rebuild(cls: type[BenchmarkError], state: Parsed, args: tuple[Any, ...]) -> BenchmarkError:
     error = cls.__new__(cls)
     error.args = args
     error.__dict__.update(state)

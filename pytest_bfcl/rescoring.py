@@ -6,12 +6,13 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_bfcl.conversation.execution import execute, is_executed
 from pytest_bfcl.conversation.services import Services
 from pytest_bfcl.decoding.formats.reading import TextReading
 from pytest_bfcl.failures import BenchmarkError, EntrySkipped, UsageError
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.runs.fields import problem_of
 from pytest_bfcl.runs.lines import parse_object
 
@@ -26,13 +27,13 @@ HELD_ENTRIES = 4096
 
 
 def score_lines(
-    lines: Iterable[Mapping[str, Any] | str | bytes],
+    lines: Iterable[Fields | str | bytes],
     dataset: DataSet | str | None = None,
     rules: str = "official",
     rest: str = "auto",
     decoder: str | None = None,
     think: Think = "auto",
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Parsed]:
     """Judge replay lines one by one, in input order; prints nothing.
 
     A line is an object or its JSON text. Yields ``id, valid, tag, reason, detail, corrected_valid``; ``rules`` says
@@ -81,7 +82,7 @@ class _LineJudge:
         self._services: dict[bool, Services] = {}
         self._entries: OrderedDict[str, Entry] = OrderedDict()
 
-    def __call__(self, line: Mapping[str, Any] | str | bytes, number: int) -> dict[str, Any]:
+    def __call__(self, line: Fields | str | bytes, number: int) -> Parsed:
         try:
             parsed = parsed_line(line)
         except ValueError as error:
@@ -98,7 +99,7 @@ class _LineJudge:
         except Exception as error:  # one line must not cost the others their verdicts
             return {"id": entry_id, "error": f"line {number}: cannot be judged: {type(error).__name__}: {error}"}
 
-    def _judged(self, line: Mapping[str, Any]) -> dict[str, Any]:
+    def _judged(self, line: Fields) -> Parsed:
         entry = self._entry_from_line(line) or self._entry(str(line.get("id")))
         transcript = self._reading.apply(self._transcript_from_line({**line, "category": entry.category}))
         if transcript.incomplete:
@@ -146,7 +147,7 @@ class _LineJudge:
         return self._dataset.entry(entry_id)
 
 
-def _not_judged(entry_id: str, why: str) -> dict[str, Any]:
+def _not_judged(entry_id: str, why: str) -> Parsed:
     return {
         "id": entry_id, "valid": None, "tag": None, "reason": None, "detail": {}, "corrected_valid": None,
         "skipped": why,
@@ -167,7 +168,7 @@ def format_variant(entry_id: str, dataset: DataSet) -> Entry:
     return entry.model_copy(update={"id": entry_id})
 
 
-def parsed_line(line: Mapping[str, Any] | str | bytes) -> Mapping[str, Any]:
+def parsed_line(line: Fields | str | bytes) -> Fields:
     """A line as an object. Raises `ValueError` for anything else, however deeply nested."""
     if isinstance(line, Mapping):
         return line

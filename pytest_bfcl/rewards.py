@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.decoding.formats.reading import TextReading
 from pytest_bfcl.failures import HarnessError
+from pytest_bfcl.json_types import Fields
 from pytest_bfcl.transcript import Call, Mode, Reply, Step, Transcript, Turn
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ MOST_CALLS = 64
 
 
 def reward(
-    entry: Entry | Mapping[str, Any],
+    entry: Entry | Fields,
     output: Any,
     *,
     rules: str = "official",
@@ -86,7 +87,7 @@ def reward(
     return _partial(known, transcript, rules)
 
 
-def batch_rewards(entries: Sequence[Entry | Mapping[str, Any]], outputs: Sequence[Any], **options: Any) -> list[float]:
+def batch_rewards(entries: Sequence[Entry | Fields], outputs: Sequence[Any], **options: Any) -> list[float]:
     """`reward` of every pair; raises `ValueError` when the lengths differ."""
     return [reward(entry, output, **options) for entry, output in zip(entries, outputs, strict=True)]
 
@@ -114,7 +115,7 @@ def reward_function(
 
 
 def compute_score(
-    data_source: str, solution_str: str, ground_truth: Any, extra_info: Mapping[str, Any] | None = None, **options: Any
+    data_source: str, solution_str: str, ground_truth: Any, extra_info: Fields | None = None, **options: Any
 ) -> float:
     """One completion in the signature verl calls custom rewards with.
 
@@ -130,7 +131,7 @@ def compute_score(
     return reward(given, solution_str, **options)
 
 
-def as_entry(entry: Entry | Mapping[str, Any]) -> Entry:
+def as_entry(entry: Entry | Fields) -> Entry:
     """The entry, built from a mapping if need be. Raises `HarnessError` when the mapping is not one."""
     from pydantic import ValidationError
 
@@ -176,8 +177,8 @@ def _python_category(functions: Sequence[Any], answer: Any) -> str:
 
 
 def _row_entry(
-    entries: Mapping[str, Entry] | Callable[[str], Entry] | None, columns: Mapping[str, Any], index: int
-) -> Entry | Mapping[str, Any]:
+    entries: Mapping[str, Entry] | Callable[[str], Entry] | None, columns: Fields, index: int
+) -> Entry | Fields:
     row = {name: values[index] for name, values in columns.items() if _is_column(values, index)}
     if entries is None:
         return {name: value for name, value in row.items() if name in _ENTRY_COLUMNS}
@@ -259,7 +260,7 @@ def _same_name(called: str, documented: str) -> bool:
 
 
 def _parameter_share(
-    entry: Entry, transcript: Transcript, name: str, parameters: Mapping[str, Any], call: Call, rules: str
+    entry: Entry, transcript: Transcript, name: str, parameters: Fields, call: Call, rules: str
 ) -> float:
     """Share of the expected parameters with an acceptable value; each is judged alone, by the checkers' own rules.
 
@@ -280,13 +281,13 @@ def _parameter_share(
 class _Alone:
     """Judges one argument as if it were the only one of its function."""
 
-    def __init__(self, entry: Entry, transcript: Transcript, document: Mapping[str, Any], rules: str) -> None:
+    def __init__(self, entry: Entry, transcript: Transcript, document: Fields, rules: str) -> None:
         self.entry = entry
         self.mode = transcript.mode
         self.document = document
         self.rules = rules
 
-    def right(self, key: str, allowed: Any, arguments: Mapping[str, Any]) -> bool:
+    def right(self, key: str, allowed: Any, arguments: Fields) -> bool:
         from pytest_bfcl.checkers import judge
 
         schema, name = self.document.get("parameters") or {}, self.document["name"]

@@ -8,7 +8,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
+
+from pytest_bfcl.json_types import Fields, Parsed
 
 if TYPE_CHECKING:
     from pytest_bfcl.transcript import Mode
@@ -71,7 +73,7 @@ class Settings:
     retry_limit_s: float = 300.0
     temperature: float | None = 0.001
     max_tokens: int | None = None
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Fields = field(default_factory=dict)
     """Further fields of every request, as they are sent; ``None`` leaves a field out."""
     headers: Mapping[str, str] = field(default_factory=dict)
     """HTTP headers of every request; their values are secrets."""
@@ -80,7 +82,7 @@ class Settings:
     stream: bool = False
     reasoning: str = "reference"
     """What becomes of a reply's reasoning in later requests, one of `REASONING_POLICIES`."""
-    models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    models: Mapping[str, Fields] = field(default_factory=dict)
     """Model spec → fields of these settings that differ for it; a spec without mode stands for both modes."""
     seed: int = 0
     base_url: str | None = None
@@ -112,7 +114,7 @@ class Settings:
             found = self.models.get(base) if at and mode in ("fc", "prompt") else None
         if not found:
             return self
-        changed: dict[str, Any] = dict(found)
+        changed: Parsed = dict(found)
         for name in ("parameters", "headers"):
             if name in found:
                 changed[name] = {**getattr(self, name), **found[name]}
@@ -130,17 +132,17 @@ class Settings:
         own = provider == "openai" and not (self.base_url or os.environ.get("OPENAI_BASE_URL"))
         return "responses" if own else "chat"
 
-    def sent_parameters(self) -> dict[str, Any]:
+    def sent_parameters(self) -> Parsed:
         """What is sent beside messages and tools; a value of ``None`` keeps the field out of the request."""
         sent = {"temperature": self.temperature, "max_tokens": self.max_tokens}
         return {name: value for name, value in sent.items() if value is not None} | dict(self.parameters)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Parsed:
         """A JSON-able copy (what xdist and ssh workers receive)."""
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Settings:
+    def from_dict(cls, values: Parsed) -> Settings:
         """The inverse of `to_dict`; unknown keys are ignored so that older workers accept newer settings."""
         known = {f.name for f in fields(cls)}
         kept = {k: v for k, v in values.items() if k in known}

@@ -14,9 +14,10 @@ from pytest_bfcl.checkers.matching import augment
 from pytest_bfcl.checkers.types import parameter_type
 from pytest_bfcl.checkers.values import MARKER, check_python
 from pytest_bfcl.failures import HarnessError, Reason, Verdict
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.transcript import Call, wire_name
 
-_EMPTY: Mapping[str, Any] = {}
+_EMPTY: Fields = {}
 _ANSWER_SHAPE = "a possible answer must be {function: {parameter: [acceptable values]}}"
 
 
@@ -30,10 +31,10 @@ class CallRules(NamedTuple):
     language: str = "python"
     underscore_names: bool = False
     rules: RuleSet = OFFICIAL
-    functions: Sequence[Mapping[str, Any]] = ()
+    functions: Sequence[Fields] = ()
 
 
-def check_calls(calls: Sequence[Call], answers: Sequence[Mapping[str, Any]], rule: str, how: CallRules) -> Verdict:
+def check_calls(calls: Sequence[Call], answers: Sequence[Fields], rule: str, how: CallRules) -> Verdict:
     """Calls against the answers of one entry under the rule ``simple``, ``multiple`` or ``parallel``.
 
     ``answers``: list of one-key ``{function: {parameter: [acceptable values]}}``. Raises `HarnessError` (kind
@@ -55,7 +56,7 @@ def check_calls(calls: Sequence[Call], answers: Sequence[Mapping[str, Any]], rul
     return Verdict.passed() if broken is None else _wrong_call(broken, 0, answers[0])
 
 
-def _wrong_call(broken: BrokenRule, call: int, wanted: Mapping[str, Any]) -> Verdict:
+def _wrong_call(broken: BrokenRule, call: int, wanted: Fields) -> Verdict:
     """The verdict on a call (by its number) that breaks a rule of the ``wanted`` one."""
     details = broken.details
     details.call, details.wanted = call, wanted
@@ -64,7 +65,7 @@ def _wrong_call(broken: BrokenRule, call: int, wanted: Mapping[str, Any]) -> Ver
     return Verdict.wrong(broken.reason, details)
 
 
-def check_call(call: Call, document: Mapping[str, Any], answer: Mapping[str, Any], how: CallRules) -> BrokenRule | None:
+def check_call(call: Call, document: Fields, answer: Fields, how: CallRules) -> BrokenRule | None:
     """One call against one document and one answer (spec §5); ``None`` when it is right."""
     name, arguments = call
     expected = str(document.get("name", ""))
@@ -135,7 +136,7 @@ def same_name(called: Any, expected: str, how: CallRules) -> bool:
     return sum(wire_name(str(document.get("name", ""))) == wired for document in how.functions) <= 1
 
 
-def _check_parallel(calls: Sequence[Call], answers: Sequence[Mapping[str, Any]], how: CallRules) -> Verdict:
+def _check_parallel(calls: Sequence[Call], answers: Sequence[Fields], how: CallRules) -> Verdict:
     """Greedy pairing in the order of the answers (spec §4), or a maximum matching under C7."""
     if len(calls) != len(answers):
         return _wrong_count(reasons.WRONG_COUNT_PARALLEL, calls, answers)
@@ -169,7 +170,7 @@ def _no_match(
     number: int,
     unused: Sequence[int],
     calls: Sequence[Call],
-    answers: Sequence[Mapping[str, Any]],
+    answers: Sequence[Fields],
     tried: Mapping[tuple[int, int], BrokenRule | None],
 ) -> Verdict:
     attempts = [
@@ -186,18 +187,18 @@ def _wrong_count(reason: Reason, calls: Sequence[Call], answers: Sequence[Any]) 
     return Verdict.wrong(reason, details)
 
 
-def _document(functions: Sequence[Mapping[str, Any]], name: str) -> Mapping[str, Any]:
+def _document(functions: Sequence[Fields], name: str) -> Fields:
     for document in functions:
         if document.get("name") == name:
             return document
     raise HarnessError("data", f"the possible answer names {name!r}, which no function document describes")
 
 
-def _answer_name(answer: Mapping[str, Any]) -> str:
+def _answer_name(answer: Fields) -> str:
     return next(iter(answer), "")
 
 
-def _accepted(answer: Mapping[str, Any]) -> dict[str, Any]:
+def _accepted(answer: Fields) -> Parsed:
     """Parameter → acceptable values of one answer; raises `HarnessError` when it has another shape."""
     for accepted in answer.values():
         if type(accepted) is dict:
@@ -206,5 +207,5 @@ def _accepted(answer: Mapping[str, Any]) -> dict[str, Any]:
     raise HarnessError("data", _ANSWER_SHAPE)
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
+def _mapping(value: Any) -> Fields:
     return value if type(value) is dict else _EMPTY

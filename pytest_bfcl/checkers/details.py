@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any, Final, NamedTuple, Self, dataclass_transform, get_type_hints
 
 from pytest_bfcl.checkers.json_values import plain
+from pytest_bfcl.json_types import Parsed
 
 Object = Mapping[str, object]
 
@@ -42,7 +43,7 @@ class Attempt(NamedTuple):
     reason: str
     detail: Object
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Parsed:
         """As it stands among the ``sub_errors``."""
         return {"call": self.call, "reason": self.reason, **self.detail}
 
@@ -82,14 +83,14 @@ class Details(_Record):
     def of_json(cls, detail: Object) -> Self:
         """The details a JSON object tells; never raises."""
         fields = _fields(cls)  # type: ignore[arg-type]  # mypy: a class has no hash
-        found: dict[str, Any] = {}
+        found: Parsed = {}
         for key, value in detail.items():
             field = fields.get(_NAMES.get(key, key))
             if field is not None and (read := field.read(value)) is not UNTOLD:
                 found[field.name] = read
         return cls(**found)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Parsed:
         """What applies, by its name in ``detail``."""
         fields = _fields(type(self))  # type: ignore[arg-type]
         return {
@@ -158,7 +159,7 @@ class TriedDetails(Details):
     answer: int | None = None
     sub_errors: tuple[Attempt, ...] | None = None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Parsed:
         """Also with the reasons of the tried calls alone."""
         return Details.to_json(self) | {"sub_error_types": [tried.reason for tried in self.sub_errors or ()]}
 
@@ -289,7 +290,7 @@ def _attempts(value: object) -> object:
     )
 
 
-def _written(attempts: tuple[Attempt, ...]) -> list[dict[str, Any]]:
+def _written(attempts: tuple[Attempt, ...]) -> list[Parsed]:
     return [each.to_json() for each in attempts]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pytest_bfcl.checkers.json_values import plain
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.plain_text import parted
 
 MAX_DIFFERENCES = 12
@@ -15,14 +16,14 @@ MAX_SHOWN = 300
 ABSENT = "(absent)"
 
 
-def state_difference(mine: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
+def state_difference(mine: Fields, wanted: Fields) -> Parsed:
     """Path → ``{expected, called}`` for every wanted attribute whose value is not equal; empty when all are.
 
     Only attributes of ``wanted`` are compared, with Python's ``==`` (multi_turn spec §4.2 e). At most
     `MAX_DIFFERENCES` leaves are told; ``"…"`` then says how many attributes differ.
     """
     differing = [name for name in wanted if not _equal(mine.get(name, ABSENT), wanted[name])]
-    found: dict[str, Any] = {}
+    found: Parsed = {}
     for name in differing:
         for path, expected, called in _leaves(name, wanted[name], mine.get(name, ABSENT), 0):
             if len(found) >= MAX_DIFFERENCES:

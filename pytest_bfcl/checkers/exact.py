@@ -6,10 +6,11 @@ unusual gets a no, and the full check decides.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from pytest_bfcl.checkers.types import PYTHON_CLASSES
+from pytest_bfcl.json_types import Fields
 from pytest_bfcl.transcript import Call
 
 _SCALARS = frozenset((str, int, float, bool))
@@ -20,7 +21,7 @@ _EXACT_DOUBLES = 2**53
 def all_exactly_right(
     calls: Sequence[Call],
     answers: Any,
-    functions: Sequence[Mapping[str, Any]],
+    functions: Sequence[Fields],
     rule: str,
     underscore_names: bool,
 ) -> bool:
@@ -39,7 +40,7 @@ def all_exactly_right(
     return True
 
 
-def _document(functions: Sequence[Mapping[str, Any]], answer: Any) -> Mapping[str, Any] | None:
+def _document(functions: Sequence[Fields], answer: Any) -> Fields | None:
     """The first document of the function an answer names, as far as both have the usual shape."""
     if type(answer) is dict:
         for name in answer:
@@ -52,8 +53,8 @@ def _document(functions: Sequence[Mapping[str, Any]], answer: Any) -> Mapping[st
 
 def exactly_right(
     call: Call,
-    document: Mapping[str, Any],
-    answer: Mapping[str, Any],
+    document: Fields,
+    answer: Fields,
     underscore_names: bool,
 ) -> bool:
     """Whether a Python (or native) call has the expected name, all that is due, and only values that are equal."""
@@ -95,7 +96,7 @@ def exactly_right(
         return False
 
 
-def _same_class(value: Any, values: list[Any], schema: Mapping[str, Any]) -> bool:
+def _same_class(value: Any, values: list[Any], schema: Fields) -> bool:
     """Whether a value equal to one of ``values`` is of its class and of the documented one; texts are told before."""
     cls = type(value)
     expected = PYTHON_CLASSES.get(schema["type"])
@@ -109,7 +110,7 @@ def _same_class(value: Any, values: list[Any], schema: Mapping[str, Any]) -> boo
     return expected is cls is same
 
 
-def _equal_elements(value: list[Any], values: list[Any], schema: Mapping[str, Any]) -> bool:
+def _equal_elements(value: list[Any], values: list[Any], schema: Fields) -> bool:
     """Lists of scalars of the documented class, among alternatives that are lists; a default may be one more (C9)."""
     if "default" in schema:
         return False

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pytest_bfcl.checkers.scanning import Finder, find_spans, python_number, skip_space
+from pytest_bfcl.json_types import Parsed
 
 _INTEGER = re.compile(r"^-?\d+$")
 _LONG = re.compile(r"^-?\d+[lL]$")
@@ -109,7 +110,7 @@ def _hash_map(text: str) -> Any:
     body = _map_body(text)
     if body is None:
         return text
-    result: dict[str, Any] = {}
+    result: Parsed = {}
     for key, value in _puts(body):
         result[key] = _map_value(value)
     return result

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_bfcl.checkers import advice, reasons
 from pytest_bfcl.checkers.answer import check_answer
@@ -33,6 +33,7 @@ from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.decoding import DecodeError, ReplyDecoder, WrongShape, attempts_call, decode_native
 from pytest_bfcl.decoding.formats.detection import lost_calls
 from pytest_bfcl.failures import BenchmarkError, HarnessError, Reason, UsageError, Verdict
+from pytest_bfcl.json_types import Parsed
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
@@ -50,7 +51,7 @@ class Judgement:
     official: Verdict
     corrected: Verdict
     corrected_rules: tuple[str, ...] = ()
-    extra: dict[str, Any] = field(default_factory=dict)
+    extra: Parsed = field(default_factory=dict)
 
 
 def judge(
@@ -133,7 +134,7 @@ class _Judge:
                 self._lost = next((name for name, _ in filter(None, found)), "")
         return self._lost or None
 
-    def extra(self) -> dict[str, Any]:
+    def extra(self) -> Parsed:
         """Figures beyond the reference; empty unless the entry was replayed."""
         return self._record.extra() if self._record is not None else {}
 

@@ -12,14 +12,15 @@ from typing import Any
 from pytest_bfcl.checkers.corrected import RuleSet
 from pytest_bfcl.checkers.standard import standardise
 from pytest_bfcl.checkers.types import JSON_SCHEMA_WORDS, PYTHON_CLASSES
+from pytest_bfcl.json_types import Fields
 
 _FLOAT_WORDS = frozenset({"double"}) | {
     word for table in (PYTHON_CLASSES, JSON_SCHEMA_WORDS) for word, cls in table.items() if cls is float
 }
-_EMPTY: Mapping[str, Any] = {}
+_EMPTY: Fields = {}
 
 
-def fits(value: Any, answer: Any, schema: Mapping[str, Any], rules: RuleSet) -> bool:
+def fits(value: Any, answer: Any, schema: Fields, rules: RuleSet) -> bool:
     """Whether a value is the one acceptable ``answer``; ``schema`` is its property schema, empty when undocumented."""
     if isinstance(answer, Mapping):
         return type(value) is dict and _fits_object(value, answer, schema, rules)
@@ -35,7 +36,7 @@ def fits(value: Any, answer: Any, schema: Mapping[str, Any], rules: RuleSet) -> 
     return _fits_number(value, answer, schema, rules)
 
 
-def fits_key(item: Any, alternatives: Any, key: Any, schema: Mapping[str, Any], rules: RuleSet, depth: int = 0) -> bool:
+def fits_key(item: Any, alternatives: Any, key: Any, schema: Fields, rules: RuleSet, depth: int = 0) -> bool:
     """Whether the value under ``key`` is allowed; ``schema`` is that of the object it stands in."""
     inner = _mapping(_mapping(schema.get("properties")).get(key))
     if type(alternatives) is not list:
@@ -52,7 +53,7 @@ def fits_key(item: Any, alternatives: Any, key: Any, schema: Mapping[str, Any], 
     return depth > 0 and type(item) is list and fits(item, alternatives, inner, rules)
 
 
-def _fits_object(value: dict[Any, Any], answer: Mapping[Any, Any], schema: Mapping[str, Any], rules: RuleSet) -> bool:
+def _fits_object(value: dict[Any, Any], answer: Mapping[Any, Any], schema: Fields, rules: RuleSet) -> bool:
     if any(key not in answer for key in value):
         return False
     for key, alternatives in answer.items():
@@ -64,7 +65,7 @@ def _fits_object(value: dict[Any, Any], answer: Mapping[Any, Any], schema: Mappi
     return True
 
 
-def _fits_number(value: Any, answer: Any, schema: Mapping[str, Any], rules: RuleSet) -> bool:
+def _fits_number(value: Any, answer: Any, schema: Fields, rules: RuleSet) -> bool:
     if type(value) is bool or not isinstance(value, (int, float)) or value != answer:
         return False
     if type(value) is type(answer) or schema.get("type") in _FLOAT_WORDS:
@@ -72,7 +73,7 @@ def _fits_number(value: Any, answer: Any, schema: Mapping[str, Any], rules: Rule
     return "C6" in rules and type(value) is int
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
+def _mapping(value: Any) -> Fields:
     return value if isinstance(value, Mapping) else _EMPTY
 
 

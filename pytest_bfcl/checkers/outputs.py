@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Parsed
 
 
-def function_documents(functions: Any) -> list[dict[str, Any]]:
+def function_documents(functions: Any) -> list[Parsed]:
     """Function documents from documents or tools of the usual styles; raises `UsageError` for anything else."""
     if isinstance(functions, Mapping):
         functions = [functions]
@@ -17,7 +18,7 @@ def function_documents(functions: Any) -> list[dict[str, Any]]:
     return [_document(each) for each in functions]
 
 
-def _document(tool: Any) -> dict[str, Any]:
+def _document(tool: Any) -> Parsed:
     if isinstance(tool, Mapping) and isinstance(tool.get("function"), Mapping):
         tool = tool["function"]
     if not isinstance(tool, Mapping) or not isinstance(tool.get("name"), str):
@@ -47,7 +48,7 @@ def _schema(schema: Any) -> Any:
     return schema
 
 
-def possible_answers(answers: Any) -> list[dict[str, Any]]:
+def possible_answers(answers: Any) -> list[Parsed]:
     """Answers in the benchmark's notation; raises `UsageError` with an example when they have another shape."""
     listed = [answers] if isinstance(answers, Mapping) else answers
     if not isinstance(listed, Sequence) or isinstance(listed, str) or not listed:
@@ -68,7 +69,7 @@ _EXAMPLE = (
 )
 
 
-def plain_answers(expected: Any) -> list[dict[str, Any]]:
+def plain_answers(expected: Any) -> list[Parsed]:
     """Plain calls as answers that accept exactly these values."""
     listed = [expected] if isinstance(expected, Mapping) else expected
     if not isinstance(listed, Sequence) or isinstance(listed, str) or not listed:

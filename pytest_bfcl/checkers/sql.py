@@ -8,7 +8,6 @@ retired set) are judged by the call alone, as the reference does.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.checkers import reasons
@@ -17,6 +16,7 @@ from pytest_bfcl.checkers.entries import single_turn_calls
 from pytest_bfcl.checkers.executable import expected_outcomes, outcomes_of, undecodable
 from pytest_bfcl.decoding import DecodeError
 from pytest_bfcl.failures import Verdict
+from pytest_bfcl.json_types import Fields
 from pytest_bfcl.transcript import wire_name
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def check_sql(entry: Entry, transcript: Transcript) -> Verdict:
     return Verdict.wrong(reasons.SQL_ROWS, details)
 
 
-def _same_rows(result: Mapping[str, Any], expected: Mapping[str, Any], ordered: bool) -> bool:
+def _same_rows(result: Fields, expected: Fields, ordered: bool) -> bool:
     columns, wanted = [_label(each) for each in result["columns"]], [_label(each) for each in expected["columns"]]
     if len(columns) != len(wanted):
         return False
@@ -73,5 +73,5 @@ def _value(value: Any) -> Any:
     return round(float(value), DIGITS) if isinstance(value, int | float) else value
 
 
-def _rows(value: Mapping[str, Any]) -> list[Any]:
+def _rows(value: Fields) -> list[Any]:
     return [value["columns"], *value["rows"]]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pytest_bfcl.checkers import reasons
 from pytest_bfcl.checkers.corrected import OFFICIAL, RuleSet
@@ -17,6 +17,7 @@ from pytest_bfcl.checkers.differences import state_difference
 from pytest_bfcl.checkers.response import calls_behind, is_error, missing_results
 from pytest_bfcl.checkers.steps import turn_calls, was_forced
 from pytest_bfcl.failures import BenchmarkError, HarnessError, Reason, UsageError, Verdict
+from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.transcript import wire_name
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class StateRecord:
                 return Verdict.wrong(reason, details)
         return Verdict.passed()
 
-    def extra(self) -> dict[str, Any]:
+    def extra(self) -> Parsed:
         """What goes beyond the reference, turn by turn; nothing of it enters a score.
 
         ``turn_credit``: 1 for a right turn, looked at for itself, also after a wrong one (a state that stays wrong is

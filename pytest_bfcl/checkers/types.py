@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from pytest_bfcl.json_types import Fields
+
 PYTHON_CLASSES: dict[str, type] = {
     "string": str,
     "any": str,
@@ -60,7 +62,7 @@ class ParameterType(NamedTuple):
     word: str
     expected: type | None
     element: type | None
-    schema: Mapping[str, Any]
+    schema: Fields
 
     @property
     def element_word(self) -> str:

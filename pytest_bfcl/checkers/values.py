@@ -17,6 +17,7 @@ from pytest_bfcl.checkers.nesting import fits, fits_key
 from pytest_bfcl.checkers.standard import standardise
 from pytest_bfcl.checkers.types import ParameterType
 from pytest_bfcl.failures import Reason
+from pytest_bfcl.json_types import Fields
 
 MARKER = ""
 """Among the acceptable values: the parameter may be left out."""
@@ -73,7 +74,7 @@ def check_prepared(
         return BrokenValue(reasons.VALUE, ValueDetails(expected=answers, error="nested too deeply"), raises=True)
 
 
-def without_marker(answers: Sequence[Any], schema: Mapping[str, Any]) -> list[Any]:
+def without_marker(answers: Sequence[Any], schema: Fields) -> list[Any]:
     """Acceptable values without ``""``, its place taken by the documented default if there is one (C9)."""
     kept = [answer for answer in answers if answer != MARKER]
     if len(kept) < len(answers) and "default" in schema:
@@ -189,9 +190,7 @@ def _standard_elements(values: Iterable[Any]) -> list[Any]:
     return [standardise(element) if type(element) is str else element for element in values]
 
 
-def _check_list(
-    value: list[Any], answers: Sequence[Any], schema: Mapping[str, Any], rules: RuleSet
-) -> BrokenValue | None:
+def _check_list(value: list[Any], answers: Sequence[Any], schema: Fields, rules: RuleSet) -> BrokenValue | None:
     """Ordered equality of lists, text elements standardised one level deep (spec §6.7)."""
     lists = answers
     if "C11" in rules:
@@ -210,9 +209,7 @@ def _check_list(
     return _broken(reasons.LIST, answers, value)
 
 
-def check_object(
-    value: Any, answers: Sequence[Any], schema: Mapping[str, Any], rules: RuleSet = OFFICIAL
-) -> BrokenValue | None:
+def check_object(value: Any, answers: Sequence[Any], schema: Fields, rules: RuleSet = OFFICIAL) -> BrokenValue | None:
     """An object against alternatives of the form ``{key: [acceptable values]}`` (spec §6.6)."""
     told: BrokenValue | None = None
     for answer in answers:
@@ -233,9 +230,7 @@ def check_object(
     return told
 
 
-def _check_alternative(
-    value: Mapping[Any, Any], answer: Mapping[str, Any], schema: Mapping[str, Any], rules: RuleSet
-) -> BrokenValue | None:
+def _check_alternative(value: Mapping[Any, Any], answer: Fields, schema: Fields, rules: RuleSet) -> BrokenValue | None:
     """One alternative: known keys, allowed values, then the keys left out, whose error comes last and replaces."""
     broken: BrokenValue | None = None
     for key, item in value.items():
@@ -275,9 +270,7 @@ def _broken(reason: Reason, answers: Sequence[Any], value: Any, *, raises: bool 
     return BrokenValue(reason, ValueDetails(expected=answers, called=value), raises)
 
 
-def _check_objects(
-    value: list[Any], answers: Sequence[Any], schema: Mapping[str, Any], rules: RuleSet
-) -> BrokenValue | None:
+def _check_objects(value: list[Any], answers: Sequence[Any], schema: Fields, rules: RuleSet) -> BrokenValue | None:
     """A list of objects, each against the single object at its place (spec §6.8)."""
     items = schema.get("items")
     item_schema = items if isinstance(items, Mapping) else {}

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_bfcl.dataset.entry import FunctionDoc
+from pytest_bfcl.json_types import Fields, Parsed
 
 MAX_DEPTH = 32
 """Levels of a schema that are followed; what lies deeper (a schema that contains itself) becomes ``any``."""
@@ -22,7 +23,7 @@ _SCHEMA_KEYS = ("parameters", "input_schema", "inputSchema", "parametersJsonSche
 _KEPT = ("enum", "default", "format", "pattern", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems")
 
 
-def is_tool(value: Mapping[str, Any]) -> bool:
+def is_tool(value: Fields) -> bool:
     """Whether a mapping is a tool in a provider's shape or a JSON Schema, not a document in the benchmark's words."""
     if isinstance(value.get("function"), Mapping) or (value.get("type") == "function" and "name" in value):
         return True
@@ -32,7 +33,7 @@ def is_tool(value: Mapping[str, Any]) -> bool:
     return "parameters" not in value and any(isinstance(value.get(key), Mapping) for key in _SCHEMA_KEYS)
 
 
-def as_document(tool: Mapping[str, Any]) -> FunctionDoc:
+def as_document(tool: Fields) -> FunctionDoc:
     """The document of a tool in any of the shapes; a document in the benchmark's words is returned as it is.
 
     ``{"type": "function", "function": {…}}`` and the flat form of it (OpenAI), ``input_schema`` (Anthropic),
@@ -42,7 +43,7 @@ def as_document(tool: Mapping[str, Any]) -> FunctionDoc:
     if not is_tool(tool):
         return dict(tool)
     inner = tool.get("function")
-    body: Mapping[str, Any] = inner if isinstance(inner, Mapping) else tool
+    body: Fields = inner if isinstance(inner, Mapping) else tool
     name = body.get("name")
     if not isinstance(name, str) or not name:
         raise ValueError(f'a tool has no "name": {str(tool)[:80]!r}')
@@ -62,7 +63,7 @@ def as_document(tool: Mapping[str, Any]) -> FunctionDoc:
     return document
 
 
-def object_schema(schema: Mapping[str, Any], root: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def object_schema(schema: Fields, root: Fields | None = None) -> Parsed:
     """The JSON Schema of an object as a document's ``parameters``; ``root`` is where ``#/…`` references lead."""
     translated = translate(schema, root)
     properties = translated.get("properties")
@@ -74,7 +75,7 @@ def object_schema(schema: Mapping[str, Any], root: Mapping[str, Any] | None = No
     }
 
 
-def translate(schema: Any, root: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def translate(schema: Any, root: Fields | None = None) -> Parsed:
     """A JSON Schema in the benchmark's type words (see the module)."""
     start = schema if isinstance(schema, Mapping) else {}
     return _Translation(start if root is None else root).of(start, 0)
@@ -83,17 +84,17 @@ def translate(schema: Any, root: Mapping[str, Any] | None = None) -> dict[str, A
 class _Translation:
     """The translation of one tool's schema."""
 
-    def __init__(self, root: Mapping[str, Any]) -> None:
+    def __init__(self, root: Fields) -> None:
         self.root = root
         self._parts = 0
 
-    def of(self, schema: Any, depth: int) -> dict[str, Any]:
+    def of(self, schema: Any, depth: int) -> Parsed:
         """One schema."""
         self._parts += 1
         if not isinstance(schema, Mapping) or depth > MAX_DEPTH or self._parts > MAX_PARTS:
             return {"type": "any"}
         whole = self._resolved(schema)
-        result: dict[str, Any] = {"type": _type_word(whole)}
+        result: Parsed = {"type": _type_word(whole)}
         for key in ("description", "title"):
             if isinstance(whole.get(key), str):
                 result["description"] = whole[key]
@@ -113,7 +114,7 @@ class _Translation:
             result["items"] = self.of(items, depth + 1) if isinstance(items, Mapping) else {"type": "any"}
         return result
 
-    def _resolved(self, schema: Mapping[str, Any]) -> dict[str, Any]:
+    def _resolved(self, schema: Fields) -> Parsed:
         """References followed, ``allOf`` joined, of alternatives the first that is not ``null``."""
         whole = dict(schema)
         for _ in range(MAX_DEPTH):
@@ -130,7 +131,7 @@ class _Translation:
                 break
         return whole
 
-    def _target(self, reference: str) -> Mapping[str, Any]:
+    def _target(self, reference: str) -> Fields:
         """What a reference inside the document names; anything else is an open schema."""
         found: Any = self.root
         if not reference.startswith("#"):
@@ -142,7 +143,7 @@ class _Translation:
         return found if isinstance(found, Mapping) else {}
 
 
-def _type_word(schema: Mapping[str, Any]) -> str:
+def _type_word(schema: Fields) -> str:
     word = schema.get("type")
     if isinstance(word, list):
         word = next((each for each in word if each != "null"), None)
@@ -162,11 +163,11 @@ def _word_of(values: Any) -> str:
     return words.get(kinds.pop(), "any") if len(kinds) == 1 else "float" if kinds == {int, float} else "any"
 
 
-def _mappings(values: Any) -> list[Mapping[str, Any]]:
+def _mappings(values: Any) -> list[Fields]:
     return [each for each in values if isinstance(each, Mapping)] if isinstance(values, list) else []
 
 
-def _joined(whole: dict[str, Any], part: Mapping[str, Any]) -> dict[str, Any]:
+def _joined(whole: Parsed, part: Fields) -> Parsed:
     """Two schemas that both hold."""
     joined = {**part, **whole}
     for key in ("properties",):

@@ -12,9 +12,10 @@ from typing import Any, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field
 
 from pytest_bfcl.dataset.categories import CATEGORIES, Category, Language
+from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.transcript import Message
 
-FunctionDoc = dict[str, Any]
+FunctionDoc = Parsed
 """A function document: ``name``, ``description``, ``parameters`` (data spec §4.2)."""
 
 ReturnFormat = Literal["python", "java", "javascript", "json", "verbose_xml", "concise_xml"]
@@ -55,7 +56,7 @@ class Entry(BaseModel):
     question: list[list[Message]]
     function: list[FunctionDoc] = Field(default_factory=list)
     possible_answer: list[Any] | None = None
-    initial_config: dict[str, Any] = Field(default_factory=dict)
+    initial_config: Parsed = Field(default_factory=dict)
     involved_classes: list[str] = Field(default_factory=list)
     missed_function: dict[int, list[FunctionDoc]] = Field(default_factory=dict)
     scenario: str | None = None
@@ -70,7 +71,7 @@ class Entry(BaseModel):
     """Executable entries: how the result of each expected call is compared (docs/retired.md)."""
     ground_truth_call: str | None = None
     """REST entries: the request that gave the recorded response."""
-    tables: dict[str, Any] | None = None
+    tables: Parsed | None = None
     """SQL entries with tables of their own: ``{table: {"columns": […], "rows": […]}}``."""
     ordered: bool = False
     """SQL entries with tables: whether the order of rows counts."""

@@ -14,6 +14,7 @@ from pytest_bfcl.dataset.documents import as_document
 from pytest_bfcl.dataset.entry import Entry, FunctionDoc, ReturnFormat
 from pytest_bfcl.dataset.texts import Texts
 from pytest_bfcl.failures import HarnessError
+from pytest_bfcl.json_types import Parsed
 
 Documents = Callable[[str], list[FunctionDoc]]
 """Class name → function documents of its tools, in a fresh list."""
@@ -71,7 +72,7 @@ def memory_class(category: Category) -> str:
 
 
 def build_entry(
-    raw: dict[str, Any],
+    raw: Parsed,
     entry_id: str,
     category: Category,
     *,
@@ -79,7 +80,7 @@ def build_entry(
     documents: Documents,
     official: bool,
     source: str,
-    answer: dict[str, Any] | None = None,
+    answer: Parsed | None = None,
     depends_on: Iterable[str] = (),
 ) -> Entry:
     """An expanded entry from its raw line and its answer line.
@@ -105,9 +106,7 @@ def build_entry(
         raise HarnessError("data", f"{source}: {entry_id} is not a usable entry: {_short(error)}") from error
 
 
-def _expanded(
-    raw: dict[str, Any], category: Category, texts: Texts, answer: dict[str, Any] | None, depends_on: list[str]
-) -> dict[str, Any]:
+def _expanded(raw: Parsed, category: Category, texts: Texts, answer: Parsed | None, depends_on: list[str]) -> Parsed:
     """The fields of an entry as its category means them; odd values raise whatever they raise."""
     values = {**raw, **_answer_fields(raw, answer)}
     values["question"] = _turns(raw.get("question"))
@@ -128,7 +127,7 @@ def _expanded(
     return values
 
 
-def _answer_fields(raw: dict[str, Any], answer: dict[str, Any] | None) -> dict[str, Any]:
+def _answer_fields(raw: Parsed, answer: Parsed | None) -> Parsed:
     """``possible_answer`` and the answer's other fields: ``num_hops``, ``execution_result_type``, ``answer_source``."""
     line = answer if answer is not None else raw
     found = line.get("possible_answer", line.get("ground_truth"))
@@ -159,7 +158,7 @@ def _with_answer_instruction(question: list[Any], texts: Texts) -> list[Any]:
     return [{"role": "system", "content": texts.agentic_answer}, *first]
 
 
-def _check_shapes(values: dict[str, Any]) -> None:
+def _check_shapes(values: Parsed) -> None:
     """What every user of an entry relies on: messages have a role, function documents a name."""
     for turn in values["question"]:
         for message in turn if isinstance(turn, list) else ():
@@ -170,7 +169,7 @@ def _check_shapes(values: dict[str, Any]) -> None:
             raise ValueError('function: a function document has no "name"')
 
 
-def _read_tools(values: dict[str, Any]) -> None:
+def _read_tools(values: Parsed) -> None:
     """Tools in other shapes than the benchmark's become documents; anything odd is left for the checks."""
     if isinstance(values.get("function"), dict):
         values["function"] = [values["function"]]
@@ -180,7 +179,7 @@ def _read_tools(values: dict[str, Any]) -> None:
         tools[:] = [as_document(tool) if isinstance(tool, dict) else tool for tool in tools]
 
 
-def _hold_out(values: dict[str, Any]) -> None:
+def _hold_out(values: Parsed) -> None:
     """Move the documents named in ``missed_function`` out of ``function`` (data spec §6, point 5).
 
     Names nobody documents are left out (one retired entry has some); `validation` reports them in users' data.
@@ -202,7 +201,7 @@ def _hold_out(values: dict[str, Any]) -> None:
 
 def in_format(entry: Entry, number: int, config: FormatConfig) -> Entry:
     """The format-sensitivity variant of an entry (data spec §6.1); its answer is the original's."""
-    changes: dict[str, Any] = {
+    changes: Parsed = {
         "id": format_id(number, config, entry.id),
         "category": "format_sensitivity",
         "config": str(config),

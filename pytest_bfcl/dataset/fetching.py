@@ -15,11 +15,10 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from pytest_bfcl.dataset.format_texts import FILE as FORMAT_TEXTS
 from pytest_bfcl.dataset.format_texts import extract_format_texts, format_sources
@@ -27,6 +26,7 @@ from pytest_bfcl.dataset.index import data_digest
 from pytest_bfcl.dataset.texts import Texts
 from pytest_bfcl.dataset.texts_extraction import SOURCES, extract_from_folder, extract_texts
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Fields
 
 DISTRIBUTION = "bfcl-eval"
 VERSION = "2026.3.23"
@@ -305,6 +305,6 @@ def _install(staging: Path, target: Path) -> Path:
     return target
 
 
-def _write_json(path: Path, values: Mapping[str, Any]) -> None:
+def _write_json(path: Path, values: Fields) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(values, ensure_ascii=False, indent=1), encoding="utf-8")

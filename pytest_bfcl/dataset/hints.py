@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 from pytest_bfcl.dataset.categories import Language
 from pytest_bfcl.dataset.entry import FunctionDoc
 from pytest_bfcl.dataset.texts import Texts
+from pytest_bfcl.json_types import Parsed
 
 _ITEM_TYPES = {"java": ("ArrayList", "Array"), "javascript": ("array",)}
 
@@ -37,7 +37,7 @@ def _hinted(function: FunctionDoc, language: Language, texts: Texts) -> Function
     return result
 
 
-def _as_text(schema: dict[str, Any], language: Language, texts: Texts) -> dict[str, Any]:
+def _as_text(schema: Parsed, language: Language, texts: Texts) -> Parsed:
     """A parameter schema turned into a string that holds source text of the documented type."""
     result = dict(schema)
     kind = schema.get("type", "any")

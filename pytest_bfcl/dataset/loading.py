@@ -20,6 +20,7 @@ from pytest_bfcl.dataset.layouts import BundledLayout, FileLayout, Layout, Offic
 from pytest_bfcl.dataset.texts import Texts, digest
 from pytest_bfcl.dataset.verified import NAME, Verification, verification
 from pytest_bfcl.failures import HarnessError, UsageError
+from pytest_bfcl.json_types import Parsed
 
 
 class UnknownEntry(KeyError):
@@ -202,9 +203,7 @@ class DataSet:
             entry.verified = self._verified_twin(ref, category, raw, answer, source)
         return entry
 
-    def _expanded(
-        self, ref: EntryRef, category: Category, raw: dict[str, Any], answer: dict[str, Any] | None, source: str
-    ) -> Entry:
+    def _expanded(self, ref: EntryRef, category: Category, raw: Parsed, answer: Parsed | None, source: str) -> Entry:
         return expansion.build_entry(
             raw,
             ref.id,
@@ -218,7 +217,7 @@ class DataSet:
         )
 
     def _verified_twin(
-        self, ref: EntryRef, category: Category, raw: dict[str, Any], answer: dict[str, Any] | None, source: str
+        self, ref: EntryRef, category: Category, raw: Parsed, answer: Parsed | None, source: str
     ) -> Entry | Literal["excluded"]:
         """The entry with its corrected answer, by which replies to the official question are judged too."""
         assert self._verification is not None
@@ -312,7 +311,7 @@ class DataSet:
     def _part(self, ref: EntryRef) -> Part:
         return next(part for part, _ in self._scan(ref.category) if part.path == ref.path)
 
-    def _answer(self, part: Part, position: int) -> dict[str, Any] | None:
+    def _answer(self, part: Part, position: int) -> Parsed | None:
         """The answer line at a question's position (data spec §7), or ``None`` when answers are inline or absent."""
         if part.answers is None:
             return None
@@ -439,7 +438,7 @@ def _open_official_path(folder: Path, name: str, documents: Callable[[str], list
     )
 
 
-def _object(path: Path, offset: int, length: int, source: str) -> dict[str, Any]:
+def _object(path: Path, offset: int, length: int, source: str) -> Parsed:
     try:
         value = parse_line(read_line(path, offset, length))
     except (OSError, ValueError, RecursionError) as error:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from pytest_bfcl.dataset.categories import Language
 from pytest_bfcl.dataset.entry import FunctionDoc
+from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.transcript import wire_name
 
 TYPES: dict[Language, frozenset[str]] = {
@@ -91,7 +92,7 @@ def _parameter_findings(name: str, parameters: Any, language: Language, place: s
         yield from _schema_findings(f"{name}.{parameter}", schema, language, f"{place}.properties.{parameter}")
 
 
-def _is_documented(word: Any, properties: dict[str, Any]) -> bool:
+def _is_documented(word: Any, properties: Parsed) -> bool:
     return isinstance(word, str) and word in properties
 
 
@@ -111,7 +112,7 @@ def _schema_findings(name: str, schema: Any, language: Language, place: str) -> 
         yield Finding(f'{name}: a list needs "items" with a "type"', field=f"{place}.items")
 
 
-def answer_findings(function: FunctionDoc, answer: dict[str, Any], place: str) -> Iterator[Finding]:
+def answer_findings(function: FunctionDoc, answer: Parsed, place: str) -> Iterator[Finding]:
     """Whether an expected call can be given: documented parameters, lists of values, required ones covered.
 
     Parameters that may be left out (``""`` among the values) but are not documented only waste a line. ``place`` is
@@ -137,5 +138,5 @@ def answer_findings(function: FunctionDoc, answer: dict[str, Any], place: str) -
             yield Finding("required, but the answer has no acceptable value for it", field=f"{place}.{parameter}")
 
 
-def _mapping(value: Any) -> dict[str, Any]:
+def _mapping(value: Any) -> Parsed:
     return value if isinstance(value, dict) else {}

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Fields, Parsed
 
 ELLIPSIS_MARK = "<<Ellipsis>>"
 """How the one non-JSON value of the long-context constants is written in ``texts.json``."""
@@ -62,7 +63,7 @@ class Texts:
     memory_unified: str
     memory_empty: Mapping[str, str]
     hints: Mapping[str, str]
-    long_context: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    long_context: Fields = field(default_factory=dict, repr=False)
     sentences: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -80,7 +81,7 @@ class Texts:
         return cls.from_values(values, str(path))
 
     @classmethod
-    def from_values(cls, values: Mapping[str, Any], where: str) -> Texts:
+    def from_values(cls, values: Fields, where: str) -> Texts:
         """Texts from plain JSON values (`to_values`); ``where`` is named in the error if fields are missing."""
         missing = [f.name for f in fields(cls) if f.name not in _OPTIONAL and f.name not in values]
         if missing:
@@ -89,9 +90,9 @@ class Texts:
         kept["long_context"] = with_ellipsis(kept.get("long_context", {}))
         return cls(**kept)
 
-    def to_values(self) -> dict[str, Any]:
+    def to_values(self) -> Parsed:
         """A JSON-able copy; Ellipsis becomes `ELLIPSIS_MARK`."""
-        values: dict[str, Any] = without_ellipsis(asdict(self))
+        values: Parsed = without_ellipsis(asdict(self))
         if not self.sentences:  # what had none before keeps its digest
             del values["sentences"]
         return values

@@ -17,6 +17,7 @@ from pytest_bfcl.dataset.places import FILES
 from pytest_bfcl.dataset.sentences import extract_sentences
 from pytest_bfcl.dataset.texts import Texts
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Fields, Parsed
 
 PROMPTS = "constants/default_prompts.py"
 HINTS = "utils.py"
@@ -77,9 +78,9 @@ def extract_from_folder(package: Path) -> Texts | None:
     return extract_texts({name: path.read_text(encoding="utf-8") for name, path in paths.items()})
 
 
-def constants(module: ast.Module) -> dict[str, Any]:
+def constants(module: ast.Module) -> Parsed:
     """Name → value of every module-level assignment made of constants; others are left out."""
-    found: dict[str, Any] = {}
+    found: Parsed = {}
     for node in module.body:
         match node:
             case (
@@ -91,7 +92,7 @@ def constants(module: ast.Module) -> dict[str, Any]:
     return found
 
 
-def literal(node: ast.expr, names: Mapping[str, Any] | None = None) -> Any:
+def literal(node: ast.expr, names: Fields | None = None) -> Any:
     """The value of an expression made of constants and of ``names``; raises `NotLiteral`.
 
     An f-string becomes a `str.format` template: known interpolations get short names (``{type}``), literal braces are
@@ -130,7 +131,7 @@ def _joined(left: Any, right: Any) -> Any:
     raise NotLiteral("only texts and lists are joined")
 
 
-def _template_part(part: ast.expr, names: Mapping[str, Any] | None) -> str:
+def _template_part(part: ast.expr, names: Fields | None) -> str:
     if isinstance(part, ast.Constant):
         return str(part.value).replace("{", "{{").replace("}", "}}")
     if isinstance(part, ast.FormattedValue):

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from pytest_bfcl.dataset.texts import digest
 from pytest_bfcl.failures import HarnessError
+from pytest_bfcl.json_types import Parsed
 
 Kind = Literal["wrong_answer", "ambiguous", "unpassable", "schema", "duplicate"]
 
@@ -82,8 +83,8 @@ class Verification:
         return digest([sorted(rows, key=str), sorted(self.exclusions)])
 
     def corrected(
-        self, entry_id: str, question: dict[str, Any], answer: dict[str, Any] | None, *, answers_only: bool = False
-    ) -> tuple[dict[str, Any], dict[str, Any] | None]:
+        self, entry_id: str, question: Parsed, answer: Parsed | None, *, answers_only: bool = False
+    ) -> tuple[Parsed, Parsed | None]:
         """The question and answer lines of an entry with its corrections applied; the given ones stay as they are.
 
         Raises `HarnessError` (kind ``data``) when a field is not what the correction was written for.
@@ -97,7 +98,7 @@ class Verification:
         return lines["question"] or {}, lines["answer"]
 
 
-def apply(change: Correction, lines: dict[str, Any]) -> None:
+def apply(change: Correction, lines: Parsed) -> None:
     """Carry out one correction on ``{"question": …, "answer": …}``."""
     *path, last = [int(part) if part.isdecimal() else part for part in change.field.split("/")]
     try:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from pytest_bfcl.decoding.errors import DecodeError
 from pytest_bfcl.decoding.limits import MAX_CHARACTERS
 from pytest_bfcl.decoding.native import parse_json
 from pytest_bfcl.decoding.reply import ReplyDecoder
+from pytest_bfcl.json_types import Fields
 from pytest_bfcl.transcript import Mode, Reply, wire_name
 
 _TAGS = re.compile(
@@ -32,7 +33,7 @@ _MAX_OBJECTS = 50
 
 
 def attempts_call(
-    reply: Reply, mode: Mode, functions: Sequence[Mapping[str, Any]] = (), decoder: ReplyDecoder | None = None
+    reply: Reply, mode: Mode, functions: Sequence[Fields] = (), decoder: ReplyDecoder | None = None
 ) -> bool:
     """Whether a reply calls, or tries to: a broken call, one in another format, a tagged one, one inside prose.
 
@@ -55,7 +56,7 @@ def attempts_call(
     return _names_a_call(text, offered) or any(_is_call_object(value, offered) for value in _objects(text))
 
 
-def _spellings(functions: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+def _spellings(functions: Iterable[Fields]) -> frozenset[str]:
     names = {str(document.get("name", "")) for document in functions} - {""}
     return frozenset(names | {wire_name(name) for name in names})
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from pytest_bfcl.decoding.errors import DecodeError
 from pytest_bfcl.decoding.formats.own_calls import own_decoder, own_texts
@@ -12,6 +11,7 @@ from pytest_bfcl.decoding.native import parse_json
 from pytest_bfcl.decoding.preparation import prepare
 from pytest_bfcl.decoding.python_syntax import decode_python
 from pytest_bfcl.decoding.writing import check_count, written_calls
+from pytest_bfcl.json_types import Fields
 from pytest_bfcl.transcript import Mode, Reply
 
 
@@ -19,7 +19,7 @@ def call_texts(
     reply: Reply,
     mode: Mode,
     decoder: str | None = None,
-    functions: Sequence[Mapping[str, Any]] = (),
+    functions: Sequence[Fields] = (),
     *,
     mended: bool = False,
 ) -> list[str]:

@@ -12,6 +12,7 @@ from typing import Any
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.decoding.errors import DecodeError
 from pytest_bfcl.decoding.reply import decode_reply
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.python_text import parse_expression
 from pytest_bfcl.transcript import Call, Reply
 
@@ -42,8 +43,8 @@ def _required(entry: Entry, name: str) -> list[str]:
     return []
 
 
-def _arguments(parameters: Mapping[str, Any], required: list[str]) -> dict[str, Any]:
-    picked: dict[str, Any] = {}
+def _arguments(parameters: Fields, required: list[str]) -> Parsed:
+    picked: Parsed = {}
     for name, alternatives in parameters.items():
         value = _pick(alternatives, must=name in required)
         if value is not _OMIT:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.decoding.errors import DecodeError
 from pytest_bfcl.decoding.limits import MAX_DEPTH, check_depth
 from pytest_bfcl.decoding.trees import named, parse, walk
+from pytest_bfcl.json_types import Fields
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -26,7 +26,7 @@ _LIST_FACTORIES = {"Arrays.asList", "List.of", "Set.of", "Collections.singletonL
 _UNKNOWN = object()
 
 
-def java_value(source_text: str, schema: Mapping[str, Any]) -> Any:
+def java_value(source_text: str, schema: Fields) -> Any:
     """The value a Java expression stands for under a parameter's schema (``type``, ``items``).
 
     Numbers need the literal of their type (``5L`` for ``long``, ``1.5f`` for ``float``), ``Array`` an array creation,
@@ -134,7 +134,7 @@ class _Reader:
     def text(self, node: Node) -> str:
         return self._bytes[node.start_byte : node.end_byte].decode()
 
-    def element(self, node: Node, schema: Mapping[str, Any] | None, depth: int) -> Any:
+    def element(self, node: Node, schema: Fields | None, depth: int) -> Any:
         """An element under ``items``: by its declared type if there is one, else as the literal it is."""
         kind = schema.get("type") if schema else None
         text = self.text(node)
@@ -159,7 +159,7 @@ class _Reader:
                 return value
         return unquoted(text)
 
-    def collection(self, node: Node, schema: Mapping[str, Any], depth: int) -> Any:
+    def collection(self, node: Node, schema: Fields, depth: int) -> Any:
         """A list or mapping from an array creation, a collection's creation or a factory call."""
         if depth > MAX_DEPTH:
             return _UNKNOWN

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.decoding.errors import DecodeError
 from pytest_bfcl.decoding.limits import MAX_DEPTH, check_depth
 from pytest_bfcl.decoding.trees import named, parse
+from pytest_bfcl.json_types import Fields, Parsed
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -21,7 +21,7 @@ _REAL = re.compile(r"-?(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)(?:[eE][+-]?[0-9
 _UNKNOWN = object()
 
 
-def javascript_value(source_text: str, schema: Mapping[str, Any]) -> Any:
+def javascript_value(source_text: str, schema: Fields) -> Any:
     """The value a JavaScript expression stands for under a parameter's schema (``type``, ``items``).
 
     Strings keep being strings whatever they hold, arrays and objects are read to any depth and over any number of
@@ -114,7 +114,7 @@ class _Reader:
     def text(self, node: Node) -> str:
         return self._bytes[node.start_byte : node.end_byte].decode()
 
-    def container(self, node: Node, schema: Mapping[str, Any], depth: int) -> Any:
+    def container(self, node: Node, schema: Fields, depth: int) -> Any:
         """A list or mapping from a literal or from ``new Array(…)`` / ``Array.of(…)``."""
         if depth > MAX_DEPTH:
             return _UNKNOWN
@@ -131,7 +131,7 @@ class _Reader:
                 return [self.element(item, items, depth) for item in named(node.child_by_field_name("arguments"))]
         return self._object(node, depth) if node.type == "object" else _UNKNOWN
 
-    def element(self, node: Node, schema: Mapping[str, Any] | None, depth: int) -> Any:
+    def element(self, node: Node, schema: Fields | None, depth: int) -> Any:
         """An element: by its declared type if ``items`` gives one, else as the literal it is."""
         kind = schema.get("type") if schema else None
         if kind in ("String", "integer", "float", "Bigint", "Boolean"):
@@ -157,7 +157,7 @@ class _Reader:
         return string_text(self.text(node))
 
     def _object(self, node: Node, depth: int) -> Any:
-        result: dict[str, Any] = {}
+        result: Parsed = {}
         for member in named(node):
             if member.type == "pair":
                 key, value = member.child_by_field_name("key"), member.child_by_field_name("value")

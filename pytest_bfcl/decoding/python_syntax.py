@@ -15,6 +15,7 @@ from pytest_bfcl.decoding.arithmetic import Folder
 from pytest_bfcl.decoding.errors import DecodeError
 from pytest_bfcl.decoding.limits import check_integer, check_length
 from pytest_bfcl.decoding.plain_calls import read_plain_calls
+from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.python_text import parse_python
 from pytest_bfcl.transcript import Arguments, Call
 
@@ -130,7 +131,7 @@ class _Reader:
                 arguments[keyword.arg] = self.value(value)
         return Call(name, arguments)
 
-    def _mapped(self, name: str, node: ast.Call) -> dict[str, Any]:
+    def _mapped(self, name: str, node: ast.Call) -> Parsed:
         """Positional arguments under their documented names, or nothing if they do not all fit without a clash."""
         names = self._positional(name) if self._positional else None
         given = {keyword.arg for keyword in node.keywords}

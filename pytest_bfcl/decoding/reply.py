@@ -17,6 +17,7 @@ from pytest_bfcl.decoding.preparation import prepare, tag_content
 from pytest_bfcl.decoding.python_syntax import PositionalNames, PythonCalls
 from pytest_bfcl.decoding.wrapping import recover
 from pytest_bfcl.decoding.xml_format import decode_concise_xml, decode_verbose_xml
+from pytest_bfcl.json_types import Fields
 from pytest_bfcl.transcript import Call, Mode, Reply
 
 
@@ -27,7 +28,7 @@ def decode_reply(
     return_format: str = "python",
     tool_call_tag: bool = False,
     rules: str | Iterable[str] = "official",
-    functions: Sequence[Mapping[str, Any]] = (),
+    functions: Sequence[Fields] = (),
     decoder: str | None = None,
 ) -> list[Call]:
     """The calls of a single-turn reply.
@@ -51,7 +52,7 @@ def decode(
     return_format: str = "python",
     tool_call_tag: bool = False,
     rules: str | Iterable[str] = "official",
-    functions: Sequence[Mapping[str, Any]] = (),
+    functions: Sequence[Fields] = (),
 ) -> list[Call]:
     """The calls of a text, see `decode_reply`."""
     return decode_reply(
@@ -75,7 +76,7 @@ class ReplyDecoder:
         *,
         return_format: str = "python",
         tool_call_tag: bool = False,
-        functions: Sequence[Mapping[str, Any]] = (),
+        functions: Sequence[Fields] = (),
         decoder: str | None = None,
     ) -> None:
         self._reply = reply
@@ -178,7 +179,7 @@ def has_call(
     mode: Mode,
     *,
     rules: str | Iterable[str] = "official",
-    functions: Sequence[Mapping[str, Any]] = (),
+    functions: Sequence[Fields] = (),
 ) -> bool:
     """Whether a reply contains a call, for relevance and irrelevance (ast_checker spec §9): Python or native rules."""
     return bool(ReplyDecoder(reply, mode, functions=functions).found(rules))
@@ -197,7 +198,7 @@ _DECODERS: dict[str, Callable[[str, frozenset[str]], Any]] = {
 }
 
 
-def _documented(functions: Sequence[Mapping[str, Any]]) -> PositionalNames:
+def _documented(functions: Sequence[Fields]) -> PositionalNames:
     def parameters(name: str) -> list[str] | None:
         for document in functions:
             if document.get("name") == name:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_bfcl.decoding.errors import DecodeError
 from pytest_bfcl.decoding.native import parse_json
 from pytest_bfcl.decoding.python_syntax import python_literal
+from pytest_bfcl.json_types import Parsed
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -17,7 +18,7 @@ _VALUE = re.compile(r'value="(.{0,4000}?)"(?=\s+(?:type|name)\s*=|\s*/?>)', re.D
 _BARE_AMPERSAND = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#\d+|#x[0-9a-fA-F]+);)")
 
 
-def decode_verbose_xml(text: str, *, proper: bool = False, escapes: bool = False) -> list[dict[str, Any]]:
+def decode_verbose_xml(text: str, *, proper: bool = False, escapes: bool = False) -> list[Parsed]:
     """``function[@name] > params > param[@name, @value, @type]``; raises `DecodeError`.
 
     ``proper`` is corrected rule C15: lists and objects may be JSON, a declared array is a list, and quotes inside a
@@ -34,7 +35,7 @@ def decode_verbose_xml(text: str, *, proper: bool = False, escapes: bool = False
     return calls
 
 
-def decode_concise_xml(text: str, *, proper: bool = False, escapes: bool = False) -> list[dict[str, Any]]:
+def decode_concise_xml(text: str, *, proper: bool = False, escapes: bool = False) -> list[Parsed]:
     """``function[@name] > param[@name, @type]`` with the value as the element's text; raises `DecodeError`.
 
     ``proper`` and ``escapes`` as in `decode_verbose_xml`.

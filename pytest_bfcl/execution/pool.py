@@ -20,6 +20,7 @@ from pytest_bfcl.execution.limits import MOST_REQUEST, WALL_SECONDS
 from pytest_bfcl.execution.outcome import Outcome
 from pytest_bfcl.execution.worker import READY
 from pytest_bfcl.failures import HarnessError
+from pytest_bfcl.json_types import Fields
 from pytest_bfcl.transcript import Call
 
 START_SECONDS = 60.0
@@ -57,7 +58,7 @@ class Executor:
             return Outcome(error="arguments must be named", kind="arguments")
         return self._ask({"call": name, "arguments": dict(arguments)})
 
-    def query(self, tables: Mapping[str, Any], statement: str) -> Outcome:
+    def query(self, tables: Fields, statement: str) -> Outcome:
         """One SQL statement on fresh tables (`execution.tables`)."""
         return self._ask({"sql": statement, "tables": dict(tables)})
 
@@ -75,7 +76,7 @@ class Executor:
                 worker.end()
             self._idle.put(None)
 
-    def _ask(self, request: Mapping[str, Any]) -> Outcome:
+    def _ask(self, request: Fields) -> Outcome:
         try:
             line = json.dumps(request)
         except (TypeError, ValueError, RecursionError) as error:

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from pytest_bfcl.execution.outcome import Outcome
 from pytest_bfcl.failures import HarnessError
+from pytest_bfcl.json_types import Fields
 
 Differs = Literal["no_response", "status", "type", "length", "keys"]
 
@@ -55,7 +56,7 @@ def mismatch(outcome: Outcome, sample: Any) -> Mismatch | None:
     return None
 
 
-def _keys(item: Mapping[str, Any], wanted: Mapping[str, Any], where: str) -> Mismatch | None:
+def _keys(item: Fields, wanted: Fields, where: str) -> Mismatch | None:
     if set(item) == set(wanted):
         return None
     return Mismatch("keys", f"{where} has other keys", sorted(wanted), sorted(item))

@@ -12,6 +12,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from pytest_bfcl.json_types import Fields
+
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _ALIASES = {"table_name": "table", "conditions": "where", "sql_keyword": "keyword"}
 _KNOWN = frozenset({"table", "columns", "where", "group_by", "order_by", "descending", "limit", "keyword"})
@@ -47,7 +49,7 @@ def statement_of(arguments: Mapping[Any, Any]) -> str:
     return " ".join(parts)
 
 
-def _texts(given: Mapping[str, Any], name: str) -> list[str]:
+def _texts(given: Fields, name: str) -> list[str]:
     """A parameter that is a list of texts, or one text."""
     value = given.get(name)
     if value is None or value == "":
@@ -58,7 +60,7 @@ def _texts(given: Mapping[str, Any], name: str) -> list[str]:
     return found
 
 
-def _typed(given: Mapping[str, Any], name: str, kind: type, default: Any) -> Any:
+def _typed(given: Fields, name: str, kind: type, default: Any) -> Any:
     value = given.get(name, default)
     if type(value) is not kind:
         raise NotAQuery(f"{name} must be of type {kind.__name__}")

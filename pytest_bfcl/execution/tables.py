@@ -7,10 +7,10 @@ and call the listed functions; everything else (writing, ATTACH, PRAGMA, recursi
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
 from typing import Any
 
 from pytest_bfcl.execution.outcome import Outcome
+from pytest_bfcl.json_types import Fields
 
 MOST_ROWS = 5_000
 MOST_STEPS = 50
@@ -29,7 +29,7 @@ FUNCTIONS = frozenset(
 """What a statement may call: nothing random, nothing that knows the time."""
 
 
-def query(tables: Mapping[str, Any], statement: str) -> Outcome:
+def query(tables: Fields, statement: str) -> Outcome:
     """The result of one statement as ``{"columns": [name, …], "rows": [[…], …]}``, or why there is none."""
     if not isinstance(statement, str) or len(statement) > MOST_CELL:
         return Outcome(error="the statement is no text, or too long", kind="refused")
@@ -41,7 +41,7 @@ def query(tables: Mapping[str, Any], statement: str) -> Outcome:
         database.close()
 
 
-def _fill(database: sqlite3.Connection, tables: Mapping[str, Any]) -> None:
+def _fill(database: sqlite3.Connection, tables: Fields) -> None:
     for name, table in tables.items():
         columns = list(table["columns"])
         database.execute(f"CREATE TABLE {_quoted(name)} ({', '.join(_column(each) for each in columns)})")

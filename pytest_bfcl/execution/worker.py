@@ -11,12 +11,12 @@ import inspect
 import json
 import sys
 from collections.abc import Mapping
-from typing import Any
 
 from pytest_bfcl.execution.functions import FUNCTIONS
 from pytest_bfcl.execution.limits import MOST_RESULT, confine, grant_cpu
 from pytest_bfcl.execution.outcome import Outcome
 from pytest_bfcl.execution.tables import query
+from pytest_bfcl.json_types import Parsed
 
 READY = "ready"
 
@@ -48,7 +48,7 @@ def answer(line: str, signatures: Mapping[str, inspect.Signature]) -> str:
     return text
 
 
-def _outcome(request: dict[str, Any], signatures: Mapping[str, inspect.Signature]) -> Outcome:
+def _outcome(request: Parsed, signatures: Mapping[str, inspect.Signature]) -> Outcome:
     if "sql" in request:
         return query(request["tables"], request["sql"])
     function = FUNCTIONS.get(request["call"])

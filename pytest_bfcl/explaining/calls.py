@@ -17,6 +17,7 @@ from pytest_bfcl.checkers.values import MARKER
 from pytest_bfcl.decoding import DecodeError
 from pytest_bfcl.explaining.notation import allowed_text, value_text
 from pytest_bfcl.failures import Reason
+from pytest_bfcl.json_types import Fields
 from pytest_bfcl.plain_text import clean, cut
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class CallRow(NamedTuple):
     mark: str
 
 
-def call_table(entry: Entry, transcript: Transcript, call: Call, wanted: Mapping[str, Any]) -> list[Line]:
+def call_table(entry: Entry, transcript: Transcript, call: Call, wanted: Fields) -> list[Line]:
     """Lines ``argument  expected  called  <-- what is wrong`` for one call and the answer it is held against."""
     return _aligned([("", "expected", "called", ""), *call_rows(entry, transcript, call, wanted)])
 
@@ -73,7 +74,7 @@ class Compared(NamedTuple):
 
     number: int
     call: Call
-    wanted: Mapping[str, Any]
+    wanted: Fields
 
 
 def compared(entry: Entry, transcript: Transcript, details: Details) -> Compared | None:
@@ -105,7 +106,7 @@ def other_attempts(
             yield tried.call, calls[tried.call], clean(tried.reason)
 
 
-def call_rows(entry: Entry, transcript: Transcript, call: Call, wanted: Mapping[str, Any]) -> list[CallRow]:
+def call_rows(entry: Entry, transcript: Transcript, call: Call, wanted: Fields) -> list[CallRow]:
     """The rows of `call_table`, first the function's name."""
     name, arguments = call
     expected_name, accepted = next(iter(wanted.items()))
@@ -133,7 +134,7 @@ def call_rows(entry: Entry, transcript: Transcript, call: Call, wanted: Mapping[
     return [CallRow(*row) for row in rows]
 
 
-def distance(entry: Entry, transcript: Transcript, call: Call, wanted: Mapping[str, Any]) -> tuple[bool, int]:
+def distance(entry: Entry, transcript: Transcript, call: Call, wanted: Fields) -> tuple[bool, int]:
     """How far a call is from an answer: another function first, then the number of arguments that are wrong."""
     name, arguments = call
     expected_name, accepted = next(iter(wanted.items()))
@@ -147,27 +148,25 @@ def _how(entry: Entry, transcript: Transcript) -> CallRules:
     return CallRules(language_of(entry), transcript.underscore_names, frozenset(), entry.function)
 
 
-def _document(entry: Entry, transcript: Transcript, name: str) -> Mapping[str, Any]:
+def _document(entry: Entry, transcript: Transcript, name: str) -> Fields:
     if entry.rule == "simple" and entry.function:
         return entry.function[0]
     return next((each for each in entry.function if each.get("name") == name), {})
 
 
-def _properties(document: Mapping[str, Any]) -> Mapping[str, Any]:
+def _properties(document: Fields) -> Fields:
     schema = document.get("parameters")
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
     return properties if isinstance(properties, Mapping) else {}
 
 
-def _required(document: Mapping[str, Any]) -> Sequence[Any]:
+def _required(document: Fields) -> Sequence[Any]:
     schema = document.get("parameters")
     required = schema.get("required") if isinstance(schema, Mapping) else None
     return required if isinstance(required, list) else ()
 
 
-def _marks(
-    document: Mapping[str, Any], arguments: Mapping[Any, Any], accepted: Mapping[str, Any], how: CallRules
-) -> dict[Any, str]:
+def _marks(document: Fields, arguments: Mapping[Any, Any], accepted: Fields, how: CallRules) -> dict[Any, str]:
     """Parameter → what is wrong with it, for all wrong ones (the verdict names only the first)."""
     properties, required = _properties(document), _required(document)
     marks: dict[Any, str] = {}

@@ -33,6 +33,7 @@ from pytest_bfcl.explaining.headlines import headline
 from pytest_bfcl.explaining.notation import allowed_text, answer_text, call_text, value_text
 from pytest_bfcl.explaining.results import given_result, wanted_result
 from pytest_bfcl.explaining.turns import ShownCall, compare_turn, earlier_calls, undecoded_steps, why_quiet
+from pytest_bfcl.json_types import Fields
 from pytest_bfcl.plain_text import clean, cut
 
 if TYPE_CHECKING:
@@ -75,9 +76,9 @@ class Explanation:
     advice: str = ""
 
 
-def explain(record: Mapping[str, Any], entry: Entry | None, transcript: Transcript | None) -> Explanation:
+def explain(record: Fields, entry: Entry | None, transcript: Transcript | None) -> Explanation:
     """The explanation of one result line; without ``entry`` from what the line itself tells."""
-    detail: Mapping[str, Any] = record.get("detail") or {}
+    detail: Fields = record.get("detail") or {}
     reason = str(record.get("reason") or "")
     details = details_of(reason, detail)
     outcome = record.get("outcome")
@@ -105,7 +106,7 @@ def explain(record: Mapping[str, Any], entry: Entry | None, transcript: Transcri
     )
 
 
-def _of_passed(record: Mapping[str, Any], entry: Entry | None) -> Explanation:
+def _of_passed(record: Fields, entry: Entry | None) -> Explanation:
     """What was accepted and what was called, for the curious."""
     calls = record.get("calls")
     called = [call_text(call, WIDTH) for call in calls if isinstance(call, Mapping)] if isinstance(calls, list) else []
@@ -129,7 +130,7 @@ def _rows(
 
 
 def _sides(
-    details: Details, record: Mapping[str, Any], entry: Entry | None, transcript: Transcript | None
+    details: Details, record: Fields, entry: Entry | None, transcript: Transcript | None
 ) -> tuple[list[ShownCall], list[ShownCall]]:
     """What was expected and what was done instead, where the two are not one call each."""
     match details:
@@ -169,7 +170,7 @@ def _due(details: Details, entry: Entry | None) -> list[str]:
     return _accepted(entry) or ([clean(expected)] if isinstance(expected, str) else [])
 
 
-def _made(details: Details, record: Mapping[str, Any]) -> list[str]:
+def _made(details: Details, record: Fields) -> list[str]:
     """What the model did instead, a line each; its reply where there are no calls to show."""
     made = details.calls if isinstance(details, CountDetails) and details.calls is not None else told(details.called)
     if isinstance(made, list):
@@ -210,7 +211,7 @@ def _accepted(entry: Entry | None) -> list[str]:
     return [answer_text(answer, WIDTH) for answer in answers if isinstance(answer, Mapping)]
 
 
-def _output(record: Mapping[str, Any]) -> list[str]:
+def _output(record: Fields) -> list[str]:
     """The reply itself, when there are no calls to show."""
     output = record.get("output")
     return [cut(output, WIDTH)] if isinstance(output, str) and output else [NO_CALL.text]

@@ -30,10 +30,11 @@ from pytest_bfcl.checkers.details import (
 )
 from pytest_bfcl.checkers.reasons import REASONS, UNREADABLE, WRONG_NAME, details_of, reply_reason, rule_of
 from pytest_bfcl.explaining.notation import allowed_text, answer_text, call_text, value_text
+from pytest_bfcl.json_types import Fields
 from pytest_bfcl.plain_text import clean, cut
 
 
-def headline(record: Mapping[str, Any]) -> str:
+def headline(record: Fields) -> str:
     """One sentence about a failed, errored or skipped record; empty for a passed one."""
     outcome, detail = record.get("outcome"), record.get("detail") or {}
     reason = str(record.get("reason") or "")
@@ -52,7 +53,7 @@ def headline(record: Mapping[str, Any]) -> str:
     return f"{_sentence(reason, {})} What arrived fails: {_sentence(underlying, detail)}"
 
 
-def _sentence(name: str, detail: Mapping[str, Any]) -> str:
+def _sentence(name: str, detail: Fields) -> str:
     """The reason's headline with the details of a case; the rule where a line does not tell what the headline wants."""
     reason = REASONS.get(name)
     if reason is None:

@@ -16,6 +16,7 @@ from pytest_bfcl.checkers.response import is_error
 from pytest_bfcl.checkers.steps import STEP_LIMIT, step_calls, turn_calls
 from pytest_bfcl.explaining.notation import value_text
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.plain_text import clean, cut, parted
 
 if TYPE_CHECKING:
@@ -320,7 +321,7 @@ def _argument_difference(entry: Entry, made: str, expected: str) -> str:
     return "; ".join(parts[:3]) + ("; …" if len(parts) > 3 else "") if parts else "written differently"
 
 
-def _differing(mine: Mapping[str, Any], wanted: Mapping[str, Any]) -> Iterator[str]:
+def _differing(mine: Fields, wanted: Fields) -> Iterator[str]:
     for name in [*wanted, *(name for name in mine if name not in wanted)]:
         if name not in mine:
             yield f"{name} is left out, expected {value_text(wanted[name], 50)}"
@@ -338,7 +339,7 @@ def _key(entry: Entry, call: str) -> str:
     return f"{call.partition('(')[0].strip()} {sorted((name, repr(value)) for name, value in arguments.items())}"
 
 
-def _arguments(entry: Entry, call: str) -> dict[str, Any] | None:
+def _arguments(entry: Entry, call: str) -> Parsed | None:
     """The arguments of a plain call by name; ``None`` when the text is not one, or positions have no names."""
     from pytest_bfcl.simulators import split_call
 

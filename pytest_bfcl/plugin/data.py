@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_bfcl.dataset.categories import CATEGORIES, category_of, resolve_categories
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plugin import pytest_internals, selection
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ class SessionData:
                 files[category].add(name)  # type: ignore[union-attr]
         return list(files.items())
 
-    def asked_for(self) -> dict[str, Any]:
+    def asked_for(self) -> Parsed:
         """What was asked for, as it stands in the fingerprint."""
         option = self._config.option
         asked = {

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plugin import pytest_internals, selection
 from pytest_bfcl.plugin.options import OPTIONS
 
@@ -53,7 +54,7 @@ class Distribution:
         if not node.gateway.spec.popen:
             node.workerinput["bfcl"] |= self._remote(node)
 
-    def _remote(self, node: Any) -> dict[str, Any]:
+    def _remote(self, node: Any) -> Parsed:
         """For a worker on another host: a channel on which its files come back, and what it needs of earlier parts."""
         from pytest_bfcl.plugin.remote_files import FileReceiver, known_files, unused_name
 

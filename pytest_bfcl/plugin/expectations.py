@@ -6,12 +6,13 @@ The file is JSON: the data set and the rules it holds for, and the failures, key
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_bfcl.failures import Failure, UsageError
+from pytest_bfcl.json_types import Fields
 
 if TYPE_CHECKING:
     from pytest_bfcl.plugin.recording import Recording
@@ -23,7 +24,7 @@ Key = tuple[str, str, str]
 """Model, mode, entry id."""
 
 
-def key_of(record: Mapping[str, Any]) -> Key:
+def key_of(record: Fields) -> Key:
     """The key of a result line or of a line of the file."""
     return str(record["model"]), str(record["mode"]), str(record["id"])
 
@@ -37,7 +38,7 @@ class Expectations:
         self.failures = self._read(session.plan.expected)
 
     @staticmethod
-    def _read(content: Any) -> dict[Key, Mapping[str, Any]]:
+    def _read(content: Any) -> dict[Key, Fields]:
         if content is None:
             return {}
         try:
@@ -60,7 +61,7 @@ class Expectations:
         if plan.expected.get("rules", rules) != rules:
             raise UsageError(f"--bfcl-expected was written under {plan.expected['rules']} rules, this run has {rules}")
 
-    def mark(self, item: pytest.Item, record: Mapping[str, Any]) -> None:
+    def mark(self, item: pytest.Item, record: Fields) -> None:
         """Mark an item whose failure is expected; errors stay errors, an unexpected pass is shown as one.
 
         Called when the entry is judged: only then the model's name and mode are certain.
@@ -69,7 +70,7 @@ class Expectations:
             why = f"expected by --bfcl-expected: {expected.get('reason') or 'a failure'}"
             item.add_marker(pytest.mark.xfail(raises=Failure, reason=why, strict=False))
 
-    def check(self, records: Iterable[Mapping[str, Any]]) -> GateCheck | None:
+    def check(self, records: Iterable[Fields]) -> GateCheck | None:
         """The gate: no failure that is not in the file. Unexpected passes are told, they fail nothing."""
         from pytest_bfcl.scoring import GateCheck
 

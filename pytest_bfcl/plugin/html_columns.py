@@ -14,6 +14,8 @@ from urllib.parse import quote
 
 import pytest
 
+from pytest_bfcl.json_types import Parsed
+
 if TYPE_CHECKING:
     from pytest_bfcl.plugin.recording import Recording
     from pytest_bfcl.plugin.session import Session
@@ -45,7 +47,7 @@ class Columns:
         for name in COLUMNS:
             cells.insert(-1, f'<td class="col-{name}">{values.get(name, "")}</td>')
 
-    def _values(self, record: dict[str, Any]) -> dict[str, str]:
+    def _values(self, record: Parsed) -> dict[str, str]:
         """The cells of one record, as safe markup."""
         from pytest_bfcl.reporting.listing import total_of
         from pytest_bfcl.reporting.rendering import visible
@@ -59,7 +61,7 @@ class Columns:
         values["entry"] = f'<a href="{html.escape(self._link(record))}">page</a>'
         return values
 
-    def _link(self, record: dict[str, Any]) -> str:
+    def _link(self, record: Parsed) -> str:
         """The entry's page, relative to the report."""
         from pytest_bfcl.reporting import page_name
         from pytest_bfcl.reporting.links import ENTRIES

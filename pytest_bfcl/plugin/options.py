@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plugin import option_values as kinds
 from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.settings import APIS, REASONING_POLICIES
@@ -110,7 +111,7 @@ def add_options(parser: pytest.Parser) -> None:
     """Register the option group and the ini keys."""
     group = parser.getgroup("bfcl", "function-calling benchmark (pytest-bfcl)")
     for option in OPTIONS:
-        attributes: dict[str, Any] = {"dest": option.key, "default": None, "help": option.help.replace("%", "%%")}
+        attributes: Parsed = {"dest": option.key, "default": None, "help": option.help.replace("%", "%%")}
         if option.flag:
             attributes["action"] = "store_true"
         else:
@@ -177,7 +178,7 @@ class Plan:
     models: list[str]
     data: str
     categories: list[str]
-    settings: dict[str, Any]
+    settings: Parsed
     ids_file: str | None = None
     ids: list[str] | None = None
     sample: int | None = None
@@ -187,12 +188,12 @@ class Plan:
     fail_under: list[str] = field(default_factory=list)
     baseline: str | None = None
     baseline_margin: float = 0.0
-    expected: dict[str, Any] | None = None
+    expected: Parsed | None = None
     write_expected: str | None = None
     allow_missing: bool = False
-    model_info: dict[str, Any] = field(default_factory=dict)
+    model_info: Parsed = field(default_factory=dict)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Parsed:
         """A copy that execnet can send."""
         return asdict(self)
 
@@ -242,9 +243,9 @@ def make_plan(config: pytest.Config) -> Plan:
     )
 
 
-def _pairs(texts: list[str] | None, option: str, read_pair: Callable[[str], tuple[str, Any]]) -> dict[str, Any]:
+def _pairs(texts: list[str] | None, option: str, read_pair: Callable[[str], tuple[str, Any]]) -> Parsed:
     """What a repeatable option says, by name; the last one of a name counts."""
-    found: dict[str, Any] = {}
+    found: Parsed = {}
     for text in texts or []:
         try:
             name, value = read_pair(text)
@@ -275,7 +276,7 @@ def _json(path: str | None, option: str) -> Any:
         raise pytest.UsageError(f"--bfcl-{option}: {path} is not JSON: {error}") from None
 
 
-def _toml(path: str | None) -> dict[str, Any]:
+def _toml(path: str | None) -> Parsed:
     import tomllib
 
     text = _text(path, "model-info")

@@ -17,6 +17,8 @@ from typing import Any
 
 import pytest
 
+from pytest_bfcl.json_types import Parsed
+
 # -- options and arguments ---------------------------------------------------------------------------------------------
 
 
@@ -91,7 +93,7 @@ def set_label(item: pytest.Item, parent: Any, name: str, label: str) -> None:
 # -- fixtures ----------------------------------------------------------------------------------------------------------
 
 
-def shared_fixtures(first: pytest.Function | None) -> dict[str, Any]:
+def shared_fixtures(first: pytest.Function | None) -> Parsed:
     """Arguments for a further item of the same test function: working its fixtures out once is enough."""
     return {"fixtureinfo": first._fixtureinfo} if first is not None else {}
 

@@ -19,6 +19,8 @@ from typing import Any
 
 import pytest
 
+from pytest_bfcl.json_types import Parsed
+
 GROWING = ("journal", "transcripts", "web")
 """Folders whose files are only appended to; files of others are replaced as a whole."""
 FOLDERS = (*GROWING, "snapshots")
@@ -104,7 +106,7 @@ class FileReceiver:
             self._trouble(f"cannot write to {target}: {error.strerror or error}")
 
 
-def known_files(path: Path, is_finished: Callable[[dict[str, Any]], bool]) -> dict[str, bytes]:
+def known_files(path: Path, is_finished: Callable[[Parsed], bool]) -> dict[str, bytes]:
     """What a worker elsewhere needs of a run that is continued: compressed contents by name.
 
     Replies of finished entries (``is_finished`` of a journal line) stay here: nobody will ask for them.

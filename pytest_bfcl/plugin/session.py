@@ -10,11 +10,12 @@ import socket
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_bfcl.dataset.categories import resolve_categories
+from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plugin.data import SessionData
 from pytest_bfcl.plugin.named_models import with_named_models
 from pytest_bfcl.plugin.notices import Notices
@@ -39,7 +40,7 @@ class Session:
         from pytest_bfcl.scoring.model_info import parse_model_info
 
         self.config = config
-        self.worker: dict[str, Any] | None = getattr(config, "workerinput", {}).get("bfcl")
+        self.worker: Parsed | None = getattr(config, "workerinput", {}).get("bfcl")
         self.plan = Plan(**self.worker["plan"]) if self.worker else with_named_models(make_plan(config))
         self.settings = Settings.from_dict(self.plan.settings)
         self.specs: list[ModelSpec] = list({spec.text: spec for spec in map(parse_spec, self.plan.models)}.values())

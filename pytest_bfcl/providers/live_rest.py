@@ -13,10 +13,11 @@ import re
 import ssl
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from pytest_bfcl.failures import AdapterError
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.providers.reading import TOTAL_LIMIT_S, body_text, pinned
 from pytest_bfcl.providers.rest_provider import whole_url
 from pytest_bfcl.providers.safety import Refused, Resolve, checked
@@ -62,7 +63,7 @@ class LiveRest:
         self._resolve = resolve
         self._tls: ssl.SSLContext | None = None
 
-    def get(self, url: str, params: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, Any]:
+    def get(self, url: str, params: Fields, headers: Mapping[str, str]) -> Parsed:
         """See `RestProvider.get`. Raises `AdapterError` when a service is overloaded or broken (429, 5xx)."""
         import httpx
 

@@ -17,6 +17,7 @@ from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.providers.loopback import LoopbackServer
 from pytest_bfcl.providers.rest_provider import whole_url
 
@@ -38,7 +39,7 @@ class LocalRest:
     def __init__(self) -> None:
         self._server = LoopbackServer(lambda: _Handler, "bfcl rest")
 
-    def get(self, url: str, params: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, Any]:
+    def get(self, url: str, params: Fields, headers: Mapping[str, str]) -> Parsed:
         """See `RestProvider.get`; addresses of other hosts are an ``error``."""
         try:
             parts = urlsplit(whole_url(url, params))
@@ -139,7 +140,7 @@ def _rates(base: str, query: Mapping[str, str], key: str | None) -> Response:
     amount = query.get("amount")
     for symbol in symbols:
         rate = round(_PER_CROWN[symbol] / own, 6)
-        row: dict[str, Any] = {"symbol": symbol, "rate": rate}
+        row: Parsed = {"symbol": symbol, "rate": rate}
         if amount is not None:
             try:
                 row["converted"] = round(float(amount) * rate, 2)

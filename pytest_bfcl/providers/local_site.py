@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
+from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.providers.loopback import LoopbackServer
 from pytest_bfcl.providers.pages import page_result, visible_text
 
@@ -63,7 +64,7 @@ class LocalSite:
         words = [_words(page.title) * 2 + _words(page.text) for page in self.pages]
         return BM25Plus(words), [set(each) for each in words]
 
-    def search(self, keywords: str, max_results: int, region: str) -> list[dict[str, Any]] | dict[str, Any]:
+    def search(self, keywords: str, max_results: int, region: str) -> list[Parsed] | Parsed:
         """Pages that share a word with the query, best first; an ``error`` when there are none."""
         query = _words(str(keywords))[:MAX_QUERY_WORDS]
         index, words = self._searchable()
@@ -78,7 +79,7 @@ class LocalSite:
             for page in (self.pages[i] for i in ranked)
         ]
 
-    def fetch(self, url: str, mode: str) -> dict[str, Any]:
+    def fetch(self, url: str, mode: str) -> Parsed:
         """A page read from the server; addresses of other hosts are an ``error``."""
         try:
             parts = urlsplit(url)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pytest_bfcl.json_types import Parsed
 
 MODES = ("raw", "markdown", "truncate")
 
 
-def page_result(source: str, mode: str) -> dict[str, Any]:
+def page_result(source: str, mode: str) -> Parsed:
     """``{"content": text}``, or ``{"error": text}`` for an unknown mode.
 
     ``markdown`` uses html2text with its default options. ``truncate`` keeps the visible text, one stripped text node a

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ssl
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
+from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.providers.pages import page_result
 from pytest_bfcl.providers.safety import Refused, Resolve, Target, checked
 
@@ -38,7 +39,7 @@ class PageReader:
         self._resolve = resolve
         self._tls: ssl.SSLContext | None = None
 
-    def fetch(self, url: str, mode: str) -> dict[str, Any]:
+    def fetch(self, url: str, mode: str) -> Parsed:
         """The page as the model gets it; whatever the site or the address does wrong is an ``error``."""
         import httpx
 
@@ -76,7 +77,7 @@ class PageReader:
         return self._tls
 
 
-def pinned(target: Target) -> tuple[httpx.URL, dict[str, Any]]:
+def pinned(target: Target) -> tuple[httpx.URL, Parsed]:
     """The request that goes to the checked address and nowhere else, under the host's name."""
     import httpx
 

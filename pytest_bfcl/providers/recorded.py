@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_bfcl.failures import AdapterError, HarnessError
+from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.providers.search_provider import SearchProvider
 
 Query = tuple[Any, ...]
@@ -31,7 +32,7 @@ class Recording:
     def __init__(self, folder: Path, process: str = "main") -> None:
         self.folder = folder
         self._path = folder / f"{process}.jsonl"
-        self._results: dict[str, Any] = {}
+        self._results: Parsed = {}
         self._read: dict[Path, int] = {}
         self._lock = threading.Lock()
 
@@ -74,7 +75,7 @@ class Recording:
         except OSError as error:
             raise HarnessError("storage", f"cannot record a {self.what} {call[0]} in {self.folder}: {error}") from error
 
-    def _append(self, line: dict[str, Any]) -> None:
+    def _append(self, line: Parsed) -> None:
         torn = self._path.exists() and not _ends_whole(self._path)
         with self._path.open("ab") as file:
             file.write((b"\n" if torn else b"") + json.dumps(line, default=repr).encode() + b"\n")

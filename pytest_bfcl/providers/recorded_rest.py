@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.providers.recorded import Query, Recording
 from pytest_bfcl.providers.rest_provider import RestProvider, whole_url
 
@@ -31,7 +32,7 @@ class RecordedRest(Recording):
         """Whether requests may reach a service."""
         return self._provider is not None and self._provider.live
 
-    def get(self, url: str, params: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, Any]:
+    def get(self, url: str, params: Fields, headers: Mapping[str, str]) -> Parsed:
         """See `RestProvider.get`."""
         asked = self._provider
         named = {name.lower(): value for name, value in sorted(headers.items())}
@@ -40,7 +41,7 @@ class RecordedRest(Recording):
         )
         return result if isinstance(result, dict) else {"error": "the recording holds no response"}
 
-    def called(self, name: str, arguments: Mapping[str, Any]) -> tuple[Any] | None:
+    def called(self, name: str, arguments: Fields) -> tuple[Any] | None:
         """The recorded value of a network-backed function in a tuple, ``None`` when there is none."""
         return self.find(("call", name, dict(sorted(arguments.items()))))
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 from urllib.parse import urlencode, urlsplit, urlunsplit
+
+from pytest_bfcl.json_types import Fields, Parsed
 
 
 @runtime_checkable
@@ -19,7 +21,7 @@ class RestProvider(Protocol):
         """Whether answers come from a service, which may change, fail, or be another than the entry asks."""
         ...
 
-    def get(self, url: str, params: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, Any]:
+    def get(self, url: str, params: Fields, headers: Mapping[str, str]) -> Parsed:
         """``{"status": number, "body": value or None}``; ``{"error": text}`` for an address that cannot be asked.
 
         ``body`` is the parsed JSON of the response. Raises `pytest_bfcl.failures.BenchmarkError` for trouble that is
@@ -32,7 +34,7 @@ class RestProvider(Protocol):
         ...
 
 
-def whole_url(url: str, params: Mapping[str, Any]) -> str:
+def whole_url(url: str, params: Fields) -> str:
     """The address with its query: lists repeat their name, ``None`` is left out, the rest is written as text."""
     pairs = []
     for name, value in params.items():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
+
+from pytest_bfcl.json_types import Parsed
 
 KEY_VARIABLE = "SERPAPI_API_KEY"
 """Environment variable with the key of the live search."""
@@ -16,14 +18,14 @@ class SearchProvider(Protocol):
     the model's (no key, quota used up, nothing recorded) raises `pytest_bfcl.failures.BenchmarkError`.
     """
 
-    def search(self, keywords: str, max_results: int, region: str) -> list[dict[str, Any]] | dict[str, Any]:
+    def search(self, keywords: str, max_results: int, region: str) -> list[Parsed] | Parsed:
         """Results, best first: objects with ``title``, ``href``, ``body``, without the keys the engine left out.
 
         ``max_results`` is a wish, the caller cuts; ``region`` is country-language, ``wt-wt`` for all.
         """
         ...
 
-    def fetch(self, url: str, mode: str) -> dict[str, Any]:
+    def fetch(self, url: str, mode: str) -> Parsed:
         """A page as ``{"content": text}``; ``mode`` is ``raw``, ``markdown`` or ``truncate``."""
         ...
 

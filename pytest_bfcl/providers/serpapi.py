@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import logging
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_bfcl.failures import AdapterError, UsageError
+from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.providers.reading import PageReader
 from pytest_bfcl.providers.search_provider import KEY_VARIABLE
 
@@ -50,7 +51,7 @@ class SerpApi:
         for name in ("httpx", "httpcore"):  # httpx logs whole URLs, and the key is part of them
             logging.getLogger(name).addFilter(self._filter)
 
-    def search(self, keywords: str, max_results: int, region: str) -> list[dict[str, Any]] | dict[str, Any]:
+    def search(self, keywords: str, max_results: int, region: str) -> list[Parsed] | Parsed:
         """Organic results; an ``error`` when there are none.
 
         Raises `AdapterError` when the service cannot be asked: key, quota, rate limit, network.
@@ -64,14 +65,14 @@ class SerpApi:
             stop=tenacity.stop_before_delay(self._wait_limit_s),
             reraise=True,
         )
-        payload: dict[str, Any] = asking(self._ask, str(keywords), str(region))
+        payload: Parsed = asking(self._ask, str(keywords), str(region))
         found = payload.get("organic_results")
         if not isinstance(found, list):
             return {"error": f"The search found nothing: {str(payload.get('error') or 'no results')[:300]}"}
         names = {"title": "title", "link": "href", "snippet": "body"}
         return [{ours: item[theirs] for theirs, ours in names.items() if theirs in item} for item in found]
 
-    def fetch(self, url: str, mode: str) -> dict[str, Any]:
+    def fetch(self, url: str, mode: str) -> Parsed:
         """See `PageReader.fetch`."""
         return self._pages.fetch(url, mode)
 
@@ -81,7 +82,7 @@ class SerpApi:
         for name in ("httpx", "httpcore"):
             logging.getLogger(name).removeFilter(self._filter)
 
-    def _ask(self, keywords: str, region: str) -> dict[str, Any]:
+    def _ask(self, keywords: str, region: str) -> Parsed:
         import httpx
 
         parameters = {"engine": ENGINE, "q": keywords, "kl": region, "api_key": self._key}

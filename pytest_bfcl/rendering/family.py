@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_bfcl.dataset.fetching import fetched_folder
 from pytest_bfcl.dataset.format_texts import FormatTexts
@@ -23,6 +23,7 @@ from pytest_bfcl.decoding.formats.table import (
     registered_format,
 )
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.rendering.openings import opened
 from pytest_bfcl.rendering.parts import Prompted, Template
 from pytest_bfcl.rendering.templates import TEMPLATES
@@ -75,9 +76,9 @@ class Family:
         """The messages that bring results of executed calls (call texts) back to the model."""
         return result_messages(self.format, calls, results, ids)
 
-    def request_fields(self) -> dict[str, Any]:
+    def request_fields(self) -> Parsed:
         """What the family adds to a request's body."""
-        fields: dict[str, Any] = {}
+        fields: Parsed = {}
         if self.format.stop_token_ids:
             fields["stop_token_ids"] = list(self.format.stop_token_ids)
         if self.format.skip_special_tokens is not None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.rendering.parts import Prompted
 from pytest_bfcl.rendering.tools import compile_tools
 
@@ -50,7 +51,7 @@ class HubTemplate:
         import jinja2
 
         tools = compile_tools(shown.functions) if shown.functions else None
-        values: dict[str, Any] = {**self.tokens, "tools": tools, "documents": None, "add_generation_prompt": True}
+        values: Parsed = {**self.tokens, "tools": tools, "documents": None, "add_generation_prompt": True}
         parts: list[str] = []
         length = 0
         try:
@@ -105,7 +106,7 @@ def _listed(template: Any) -> str | None:
     return template if isinstance(template, str) else None
 
 
-def _special_tokens(config: Mapping[str, Any]) -> dict[str, str]:
+def _special_tokens(config: Fields) -> dict[str, str]:
     tokens = {}
     for name in _TOKENS:
         value = config.get(name)
@@ -124,7 +125,7 @@ def _text(path: Path) -> str:
         raise UsageError(f"cannot read {path}: {error}") from None
 
 
-def _json(path: Path) -> dict[str, Any]:
+def _json(path: Path) -> Parsed:
     """A JSON object of a file; empty where there is no such file."""
     if not path.is_file():
         return {}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pytest_bfcl.json_types import Fields
 from pytest_bfcl.transcript import Message
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ Template = Callable[[Prompted], str]
 """A family's template: what to show → the prompt."""
 
 
-def text_of(message: Mapping[str, Any]) -> str:
+def text_of(message: Fields) -> str:
     """A message's content; null is the empty text."""
     content = message.get("content")
     return content if isinstance(content, str) else "" if content is None else str(content)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.rendering.parts import (
     CHATML_REPLY,
     LLAMA_REPLY,
@@ -119,12 +120,12 @@ def hammer(shown: Prompted) -> str:
     return "".join(parts) + CHATML_REPLY
 
 
-def _hammer_tool(function: Mapping[str, Any], query: int) -> dict[str, Any]:
+def _hammer_tool(function: Fields, query: int) -> Parsed:
     shown = _hammer_properties(function.get("parameters") or {}, query)
     return {"name": function["name"], "description": function.get("description", ""), "parameters": shown}
 
 
-def _hammer_properties(schema: Mapping[str, Any], query: int) -> dict[str, Any]:
+def _hammer_properties(schema: Fields, query: int) -> Parsed:
     required = schema.get("required") or []
     members = (schema.get("properties") or {}).items()
     return {name: _hammer_property(member, name in required, query) for name, member in members}
@@ -178,7 +179,7 @@ def mistral(shown: Prompted) -> str:
     return "".join(parts)
 
 
-def _mistral_tool(function: Mapping[str, Any]) -> str:
+def _mistral_tool(function: Fields) -> str:
     """Texts at the top are put between quotes as they are."""
     fields = [
         f'"{key}": "{value}"' if isinstance(value, str) else f'"{key}": {json.dumps(value)}'

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.transcript import wire_name
 
 Style = Literal["openai", "folded", "responses", "folded_responses", "anthropic", "amazon"]
@@ -31,7 +32,7 @@ _DEPTH_LIMIT = 32
 _NAME_LIMIT = 64
 
 
-def compile_tools(functions: Sequence[Mapping[str, Any]], style: Style = "openai") -> list[dict[str, Any]]:
+def compile_tools(functions: Sequence[Fields], style: Style = "openai") -> list[Parsed]:
     """The documents as a ``tools`` list; the documents themselves are never changed.
 
     Styles: ``openai`` (chat completions), ``folded`` (the same for strict servers), ``responses`` and
@@ -56,16 +57,16 @@ class CompiledTools:
         self._lists: OrderedDict[tuple[_Key, ...], _Compiled] = OrderedDict()
         self._single: OrderedDict[tuple[_Key, str], _Compiled] = OrderedDict()
 
-    def of(self, functions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    def of(self, functions: Sequence[Fields]) -> list[Parsed]:
         """`compile_tools` of these documents; shared, not to be changed."""
-        tools: list[dict[str, Any]] = self._find(functions).tools
+        tools: list[Parsed] = self._find(functions).tools
         return tools
 
-    def text(self, functions: Sequence[Mapping[str, Any]]) -> str:
+    def text(self, functions: Sequence[Fields]) -> str:
         """The same as JSON text, which is most of a native request's body."""
         return self._find(functions).text
 
-    def _find(self, functions: Sequence[Mapping[str, Any]]) -> _Compiled:
+    def _find(self, functions: Sequence[Fields]) -> _Compiled:
         key = tuple(map(_key, functions))
         held = self._lists.pop(key, None)
         if held is None:
@@ -74,7 +75,7 @@ class CompiledTools:
             held = _Compiled(tuple(functions), [part.tools for part in parts], _joined(part.text for part in parts))
         return _keep(self._lists, key, held, self.size)
 
-    def _one(self, doc: Mapping[str, Any], name: str) -> _Compiled:
+    def _one(self, doc: Fields, name: str) -> _Compiled:
         key = (_key(doc), name)
         held = self._single.pop(key, None)
         if held is None:
@@ -100,12 +101,12 @@ _Key = tuple[Any, Any, int, int]
 class _Compiled:
     """``documents`` are held so that the identities in their key are not used again."""
 
-    documents: tuple[Mapping[str, Any], ...]
+    documents: tuple[Fields, ...]
     tools: Any
     text: str
 
 
-def _key(doc: Mapping[str, Any]) -> _Key:
+def _key(doc: Fields) -> _Key:
     return doc.get("name"), doc.get("description"), id(doc.get("parameters")), id(doc.get("response"))
 
 
@@ -121,7 +122,7 @@ def _keep(held: OrderedDict[Any, _Compiled], key: Any, value: _Compiled, size: i
     return value
 
 
-def wire_names(functions: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+def wire_names(functions: Iterable[Fields]) -> dict[str, str]:
     """Name on the wire → documented name, for all functions, in order.
 
     Dots and other illegal characters become ``_``; a name that is too long or collides with an earlier one gets a short
@@ -140,7 +141,7 @@ def wire_names(functions: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     return mapping
 
 
-def _wrap(function: dict[str, Any], doc: Mapping[str, Any], style: Style) -> dict[str, Any]:
+def _wrap(function: Parsed, doc: Fields, style: Style) -> Parsed:
     if style == "openai":
         return {"type": "function", "function": function}
     if style == "responses":
@@ -160,7 +161,7 @@ def _wrap(function: dict[str, Any], doc: Mapping[str, Any], style: Style) -> dic
     raise UsageError(f"unknown tool style {style!r}; known: openai, folded, responses, anthropic, amazon")
 
 
-def _function(doc: Mapping[str, Any], name: str) -> dict[str, Any]:
+def _function(doc: Fields, name: str) -> Parsed:
     parameters = doc.get("parameters") or {}
     schema = _ordered(parameters, lambda key, value: _properties(value or {}, 0) if key == "properties" else None)
     schema["type"] = "object"
@@ -171,11 +172,11 @@ def _function(doc: Mapping[str, Any], name: str) -> dict[str, Any]:
     return function | ({"response": _copy(doc["response"])} if "response" in doc else {})
 
 
-def _properties(properties: Mapping[str, Any], depth: int) -> dict[str, Any]:
+def _properties(properties: Fields, depth: int) -> Parsed:
     return {name: _property(schema, depth) for name, schema in properties.items()}
 
 
-def _property(schema: Any, depth: int) -> dict[str, Any]:
+def _property(schema: Any, depth: int) -> Parsed:
     if not isinstance(schema, Mapping) or depth > _DEPTH_LIMIT:
         return {"type": "string"}
     word = schema.get("type")
@@ -199,7 +200,7 @@ def _property(schema: Any, depth: int) -> dict[str, Any]:
     return result
 
 
-def _items(schema: Any, depth: int) -> dict[str, Any]:
+def _items(schema: Any, depth: int) -> Parsed:
     """Element schemas: types mapped at every depth, but no ``format`` and no sentence for floats."""
     if not isinstance(schema, Mapping) or depth > _DEPTH_LIMIT:
         return {"type": "string"}
@@ -220,12 +221,12 @@ def _items(schema: Any, depth: int) -> dict[str, Any]:
 _LEFT_OUT: Any = object()
 
 
-def _ordered(schema: Mapping[str, Any], converted: Callable[[str, Any], Any]) -> dict[str, Any]:
+def _ordered(schema: Fields, converted: Callable[[str, Any], Any]) -> Parsed:
     """A copy with the document's order of keys, which templates show to the model.
 
     ``converted`` gives a key's new value, ``None`` where it is sent as documented, `_LEFT_OUT` where it is not sent.
     """
-    result: dict[str, Any] = {}
+    result: Parsed = {}
     for key, value in schema.items():
         if type(value) is str:
             result[key] = value

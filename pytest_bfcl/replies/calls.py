@@ -11,6 +11,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from pytest_bfcl.json_types import Fields
 from pytest_bfcl.replies.shapes import UnknownShape, fields_of, plain, unknown, word
 from pytest_bfcl.transcript import Call, ToolCall
 
@@ -47,14 +48,14 @@ def read_call(item: Any) -> ToolCall:
     return call
 
 
-def is_call(fields: Mapping[str, Any]) -> bool:
+def is_call(fields: Fields) -> bool:
     """Whether fields look like those of a call; `read_call` may still refuse them."""
     if any(isinstance(fields.get(name), str) for name in _NAMES):
         return word(fields.get("type")) in CALL_KINDS or any(name in fields for name in _ARGUMENTS)
     return any(fields_of(fields.get(name)) is not None for name in _NESTED)
 
 
-def _from_fields(fields: Mapping[str, Any], item: object) -> ToolCall | None:
+def _from_fields(fields: Fields, item: object) -> ToolCall | None:
     if not is_call(fields):
         return _single(fields, item)
     identifier = next((fields[name] for name in _IDS if isinstance(fields.get(name), str)), None)
@@ -69,7 +70,7 @@ def _from_fields(fields: Mapping[str, Any], item: object) -> ToolCall | None:
     return ToolCall(name, _text(arguments, item), identifier)
 
 
-def _single(fields: Mapping[str, Any], item: object) -> ToolCall | None:
+def _single(fields: Fields, item: object) -> ToolCall | None:
     """``{name: arguments}``."""
     if len(fields) != 1:
         return None

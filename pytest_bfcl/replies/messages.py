@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from enum import Enum
 from typing import Any
 
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.replies.calls import read_call
 from pytest_bfcl.replies.parts import Parts, kind_of
 from pytest_bfcl.replies.shapes import UnknownShape, fields_of, sequence, text_or_none, unknown, word
@@ -28,7 +28,7 @@ _COUNTS = {
 }
 
 
-def speaker_of(fields: Mapping[str, Any]) -> str:
+def speaker_of(fields: Fields) -> str:
     """Who speaks in a message: ``model``, ``tool``, ``user``, or empty when it is no message.
 
     A user's message that only brings results (Anthropic, pydantic-ai) is the tool's.
@@ -44,7 +44,7 @@ def speaker_of(fields: Mapping[str, Any]) -> str:
     return ""
 
 
-def _typed(fields: Mapping[str, Any]) -> str:
+def _typed(fields: Fields) -> str:
     """The speaker as LangChain's ``type`` says it; a ``function`` without content is a tool call's type."""
     said = word(fields.get("type"))
     return "" if said == "function" and "content" not in fields else said
@@ -55,7 +55,7 @@ def _is_return(part: Any) -> bool:
     return fields is not None and (kind_of(fields) in _RETURNS or "toolResult" in fields)
 
 
-def read_message(fields: Mapping[str, Any]) -> Reply:
+def read_message(fields: Fields) -> Reply:
     """A model's message. Raises `UnknownShape` when it is another's, or holds nothing that is known."""
     speaker = speaker_of(fields)
     if speaker in ("user", "tool"):
@@ -84,7 +84,7 @@ def read_message(fields: Mapping[str, Any]) -> Reply:
     return with_figures(reply, fields)
 
 
-def _listed_calls(fields: Mapping[str, Any]) -> tuple[ToolCall, ...]:
+def _listed_calls(fields: Fields) -> tuple[ToolCall, ...]:
     """Calls in a field of their own; LangChain keeps those whose arguments are no JSON apart."""
     extras = fields_of(fields.get("additional_kwargs")) or {}
     for source in (fields, extras):
@@ -96,21 +96,21 @@ def _listed_calls(fields: Mapping[str, Any]) -> tuple[ToolCall, ...]:
     return ()
 
 
-def _reasoning(fields: Mapping[str, Any]) -> str | None:
+def _reasoning(fields: Fields) -> str | None:
     extras = fields_of(fields.get("additional_kwargs")) or {}
     return next(
         (text for s in (fields, extras) for name in REASONING_FIELDS if (text := text_or_none(s.get(name)))), None
     )
 
 
-def with_figures(reply: Reply, fields: Mapping[str, Any]) -> Reply:
+def with_figures(reply: Reply, fields: Fields) -> Reply:
     """The reply with finish reason, tokens and what cut it, as far as the fields beside it say so."""
     about = fields_of(fields.get("response_metadata")) or {}
     incomplete = fields_of(fields.get("incomplete_details")) or {}  # of a Responses object
     told = [source.get(name) for source in (fields, about) for name in _REASONS] + [incomplete.get("reason")]
     reason = next((each for each in map(_value, told) if isinstance(each, str) and each), None)
     usage = next((u for name in ("usage", "usage_metadata") if (u := fields_of(fields.get(name))) is not None), {})
-    found: dict[str, Any] = {name: _count(usage, keys) for name, keys in _COUNTS.items()}
+    found: Parsed = {name: _count(usage, keys) for name, keys in _COUNTS.items()}
     found["finish_reason"] = reason
     found["problem"] = _CUT.get(word(reason)) or _FILTERED.get(word(reason))
     return replace(reply, **{name: value for name, value in found.items() if value is not None})
@@ -120,6 +120,6 @@ def _value(item: Any) -> Any:
     return item.value if isinstance(item, Enum) else item
 
 
-def _count(usage: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
+def _count(usage: Fields, names: tuple[str, ...]) -> int | None:
     found = (usage.get(name) for name in names)
     return next((value for value in found if type(value) is int and value > 0), None)

@@ -3,10 +3,11 @@ output items of Responses, ``parts`` of pydantic-ai, ``blocks`` of LlamaIndex.""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from pytest_bfcl.json_types import Fields
 from pytest_bfcl.replies.calls import CALL_KINDS, is_call, read_call
 from pytest_bfcl.replies.shapes import fields_of, sequence, text_or_none, unknown, word
 from pytest_bfcl.transcript import ToolCall
@@ -53,7 +54,7 @@ class Parts:
             raise unknown("a part of a message", part)
         self.known += self._add_known(fields, part)
 
-    def _add_known(self, fields: Mapping[str, Any], part: object) -> bool:
+    def _add_known(self, fields: Fields, part: object) -> bool:
         kind = kind_of(fields)
         if kind in _THOUGHTS or fields.get("thought") is True:
             self.thoughts.append(words_of(fields))
@@ -72,7 +73,7 @@ class Parts:
         return True
 
 
-def kind_of(fields: Mapping[str, Any]) -> str:
+def kind_of(fields: Fields) -> str:
     """What kind of part or message this says it is; empty when it does not say."""
     return next((found for name in _KINDS if (found := word(fields.get(name)))), "")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from pytest_bfcl.json_types import Fields
 from pytest_bfcl.replies.calls import CALL_KINDS, is_call, read_call
 from pytest_bfcl.replies.messages import read_message, speaker_of, with_figures
 from pytest_bfcl.replies.parts import Parts, kind_of
@@ -54,7 +55,7 @@ def _read(output: Any, depth: int) -> Reply:
     return _from_fields(fields, output, depth)
 
 
-def _from_fields(fields: Mapping[str, Any], output: object, depth: int) -> Reply:
+def _from_fields(fields: Fields, output: object, depth: int) -> Reply:
     for name, read in _ENVELOPES.items():
         if name in fields and (reply := read(fields, depth)) is not None:
             return reply
@@ -73,13 +74,13 @@ def _from_fields(fields: Mapping[str, Any], output: object, depth: int) -> Reply
     raise unknown(f"an output is {KNOWN}; not", output)
 
 
-def _constructed(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+def _constructed(fields: Fields) -> Fields:
     """LangChain's ``message_to_dict`` keeps the message under ``data``."""
     inner = fields_of(fields.get("data"))
     return inner if inner is not None and "content" in inner else fields
 
 
-def _choices(fields: Mapping[str, Any], depth: int) -> Reply | None:
+def _choices(fields: Fields, depth: int) -> Reply | None:
     """``choices`` of chat completions and of text completions."""
     choices = sequence(fields["choices"])
     choice = fields_of(choices[0]) if choices else None
@@ -94,7 +95,7 @@ def _choices(fields: Mapping[str, Any], depth: int) -> Reply | None:
     return with_figures(with_figures(reply, fields), choice)
 
 
-def _output(fields: Mapping[str, Any], depth: int) -> Reply | None:
+def _output(fields: Fields, depth: int) -> Reply | None:
     """``output`` of a Responses object, or of Bedrock's ``converse``."""
     if word(fields.get("status")) == "failed" or (fields.get("error") and not fields["output"]):
         raise UnknownShape(f"a failed response: {str(fields.get('error'))[:300]}")
@@ -115,7 +116,7 @@ def _output(fields: Mapping[str, Any], depth: int) -> Reply | None:
     return with_figures(reply, fields)
 
 
-def _message(fields: Mapping[str, Any], depth: int) -> Reply | None:
+def _message(fields: Fields, depth: int) -> Reply | None:
     """``message`` of LlamaIndex, Ollama, Cohere."""
     message = fields_of(fields["message"])
     if message is None or not (speaker_of(message) or any(name in message for name in _MESSAGE_FIELDS)):
@@ -123,7 +124,7 @@ def _message(fields: Mapping[str, Any], depth: int) -> Reply | None:
     return with_figures(read_message(message), fields)
 
 
-def _candidates(fields: Mapping[str, Any], depth: int) -> Reply | None:
+def _candidates(fields: Fields, depth: int) -> Reply | None:
     """``candidates`` of Gemini."""
     candidates = sequence(fields["candidates"])
     candidate = fields_of(candidates[0]) if candidates else None
@@ -133,7 +134,7 @@ def _candidates(fields: Mapping[str, Any], depth: int) -> Reply | None:
     return with_figures(with_figures(read_message(content), fields), candidate)
 
 
-def _generations(fields: Mapping[str, Any], depth: int) -> Reply | None:
+def _generations(fields: Fields, depth: int) -> Reply | None:
     """``generations`` of LangChain: one list of choices, or one per prompt."""
     first: Any = fields["generations"]
     for _ in range(2):
@@ -144,24 +145,24 @@ def _generations(fields: Mapping[str, Any], depth: int) -> Reply | None:
     return _read(first, depth + 1)
 
 
-def _completions(fields: Mapping[str, Any], depth: int) -> Reply | None:
+def _completions(fields: Fields, depth: int) -> Reply | None:
     """``outputs`` of vLLM's offline engine."""
     listed = sequence(fields["outputs"])
     return _read(listed[0], depth + 1) if listed else None
 
 
-def _generated(fields: Mapping[str, Any], depth: int) -> Reply | None:
+def _generated(fields: Fields, depth: int) -> Reply | None:
     """``generated_text`` of a transformers pipeline: text, or the whole conversation."""
     return _read(fields["generated_text"], depth + 1)
 
 
-def _messages(fields: Mapping[str, Any], depth: int) -> Reply | None:
+def _messages(fields: Fields, depth: int) -> Reply | None:
     """``messages`` of a graph's state or of an agent's result."""
     listed = sequence(fields["messages"])
     return _from_list(listed, depth) if listed else None
 
 
-_ENVELOPES: dict[str, Callable[[Mapping[str, Any], int], Reply | None]] = {
+_ENVELOPES: dict[str, Callable[[Fields, int], Reply | None]] = {
     "choices": _choices,
     "candidates": _candidates,
     "generations": _generations,
@@ -182,7 +183,7 @@ def _from_list(items: Sequence[Any], depth: int) -> Reply:
     return _rollout(items, views, depth)
 
 
-def _without_speakers(items: Sequence[Any], views: Sequence[Mapping[str, Any] | None], depth: int) -> Reply:
+def _without_speakers(items: Sequence[Any], views: Sequence[Fields | None], depth: int) -> Reply:
     """Parts of one message, or plain calls."""
     envelope = not isinstance(items[0], Mapping) or "generated_text" in items[0]  # lists of vLLM, of transformers
     if len(items) == 1 and envelope and any(name in (views[0] or ()) for name in _ENVELOPES):
@@ -192,7 +193,7 @@ def _without_speakers(items: Sequence[Any], views: Sequence[Mapping[str, Any] | 
     return Reply(tool_calls=tuple(map(read_call, items)))
 
 
-def _rollout(items: Sequence[Any], views: Sequence[Mapping[str, Any] | None], depth: int) -> Reply:
+def _rollout(items: Sequence[Any], views: Sequence[Fields | None], depth: int) -> Reply:
     """The model's part of a conversation, see `read_reply`."""
     said: list[Reply] = []
     answered: Reply | None = None

@@ -13,6 +13,7 @@ from enum import Enum
 from typing import Any
 
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Fields
 
 MAX_DEPTH = 60
 """Deepest nesting that is followed; what a model writes into arguments arrives as text and is not nested here."""
@@ -33,7 +34,7 @@ def unknown(what: str, value: object) -> UnknownShape:
     return UnknownShape(f"{what}: {kind} {shown}" if kind not in shown else f"{what}: {shown}")
 
 
-def fields_of(value: object) -> Mapping[str, Any] | None:
+def fields_of(value: object) -> Fields | None:
     """The fields of a mapping or of an object with fields, one level deep; ``None`` for anything without."""
     if isinstance(value, Mapping):
         return value

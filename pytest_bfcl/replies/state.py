@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.replies.calls import CALL_KINDS
 from pytest_bfcl.replies.shapes import UnknownShape, fields_of, plain, sequence, text_or_none, word
 from pytest_bfcl.transcript import ProviderState
@@ -24,7 +25,7 @@ def state_of_items(items: Sequence[Any]) -> ProviderState | None:
     return _whole("responses", items, _ITEMS)
 
 
-def state_of_message(message: Mapping[str, Any]) -> ProviderState | None:
+def state_of_message(message: Fields) -> ProviderState | None:
     """The content blocks of an Anthropic message, or the extras of a chat message; ``None`` without any."""
     blocks = sequence(message.get("content"))
     if blocks and (found := _whole("anthropic", blocks, _BLOCKS)) is not None:
@@ -41,7 +42,7 @@ def state_of_message(message: Mapping[str, Any]) -> ProviderState | None:
     return ProviderState("chat", field, fields, further if any(further) else ())
 
 
-def _extras(fields: Mapping[str, Any]) -> dict[str, Any]:
+def _extras(fields: Fields) -> Parsed:
     return {name: plain(fields[name]) for name in _EXTRAS if fields.get(name)}
 
 

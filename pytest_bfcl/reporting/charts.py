@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+
+from pytest_bfcl.json_types import Fields
 
 SERIES = 8
 """Number of distinct series colours; further series reuse them."""
@@ -50,7 +51,7 @@ class BarChart:
         return [(self.left + self.plot * part / 100, f"{part}") for part in (0, 25, 50, 75, 100)]
 
 
-def bar_chart(name: str, members: Sequence[str], models: Mapping[str, Mapping[str, Any]]) -> BarChart | None:
+def bar_chart(name: str, members: Sequence[str], models: Mapping[str, Fields]) -> BarChart | None:
     """The bars of a group's categories for every model; ``None`` when nothing of it was run."""
     bars: list[Bar] = []
     y, several = 8.0, len(models) > 1
@@ -69,7 +70,7 @@ def bar_chart(name: str, members: Sequence[str], models: Mapping[str, Mapping[st
     return BarChart(name, tuple(bars), y + 16) if bars else None
 
 
-def _bar(y: float, height: float, label: str, series: int, score: Mapping[str, Any], model: str) -> Bar:
+def _bar(y: float, height: float, label: str, series: int, score: Fields, model: str) -> Bar:
     low, high = score.get("interval95") or (None, None)
     corrected = score.get("corrected_accuracy")
     interval = f" (95 %: {100 * low:.1f} – {100 * high:.1f})" if low is not None and high is not None else ""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.explaining.notation import call_text
+from pytest_bfcl.json_types import Fields
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
@@ -65,7 +66,7 @@ class TurnView(NamedTuple):
     broken: bool
 
 
-def chat(record: Mapping[str, Any], entry: Entry | None, messages: Sequence[Mapping[str, Any]] = ()) -> list[TurnView]:
+def chat(record: Fields, entry: Entry | None, messages: Sequence[Fields] = ()) -> list[TurnView]:
     """The turns of one conversation; ``messages`` as stored, if they were."""
     fields = _Fields(record)
     outputs = _turns(record.get("output"), fields.nested)
@@ -87,7 +88,7 @@ def chat(record: Mapping[str, Any], entry: Entry | None, messages: Sequence[Mapp
 class _Fields:
     """The fields of a result line, step by step; those of single-turn entries are plain."""
 
-    def __init__(self, record: Mapping[str, Any]) -> None:
+    def __init__(self, record: Fields) -> None:
         row = CATEGORIES.get(str(record.get("category")))
         self.nested = row is not None and row.stateful
         self._record = record
@@ -117,7 +118,7 @@ def _turns(output: Any, nested: bool) -> list[list[Any]]:
     return [[output]]
 
 
-def _openings(messages: Sequence[Mapping[str, Any]], steps: Sequence[int]) -> list[list[Said]]:
+def _openings(messages: Sequence[Fields], steps: Sequence[int]) -> list[list[Said]]:
     """The messages before each turn's first reply, as sent; empty when they do not fit the recorded replies."""
     segments: list[list[Said]] = [[]]
     for message in messages:
@@ -138,7 +139,7 @@ def _asked(entry: Entry | None, turns: int) -> list[list[Said]]:
     return [[Said(str(message.get("role")), shown(_content(message))) for message in turn] for turn in entry.question]
 
 
-def _content(message: Mapping[str, Any]) -> str:
+def _content(message: Fields) -> str:
     content = message.get("content")
     if isinstance(content, list):  # parts of a message
         return "\n".join(str(part.get("text", part)) if isinstance(part, Mapping) else str(part) for part in content)

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pytest_bfcl.json_types import Fields
 from pytest_bfcl.reporting import rendering
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class Documentation:
         self._size = size
         self._kept: OrderedDict[tuple[bytes, str], Markup] = OrderedDict()
 
-    def of(self, documents: Iterable[tuple[Mapping[str, Any], str]]) -> Offered:
+    def of(self, documents: Iterable[tuple[Fields, str]]) -> Offered:
         """All functions of an entry, each with a note that tells when it was handed over, if that was later on."""
         from markupsafe import Markup
 
@@ -62,7 +63,7 @@ class Documentation:
         markup = Markup("".join([self(document, note) for document, note in found]))  # parts that are markup
         return Offered(len(found), names, markup)
 
-    def __call__(self, document: Mapping[str, Any], note: str = "") -> Markup:
+    def __call__(self, document: Fields, note: str = "") -> Markup:
         """One function's documentation."""
         from pydantic_core import PydanticSerializationError, to_json
 
@@ -82,11 +83,11 @@ class Documentation:
         return found
 
 
-def _documented(document: Mapping[str, Any], note: str) -> Markup:
+def _documented(document: Fields, note: str) -> Markup:
     return rendering.macro("functions.html.jinja", "documentation", described(document), note)
 
 
-def described(document: Mapping[str, Any]) -> Function:
+def described(document: Fields) -> Function:
     """The parts of a function document that are shown."""
     schema = document.get("parameters")
     schema = schema if isinstance(schema, Mapping) else {}

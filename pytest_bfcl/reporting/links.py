@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+
+from pytest_bfcl.json_types import Fields
 
 ENTRIES = "entries"
 """Folder of the entry pages inside a run directory."""
@@ -34,14 +35,14 @@ def model_suffix(model: str, models: Sequence[str]) -> str:
     return "" if list(models) == [model] else _slug(model)
 
 
-def page_name(record: Mapping[str, Any], models: Sequence[str]) -> str:
+def page_name(record: Fields, models: Sequence[str]) -> str:
     """File name of a record's page in the folder `ENTRIES`; ``models`` are those of the run's fingerprint."""
     repeat = record.get("repeat") or 1
     number = f"-r{repeat}" if repeat != 1 else ""
     return f"{safe_id(str(record['id']))}{model_suffix(str(record.get('model') or ''), models)}{number}.html"
 
 
-def rerun_command(record: Mapping[str, Any], model: str, *, data: str, base_url: str | None = None) -> str:
+def rerun_command(record: Fields, model: str, *, data: str, base_url: str | None = None) -> str:
     """The shell command that asks ``model`` this one entry again; ``data`` as ``--bfcl-data`` takes it."""
     words = ["pytest", "--model", model, "--bfcl-data", data]
     if base_url:

@@ -6,10 +6,11 @@ A row is a list in the order of `COLUMNS`; words that repeat (categories, reason
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Any
 
 from pytest_bfcl.explaining import headline
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.reporting.links import model_suffix, safe_id
 
 COLUMNS = ("entry", "model", "repeat", "outcome", "corrected", "tag", "reason", "text", "latency", "cost", "flags")
@@ -47,7 +48,7 @@ class Listing:
         self._rows: list[list[Any]] = []
         self.has_latency = self.has_cost = False
 
-    def add(self, record: Mapping[str, Any], request: str) -> None:
+    def add(self, record: Fields, request: str) -> None:
         """One record, and the beginning of what the user asked."""
         entry_id = str(record["id"])
         if entry_id not in self._entries:
@@ -76,7 +77,7 @@ class Listing:
             ]
         )
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> Parsed:
         """What is embedded in the page; texts are shortened when a very large run would not fit."""
         made = {
             "columns": COLUMNS,
@@ -101,7 +102,7 @@ class Listing:
         return made
 
 
-def _size(content: Mapping[str, Any]) -> int:
+def _size(content: Fields) -> int:
     """Bytes the content takes in the page, escapes included."""
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     return len(text.encode("utf-8", "replace")) + 5 * sum(text.count(character) for character in "<>&")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
+from pytest_bfcl.json_types import Fields
 from pytest_bfcl.reporting import overview
 from pytest_bfcl.reporting.rendering import percent, points, seconds, usd, visible
 from pytest_bfcl.reporting.scores import PARTIAL, MatrixRow, ScoreRow, matrix, score_rows
 
-Summary = Mapping[str, Any]
+Summary = Fields
 MAX_REASONS = 8
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from pytest_bfcl.checkers.corrected import CORRECTED_RULES
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.reporting import charts, rendering, scores
 from pytest_bfcl.reporting.listing import Listing
 from pytest_bfcl.reporting.sources import Questions
@@ -14,11 +15,11 @@ from pytest_bfcl.reporting.sources import Questions
 if TYPE_CHECKING:
     from pytest_bfcl.runs import RunDirectory
 
-Summary = Mapping[str, Any]
+Summary = Fields
 MAX_REASONS = 40
 
 
-def content(summary: Summary, run: RunDirectory, found: Questions, listing: Listing) -> dict[str, Any]:
+def content(summary: Summary, run: RunDirectory, found: Questions, listing: Listing) -> Parsed:
     """The values of the template ``index.html.jinja``."""
     models: Mapping[str, Summary] = summary["models"]
     made = [charts.bar_chart(group, names, models) for group, names in scores.sections(models).items()]
@@ -115,7 +116,7 @@ def _sum(models: Mapping[str, Summary], name: str) -> int:
     return sum(score[name] for model in models.values() for score in model["categories"].values())
 
 
-def _details(name: str, model: Summary, models: int) -> dict[str, Any]:
+def _details(name: str, model: Summary, models: int) -> Parsed:
     """One model's tables."""
     reasons = list(model["reasons"].items())
     return {
@@ -136,7 +137,7 @@ def _details(name: str, model: Summary, models: int) -> dict[str, Any]:
     }
 
 
-def _extras(model: Summary) -> Iterator[dict[str, Any]]:
+def _extras(model: Summary) -> Iterator[Parsed]:
     """Breakdowns and other figures, as tables of texts."""
     percent = rendering.percent
     rows: list[tuple[str, ...]]
@@ -176,7 +177,7 @@ def _extras(model: Summary) -> Iterator[dict[str, Any]]:
         yield {"title": "write stages of the memory (not scored)", "head": ("outcome", "conversations"), "rows": rows}
 
 
-def _conversations(turns: Summary) -> dict[str, Any]:
+def _conversations(turns: Summary) -> Parsed:
     """The figures of multi-turn entries that enter no score: ``multi_turn`` of a model's summary."""
     rows = []
     for name, cell in turns.items():

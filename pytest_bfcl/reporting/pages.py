@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pytest_bfcl.checkers.corrected import CORRECTED_RULES
 from pytest_bfcl.explaining import explain
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Fields
 from pytest_bfcl.reporting import rendering
 from pytest_bfcl.reporting.chat import chat
 from pytest_bfcl.reporting.functions import Documentation, as_json
@@ -63,9 +64,9 @@ class About(NamedTuple):
 
 
 def entry_page(
-    record: Mapping[str, Any],
+    record: Fields,
     entry: Entry | None,
-    stored: Mapping[str, Any] | None,
+    stored: Fields | None,
     context: PageContext,
     neighbours: Neighbours,
 ) -> bytes:
@@ -89,7 +90,7 @@ def entry_page(
     return rendering.framed("entry", f"{about.id} · {about.outcome}", body)
 
 
-def _command(record: Mapping[str, Any], context: PageContext) -> str:
+def _command(record: Fields, context: PageContext) -> str:
     """Asks this entry again, of the model as it was named then (a replay's results carry the recorded name)."""
     recorded = str(record.get("model") or "")
     asked = next((model for model in context.models if model.model == recorded), None)
@@ -100,12 +101,12 @@ def _command(record: Mapping[str, Any], context: PageContext) -> str:
     return rerun_command(record, name, data=context.choice, base_url=base_url)
 
 
-def request_of(record: Mapping[str, Any], entry: Entry | None, messages: Sequence[Mapping[str, Any]] = ()) -> str:
+def request_of(record: Fields, entry: Entry | None, messages: Sequence[Fields] = ()) -> str:
     """What the user asked, for the list of entries: the last words of the turn that counts."""
     return _request(record, entry, messages)[0]
 
 
-def _request(record: Mapping[str, Any], entry: Entry | None, messages: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
+def _request(record: Fields, entry: Entry | None, messages: Sequence[Fields]) -> tuple[str, str]:
     """The user's words in the turn that decided, and which turn that is where there are several."""
     turns: Sequence[Any] = entry.question if entry is not None else [messages] if messages else []
     detail = record.get("detail") or {}
@@ -119,7 +120,7 @@ def _request(record: Mapping[str, Any], entry: Entry | None, messages: Sequence[
     return (str(words[-1])[:MAX_REQUEST], place) if words else ("", "")
 
 
-def _transcript(record: Mapping[str, Any], entry: Entry | None) -> Transcript | None:
+def _transcript(record: Fields, entry: Entry | None) -> Transcript | None:
     from pytest_bfcl.runs import transcript_from_line
 
     if entry is None or record.get("output") is None:
@@ -130,7 +131,7 @@ def _transcript(record: Mapping[str, Any], entry: Entry | None) -> Transcript | 
         return None
 
 
-def _about(record: Mapping[str, Any], context: PageContext, request: str, place: str) -> About:
+def _about(record: Fields, context: PageContext, request: str, place: str) -> About:
     rules = record.get("rules") or "official"
     official = record.get("official_outcome") if rules != "official" else record.get("outcome")
     official_reason = record.get("official_reason") if rules != "official" else record.get("reason")
@@ -155,7 +156,7 @@ def _about(record: Mapping[str, Any], context: PageContext, request: str, place:
     )
 
 
-def _functions(entry: Entry | None, stored: Mapping[str, Any] | None) -> Iterator[tuple[Mapping[str, Any], str]]:
+def _functions(entry: Entry | None, stored: Fields | None) -> Iterator[tuple[Fields, str]]:
     """What was offered, as sent where that is known; held-out functions with a note of the turn they came in."""
     sent = (stored or {}).get("functions") or (entry.function if entry is not None else [])
     yield from ((document, "") for document in sent[:MAX_FUNCTIONS] if isinstance(document, Mapping))
@@ -171,7 +172,7 @@ _COUNTS = (
 )
 
 
-def _usage(record: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _usage(record: Fields) -> list[tuple[str, str]]:
     """Cost, time, tokens and the rest of what was measured, as far as it was."""
     usage = []
     if record.get("cost_usd") is not None:

@@ -6,12 +6,12 @@ Nothing in it needs a server or the network; the folder can be zipped, mailed an
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from pytest_bfcl.dataset import known_issues
 from pytest_bfcl.failures import HarnessError, UsageError
+from pytest_bfcl.json_types import Fields
 from pytest_bfcl.plain_text import clean, shortened
 from pytest_bfcl.reporting import overview, rendering
 from pytest_bfcl.reporting.links import ENTRIES, page_name
@@ -107,7 +107,7 @@ class _Writer:
         }
 
 
-def _models(heads: Iterable[Mapping[str, Any]], asked: int) -> list[str]:
+def _models(heads: Iterable[Fields], asked: int) -> list[str]:
     """The models whose pages need telling apart.
 
     Results may name a model otherwise than the run was asked for (a replay names the recorded one, a run may have been
@@ -117,7 +117,7 @@ def _models(heads: Iterable[Mapping[str, Any]], asked: int) -> list[str]:
     return [model for model, _ in counts.most_common(1)] if asked <= 1 else list(counts)
 
 
-def _stored(store: TranscriptStore, key: EntryKey) -> Mapping[str, Any] | None:
+def _stored(store: TranscriptStore, key: EntryKey) -> Fields | None:
     """One stored transcript; a damaged one is simply not shown."""
     try:
         return store.load(key)

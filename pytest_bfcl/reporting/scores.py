@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.json_types import Fields
 from pytest_bfcl.reporting import formulas
 
-Summary = Mapping[str, Any]
+Summary = Fields
 
 SECTIONS = ("non_live", "live", "multi_turn", "web_search", "memory", "format_sensitivity", "retired")
 ACROSS = ("agentic", "irrelevance")

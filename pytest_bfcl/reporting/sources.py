@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.failures import BenchmarkError, UsageError
+from pytest_bfcl.json_types import Fields
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet, Entry
@@ -36,7 +37,7 @@ class Questions:
             return None
 
 
-def questions(source: EntrySource | None, measured: Mapping[str, Any]) -> Questions:
+def questions(source: EntrySource | None, measured: Fields) -> Questions:
     """The questions of a run; ``measured`` is the ``dataset`` part of its fingerprint.
 
     Without a source the bundled or the fetched official set is opened; another version than the one measured is not

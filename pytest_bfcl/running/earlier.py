@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Fields, Parsed
 
 if TYPE_CHECKING:
     from pytest_bfcl.running.trial import Trial
@@ -82,7 +83,7 @@ class EarlierParts:
         stage = self._key(question, stage_id)
         return stage not in self.settled and (not self.is_settled(question) or stage in self.errored)
 
-    def is_settled_line(self, line: Mapping[str, Any]) -> bool:
+    def is_settled_line(self, line: Fields) -> bool:
         """Whether a line of the journal belongs to an entry with a verdict."""
         return self.key(str(line.get("id")), str(line.get("model")), line.get("repeat") or 1) in self.settled
 
@@ -94,7 +95,7 @@ class EarlierParts:
             listed = "\n  ".join(differences)
             raise UsageError(f"cannot continue {path}: it measured something else\n  {listed}")
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Parsed:
         """What a worker is told, in plain values."""
         return {
             "settled": [list(key) for key in self.settled],
@@ -104,7 +105,7 @@ class EarlierParts:
         }
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> EarlierParts:
+    def from_dict(cls, values: Fields) -> EarlierParts:
         """The inverse of `to_dict`; the fingerprint stays behind."""
         settled, errored = _keys(values["settled"]), _keys(values["errored"])
         return cls(None, settled, errored, dict(values["modes"]), frozenset(values["twice"]))

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from pytest_bfcl.failures import HarnessError, UsageError
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.runs.damage import LeftOut
 from pytest_bfcl.runs.fingerprint import Fingerprint
 from pytest_bfcl.runs.journal import Journal
@@ -323,7 +324,7 @@ def _joined(earlier: Fingerprint, now: Fingerprint) -> Fingerprint:
     )
 
 
-def join_selections(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any]:
+def join_selections(a: Fields, b: Fields) -> Parsed:
     """Both selections in one: lists are united in order, differing single values become lists."""
     joined = dict(a)
     for name, value in b.items():
@@ -338,7 +339,7 @@ def join_selections(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any
     return joined
 
 
-def missing_shards(selection: Mapping[str, Any]) -> list[str]:
+def missing_shards(selection: Fields) -> list[str]:
     """Parts of a run made in parts (``"1/3"`` …) that a selection lacks; empty when it has all, or no parts."""
     found = selection.get("shard") or []
     parts = [str(part) for part in (found if isinstance(found, list) else [found])]

@@ -7,11 +7,12 @@ again. Fields this version does not know are left as they are.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.failures import FailureTag
+from pytest_bfcl.json_types import Fields
 from pytest_bfcl.runs.lines import shallow
 from pytest_bfcl.runs.result_line import OUTCOMES
 
@@ -34,7 +35,7 @@ class Field(NamedTuple):
     wanted: str
 
 
-def problem_of(line: Mapping[str, Any], required: Iterable[str] = RESULT) -> str | None:
+def problem_of(line: Fields, required: Iterable[str] = RESULT) -> str | None:
     """What is wrong with a line, in a few words; ``None`` when every field is as it has to be.
 
     Optional fields may be missing or null.
@@ -53,7 +54,7 @@ def problem_of(line: Mapping[str, Any], required: Iterable[str] = RESULT) -> str
     return None
 
 
-def shape_problem(line: Mapping[str, Any]) -> str | None:
+def shape_problem(line: Fields) -> str | None:
     """What else is wrong with a result line: its detail is no object, its output neither a reply nor turns of steps."""
     if not isinstance(line.get("detail") or {}, dict):
         return f"detail is {shortened_json(line['detail'])}, not an object"
@@ -74,7 +75,7 @@ def shortened_json(value: Any) -> str:
     return text if len(text) <= 60 else text[:59] + "…"
 
 
-def _inside(name: str, inner: Mapping[str, Any]) -> str | None:
+def _inside(name: str, inner: Fields) -> str | None:
     for field in _DETAIL if name == "detail" else _EXTRA:
         value = inner.get(field.name)
         if value is not None and type(value) not in field.usual and not field.fits(value):

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
+from pytest_bfcl.json_types import Fields
 from pytest_bfcl.runs.summary_types import ModelFacts, RunFacts
 from pytest_bfcl.settings import Settings
 
@@ -54,7 +55,7 @@ class ModelFingerprint:
 
     model: str
     mode: str
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Fields = field(default_factory=dict)
     base_url: str | None = None
     prompt_sha256: str | None = None
     api: str | None = None
@@ -79,7 +80,7 @@ class ModelFingerprint:
         return found
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> ModelFingerprint:
+    def from_dict(cls, values: Fields) -> ModelFingerprint:
         """The inverse of `to_dict`."""
         return cls(
             str(values.get("model", "")),
@@ -128,8 +129,8 @@ class Fingerprint:
     rules: str = "official"
     rules_version: str = RULES_VERSION
     plugin_version: str = field(default_factory=plugin_version)
-    selection: Mapping[str, Any] = field(default_factory=dict)
-    conditions: Mapping[str, Any] = field(default_factory=dict)
+    selection: Fields = field(default_factory=dict)
+    conditions: Fields = field(default_factory=dict)
     started_at: str = field(default_factory=utc_now)
     ended_at: str | None = None
     state: str = "running"
@@ -142,7 +143,7 @@ class Fingerprint:
         dataset: Any,
         models: Iterable[tuple[str, str]],
         settings: Settings,
-        selection: Mapping[str, Any] | None = None,
+        selection: Fields | None = None,
     ) -> Fingerprint:
         """The fingerprint of a run about to start.
 
@@ -186,7 +187,7 @@ class Fingerprint:
         }
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Fingerprint:
+    def from_dict(cls, values: Fields) -> Fingerprint:
         """The inverse of `to_dict`; missing fields become empty."""
         data = values.get("dataset") or {}
         return cls(

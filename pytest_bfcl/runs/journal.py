@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_bfcl.failures import HarnessError
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.runs.lines import DamagedLine, LineAppender, json_line_of_parsed, parse_object, plain, read_json_lines
 from pytest_bfcl.transcript import ProviderState, Reply, ToolCall
 
@@ -40,16 +41,16 @@ class RequestDigests:
     """
 
     def __init__(self) -> None:
-        self._seen: list[Mapping[str, Any]] = []
+        self._seen: list[Fields] = []
         self._messages = hashlib.sha256()
-        self._documents: tuple[Mapping[str, Any], ...] = ()
+        self._documents: tuple[Fields, ...] = ()
         self._functions = _documents_digest(())
 
     def of(
         self,
-        messages: Sequence[Mapping[str, Any]],
-        functions: Sequence[Mapping[str, Any]] = (),
-        parameters: Mapping[str, Any] | None = None,
+        messages: Sequence[Fields],
+        functions: Sequence[Fields] = (),
+        parameters: Fields | None = None,
     ) -> str:
         """As `request_digest`."""
         if len(messages) < len(self._seen) or any(map(is_not, self._seen, messages)):
@@ -64,9 +65,9 @@ class RequestDigests:
 
 
 def request_digest(
-    messages: Sequence[Mapping[str, Any]],
-    functions: Sequence[Mapping[str, Any]] = (),
-    parameters: Mapping[str, Any] | None = None,
+    messages: Sequence[Fields],
+    functions: Sequence[Fields] = (),
+    parameters: Fields | None = None,
 ) -> str:
     """SHA-256 of a request (hex): the same messages, tools and parameters give the same digest in every process."""
     return RequestDigests().of(messages, functions, parameters)
@@ -76,7 +77,7 @@ def _sha256(value: Any) -> bytes:
     return hashlib.sha256(_canonical(value)).digest()
 
 
-def _documents_digest(documents: Sequence[Mapping[str, Any]]) -> bytes:
+def _documents_digest(documents: Sequence[Fields]) -> bytes:
     """Most of a request's bytes: as they stand in the data, whose hash the run keeps, and by the quickest writer."""
     return hashlib.sha256(json_line_of_parsed(documents)).digest()
 
@@ -90,9 +91,9 @@ def _canonical(value: Any) -> bytes:
     return text.encode() + b"\n"
 
 
-def reply_to_dict(reply: Reply) -> dict[str, Any]:
+def reply_to_dict(reply: Reply) -> Parsed:
     """A reply as it stands in the journal: what not every provider sends only where it is there."""
-    line: dict[str, Any] = {
+    line: Parsed = {
         "text": reply.text,
         "tool_calls": [{"name": c.name, "arguments": c.arguments, "id": c.id} for c in reply.tool_calls],
         "reasoning": reply.reasoning,
@@ -112,7 +113,7 @@ def reply_to_dict(reply: Reply) -> dict[str, Any]:
     return line
 
 
-def reply_from_dict(values: Mapping[str, Any]) -> Reply:
+def reply_from_dict(values: Fields) -> Reply:
     """The inverse of `reply_to_dict`. Raises `KeyError` or `TypeError` for other shapes."""
     state = values.get("state")
     return Reply(
@@ -217,7 +218,7 @@ class Journal:
             return len(self._files) - 1
 
 
-def _key_of(line: Mapping[str, Any]) -> ReplyKey:
+def _key_of(line: Fields) -> ReplyKey:
     return ReplyKey(
         line["model"], line["mode"], line["id"], line["repeat"], line["turn"], line["step"], line["request_sha256"]
     )

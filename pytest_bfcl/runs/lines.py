@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from pytest_bfcl.failures import HarnessError, UsageError
+from pytest_bfcl.json_types import Fields, Parsed
 
 MAX_DEPTH = 200
 """Deepest nesting written; decoded model output beyond it is stored as a note."""
@@ -52,10 +53,10 @@ class JsonLine(NamedTuple):
     number: int
     offset: int
     length: int
-    value: dict[str, Any]
+    value: Parsed
 
 
-def json_line(value: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> bytes:
+def json_line(value: Fields | Sequence[Fields]) -> bytes:
     """One UTF-8 JSON line with its newline, for anything a decoder may have produced.
 
     NaN, infinities, sets, bytes, non-text keys, over-long integers and lone surrogates are written as text, so the
@@ -69,7 +70,7 @@ def json_line(value: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> bytes:
         return json.dumps(plain(value), separators=(",", ":")).encode() + b"\n"
 
 
-def json_line_of_parsed(value: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> bytes:
+def json_line_of_parsed(value: Fields | Sequence[Fields]) -> bytes:
     """The same for a value whose parts came out of JSON (messages, tool documents): a quarter of the time."""
     from pydantic_core import PydanticSerializationError, to_json
 
@@ -118,7 +119,7 @@ class LineAppender:
             if os.read(self._fd, 1) != b"\n":
                 self.append_bytes(b"\n")
 
-    def append(self, value: Mapping[str, Any]) -> tuple[int, int]:
+    def append(self, value: Fields) -> tuple[int, int]:
         """Write one line; returns its offset and length in bytes. Raises `HarnessError` (kind ``storage``)."""
         return self.append_bytes(json_line(value))
 
@@ -230,7 +231,7 @@ def open_regular(path: Path) -> IO[bytes]:
     return open(path, "rb")
 
 
-def parse_object(raw: bytes) -> dict[str, Any]:
+def parse_object(raw: bytes) -> Parsed:
     """One line as an object; `ValueError` with a short reason otherwise.
 
     The fast parser agrees with Python's but refuses a few things (lone surrogates, a byte order mark): then that

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_bfcl.dataset.categories import CATEGORIES, category_of
 from pytest_bfcl.dataset.expansion import sort_key
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.runs.folder_families import Reading, output_of, reading_of
 from pytest_bfcl.runs.lines import DamagedLine, OnDamaged, plain, read_json_lines
 from pytest_bfcl.runs.paths import is_below, write_below
@@ -91,7 +92,7 @@ def import_official(
                 on_damaged(DamagedLine(file, line.number, "id is missing, or no text"))
 
 
-def line_from_official(line: Mapping[str, Any], category: str, model: str, reading: Reading) -> ReplayLine:
+def line_from_official(line: Fields, category: str, model: str, reading: Reading) -> ReplayLine:
     """One official result line as a replay line."""
     entry_id = str(line.get("id", ""))
     if category_of(entry_id) in CATEGORIES:  # write-stage ids may stand in the question's file
@@ -131,7 +132,7 @@ class ResultFiles:
         self.folders: dict[str, Path] = {}
         self._lines: dict[Path, list[tuple[tuple[int, str, int], bytes]]] = {}
 
-    def add(self, line: Mapping[str, Any]) -> None:
+    def add(self, line: Fields) -> None:
         """Keep one replay line."""
         category = str(line.get("category") or category_of(str(line["id"])))
         model = str(line.get("model") or "model")
@@ -163,7 +164,7 @@ def find_entry(dataset: DataSet | None, entry_id: str) -> Entry | None:
     return None if ref is None else dataset.load(ref)
 
 
-def official_line(line: Mapping[str, Any], entry: Entry | None = None) -> dict[str, Any]:
+def official_line(line: Fields, entry: Entry | None = None) -> Parsed:
     """A replay or result line as the reference writes it, fields in its order (scoring spec §2)."""
     kept = line.get("official") or {}
     error = error_text(line)
@@ -171,7 +172,7 @@ def official_line(line: Mapping[str, Any], entry: Entry | None = None) -> dict[s
         return {"id": line["id"], "result": error, "traceback": kept.get("traceback", "")}
     row = CATEGORIES.get(str(line.get("category")))
     nested = row is not None and row.stateful
-    official: dict[str, Any] = {"id": line["id"], "result": official_output(line.get("output"))}
+    official: Parsed = {"id": line["id"], "result": official_output(line.get("output"))}
     log = kept.get("inference_log")
     if log is not None and not nested:
         official["inference_log"] = log
@@ -188,7 +189,7 @@ def official_line(line: Mapping[str, Any], entry: Entry | None = None) -> dict[s
     return official
 
 
-def error_text(line: Mapping[str, Any]) -> str | None:
+def error_text(line: Fields) -> str | None:
     """The ``result`` text of an entry without an answer; ``None`` for all others."""
     imported = line.get("inference_error")
     if isinstance(imported, str):
@@ -214,13 +215,13 @@ def _any_reasoning(reasoning: Any) -> bool:
     return bool(reasoning)
 
 
-def inference_log(line: Mapping[str, Any], entry: Entry | None = None) -> list[dict[str, Any]]:
+def inference_log(line: Fields, entry: Entry | None = None) -> list[Parsed]:
     """A log of the conversation: per turn the user's messages and each step's reply and results."""
     log = []
     results = line.get("tool_results") or []
     for number, steps in enumerate(line.get("output") or []):
         messages = entry.question[number] if entry is not None and number < len(entry.question) else []
-        turn: dict[str, Any] = {"begin_of_turn_query": messages}
+        turn: Parsed = {"begin_of_turn_query": messages}
         for position, reply in enumerate(steps if isinstance(steps, list) else [steps]):
             step = [{"role": "assistant", "content": official_output(reply)}]
             seen = results[number][position] if _within(results, number, position) else []

@@ -6,7 +6,7 @@ The minimal line and its variants are fixed in docs/contracts.md ("A line of res
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -15,6 +15,7 @@ from pytest_bfcl.dataset.categories import CATEGORIES, Category, category_of
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.decoding.formats.table import find_decoder
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Fields
 from pytest_bfcl.replies import UnknownShape, read_reply
 from pytest_bfcl.runs.fields import is_number, problem_of, shortened_json
 from pytest_bfcl.runs.lines import DamagedLine, OnDamaged, read_json_lines
@@ -87,7 +88,7 @@ def _refuse(damaged: DamagedLine) -> None:
     raise UsageError(f"damaged line {damaged}")
 
 
-def line_category(line: Mapping[str, Any]) -> Category:
+def line_category(line: Fields) -> Category:
     """The category row of a line, from its ``category`` or its id. Raises `UsageError` for unknown ones."""
     name = line.get("category") or category_of(line_id(line))
     row = CATEGORIES.get(name) if isinstance(name, str) else None
@@ -96,7 +97,7 @@ def line_category(line: Mapping[str, Any]) -> Category:
     return row
 
 
-def line_id(line: Mapping[str, Any]) -> str:
+def line_id(line: Fields) -> str:
     """The entry id of a line. Raises `UsageError` when it has none."""
     entry_id = line.get("id")
     if not isinstance(entry_id, str) or not entry_id:
@@ -104,7 +105,7 @@ def line_id(line: Mapping[str, Any]) -> str:
     return entry_id
 
 
-def transcript_from_line(line: Mapping[str, Any]) -> Transcript:
+def transcript_from_line(line: Fields) -> Transcript:
     """The recorded conversation of a replay line, ready to be judged.
 
     Multi-turn ``trajectory`` lines give ``decoded`` transcripts: their call texts are taken as they stand, a step
@@ -135,20 +136,20 @@ def transcript_from_line(line: Mapping[str, Any]) -> Transcript:
     return transcript
 
 
-def _decoder(line: Mapping[str, Any]) -> str | None:
+def _decoder(line: Fields) -> str | None:
     """The format of the line's texts; raises `UsageError` for one nobody knows."""
     name = line.get("decoder")
     return None if name is None else find_decoder(str(name)).name
 
 
-def _repeat(line: Mapping[str, Any]) -> int:
+def _repeat(line: Fields) -> int:
     found = line.get("repeat") or 1
     if not isinstance(found, int) or found < 1:
         raise UsageError(f"{line_id(line)}: repeat is {shortened_json(found)}, not a whole number from 1")
     return found
 
 
-def _add_output(transcript: Transcript, line: Mapping[str, Any], row: Category) -> None:
+def _add_output(transcript: Transcript, line: Fields, row: Category) -> None:
     output = line["output"]
     error = line.get("inference_error")
     if isinstance(error, str):
@@ -170,7 +171,7 @@ def _add_output(transcript: Transcript, line: Mapping[str, Any], row: Category) 
         transcript.inference_error = str(output)
 
 
-def _step(line: Mapping[str, Any], output: Any, turn: int, step: int) -> Step:
+def _step(line: Fields, output: Any, turn: int, step: int) -> Step:
     def text(name: str) -> str | None:
         found = _at(line.get(name), turn, step)
         return found if isinstance(found, str) else None
@@ -198,7 +199,7 @@ def _step(line: Mapping[str, Any], output: Any, turn: int, step: int) -> Step:
     return Step(reply, results=[str(text) for text in seen] if isinstance(seen, list) else [])
 
 
-def _handed_over(line: Mapping[str, Any], output: Any, known: Mapping[str, Any], where: str) -> Reply:
+def _handed_over(line: Fields, output: Any, known: Fields, where: str) -> Reply:
     """A message or completion of a library instead of the stored form; what the line says beside it counts more."""
     try:
         reply = read_reply(output)
@@ -225,14 +226,14 @@ def _has(value: Any, turn: int, step: int) -> bool:
     return isinstance(value, list) and turn < len(value) and isinstance(value[turn], list) and step < len(value[turn])
 
 
-def _decoded_turns(line: Mapping[str, Any]) -> list[Turn]:
+def _decoded_turns(line: Fields) -> list[Turn]:
     trajectory = line["trajectory"]
     if not isinstance(trajectory, list) or not all(isinstance(turn, list) for turn in trajectory):
         raise UsageError(f"{line.get('id')}: trajectory is a list of turns, each a list of steps")
     return [Turn(steps=[_decoded_step(line, step) for step in turn]) for turn in trajectory]
 
 
-def _decoded_step(line: Mapping[str, Any], step: Any) -> Step:
+def _decoded_step(line: Fields, step: Any) -> Step:
     if isinstance(step, str):
         return Step(Reply(text=step), calls=None, error="recorded as text that does not decode")
     if isinstance(step, list) and all(isinstance(call, str) for call in step):
@@ -240,7 +241,7 @@ def _decoded_step(line: Mapping[str, Any], step: Any) -> Step:
     raise UsageError(f"{line.get('id')}: a step of a trajectory is a list of call texts, or text")
 
 
-def entry_from_line(line: Mapping[str, Any]) -> Entry | None:
+def entry_from_line(line: Fields) -> Entry | None:
     """The question a line brings itself (``function`` and ``possible_answer`` inline); ``None`` when it must be
     looked up.
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, NotRequired, TypedDict
 
+from pytest_bfcl.json_types import Parsed
+
 Outcome = Literal["passed", "failed", "error", "skipped"]
 OUTCOMES: tuple[Outcome, ...] = ("passed", "failed", "error", "skipped")
 
@@ -53,14 +55,14 @@ class VerdictFields(TypedDict, total=False):
     rules: str
     official_outcome: str
     official_reason: str | None
-    detail: dict[str, Any]
+    detail: Parsed
 
 
 class Circumstances(TypedDict, total=False):
     """What else is known of an entry's run: money, time, figures beyond the verdict."""
 
     cost_usd: Number | None
-    extra: dict[str, Any]
+    extra: Parsed
     started_at: str | None
     duration_s: Number | None
     worker: str | None
@@ -95,13 +97,13 @@ class ReplayLine(Conversation, VerdictFields, Circumstances, total=False):
     repeat: int
     outcome: str
     trajectory: Sequence[Any]
-    official: dict[str, Any]
+    official: Parsed
     question: Sequence[Any]
     function: Sequence[Any]
     possible_answer: Any
-    initial_config: dict[str, Any]
+    initial_config: Parsed
     involved_classes: Sequence[str]
-    missed_function: dict[str, Any]
+    missed_function: Parsed
     scenario: str
     language: str
     return_format: str
@@ -119,7 +121,7 @@ class VerdictLine(TypedDict, total=False):
     valid: bool | None
     tag: str | None
     reason: str | None
-    detail: dict[str, Any]
+    detail: Parsed
     corrected_valid: bool | None
     skipped: str
     error: str

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.failures import Verdict
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.runs.fields import problem_of, shape_problem
 from pytest_bfcl.runs.lines import DamagedLine, OnDamaged, open_regular, parse_object, whole_lines
 from pytest_bfcl.runs.result_line import Conversation, Key, ReplayLine, ResultLine, VerdictFields
@@ -24,7 +25,7 @@ def result_record(
     corrected: Verdict,
     *,
     corrected_rules: Iterable[str] = (),
-    extra: Mapping[str, Any] | None = None,
+    extra: Fields | None = None,
     rules: str = "official",
     cost_usd: float | None = None,
     worker: str | None = None,
@@ -49,7 +50,7 @@ def result_record(
     }
 
 
-def _about(entry: Entry) -> dict[str, Any]:
+def _about(entry: Entry) -> Parsed:
     """What breakdowns need to know of the entry: its API classes, or the hops of a web question."""
     if entry.row.checker == "state":
         return {"classes": list(entry.involved_classes)}
@@ -67,7 +68,7 @@ def error_record(
     repeat: int = 1,
     rules: str = "official",
     transcript: Transcript | None = None,
-    extra: Mapping[str, Any] | None = None,
+    extra: Fields | None = None,
     cost_usd: float | None = None,
     worker: str | None = None,
 ) -> ResultLine:
@@ -228,7 +229,7 @@ def read_results(path: Path, on_damaged: OnDamaged | None = None) -> Iterator[Re
                 break
 
 
-def checked(record: dict[str, Any]) -> ResultLine:
+def checked(record: Parsed) -> ResultLine:
     """The record; raises `ValueError` when it lacks a field every run writes, or a field holds what no run writes."""
     problem = problem_of(record) or shape_problem(record)
     if problem is not None:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NotRequired
 from annotated_types import Ge, Le, Len
 from typing_extensions import TypedDict
 
+from pytest_bfcl.json_types import Parsed
+
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
@@ -35,7 +37,7 @@ class ModelFacts(TypedDict, total=False):
 
     model: str
     mode: str
-    parameters: dict[str, Any]
+    parameters: Parsed
     base_url: str | None
     prompt_sha256: str | None
     api: str | None
@@ -52,8 +54,8 @@ class RunFacts(TypedDict, total=False):
     rules: str
     rules_version: str
     plugin_version: str
-    selection: dict[str, Any]
-    conditions: dict[str, Any]
+    selection: Parsed
+    conditions: Parsed
     started_at: str
     ended_at: str | None
     state: str
@@ -196,7 +198,7 @@ class ModelSummary(TypedDict):
     cost_usd: float | None
     unpriced: Count
     cost_by: NotRequired[str]
-    info: dict[str, Any] | None
+    info: Parsed | None
     latency: Latency
     first_token: NotRequired[Latency]
     tokens: Tokens
@@ -227,7 +229,7 @@ class Summary(TypedDict):
     fingerprint: RunFacts
     models: dict[str, ModelSummary]
     gate: GateSummary
-    model_info: NotRequired[dict[str, Any]]
+    model_info: NotRequired[Parsed]
     machine_cost_usd: NotRequired[float]
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pytest_bfcl.dataset.index import read_line
 from pytest_bfcl.failures import HarnessError
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.runs.lines import LineAppender, json_line_of_parsed, parse_object, read_json_lines
 from pytest_bfcl.transcript import Transcript
 
@@ -47,7 +48,7 @@ class TranscriptStore:
         key = EntryKey(transcript.model, transcript.mode, transcript.entry_id, transcript.repeat)
         self.save_record(key, {"messages": transcript.messages, "functions": transcript.functions})
 
-    def save_record(self, key: EntryKey, record: Mapping[str, Any]) -> None:
+    def save_record(self, key: EntryKey, record: Fields) -> None:
         """Append one record under ``key``; the last one saved counts."""
         data, index = self._writers or self._open()
         body = _key_dict(key) | dict(record)
@@ -56,7 +57,7 @@ class TranscriptStore:
         if self._index is not None:
             self._index[key] = (self._data_path, offset, length)
 
-    def load(self, key: EntryKey) -> dict[str, Any] | None:
+    def load(self, key: EntryKey) -> Parsed | None:
         """The record of ``key`` (``messages``, ``functions`` …), or ``None`` when none was saved."""
         place = self.index().get(key)
         if place is None:
@@ -78,7 +79,7 @@ class TranscriptStore:
                 self._index.update((key, (data, *place)) for key, place in _read_index(path))
         return self._index
 
-    def records(self) -> Iterator[tuple[EntryKey, dict[str, Any]]]:
+    def records(self) -> Iterator[tuple[EntryKey, Parsed]]:
         """All transcripts, in no particular order."""
         for key in list(self.index()):
             record = self.load(key)
@@ -115,5 +116,5 @@ def _read_index(path: Path) -> Iterator[tuple[EntryKey, tuple[int, int]]]:
             continue
 
 
-def _key_dict(key: EntryKey) -> dict[str, Any]:
+def _key_dict(key: EntryKey) -> Parsed:
     return {"id": key.entry_id, "model": key.model, "mode": key.mode, "repeat": key.repeat}

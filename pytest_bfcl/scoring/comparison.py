@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS, groups_of
 from pytest_bfcl.dataset.expansion import sort_key
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.runs.damage import ALLOW, IncompleteError
 from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import Term
@@ -119,7 +120,7 @@ class Comparison:
         order = {row.name: position for position, row in enumerate(self.worst)}
         return sorted(self.regressed, key=lambda change: order.get(change.category, len(order)))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Parsed:
         """A JSON-able copy."""
         return {
             "before": self.before,
@@ -391,7 +392,7 @@ def _row(
     )
 
 
-def _change(change: Change) -> dict[str, Any]:
+def _change(change: Change) -> Parsed:
     groups = groups_of(change.category)
     return {
         "id": change.id,

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_bfcl.dataset.categories import CATEGORIES, category_of
 from pytest_bfcl.failures import FailureTag, UsageError
+from pytest_bfcl.json_types import Fields
 from pytest_bfcl.runs.damage import LeftOut
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class Judged:
     reason: str | None
 
     @classmethod
-    def of(cls, record: Mapping[str, Any], rules: str = "official") -> Judged:
+    def of(cls, record: Fields, rules: str = "official") -> Judged:
         """From a result line, or a verdict line of ``pytest-bfcl score``.
 
         Under ``corrected`` rules the tag is not kept apart from the headline's.
@@ -47,7 +48,7 @@ class Judged:
         return cls(entry_id, category, str(outcome), record.get("tag"), reason)
 
     @classmethod
-    def _of_verdict(cls, line: Mapping[str, Any], entry_id: str, category: str, rules: str) -> Judged:
+    def _of_verdict(cls, line: Fields, entry_id: str, category: str, rules: str) -> Judged:
         corrected = rules == "corrected" and "corrected_valid" in line
         if line["corrected_valid"] if corrected else line["valid"]:
             return cls(entry_id, category, "passed", None, None)
@@ -56,7 +57,7 @@ class Judged:
         return cls(entry_id, category, outcome, tag, line.get("reason"))
 
 
-def by_model(records: Iterable[Mapping[str, Any]], rules: str = "official") -> dict[str, dict[Key, Judged]]:
+def by_model(records: Iterable[Fields], rules: str = "official") -> dict[str, dict[Key, Judged]]:
     """Model → (entry id, repeat) → verdict; memory write stages are left out."""
     models: dict[str, dict[Key, Judged]] = {}
     for record in records:
@@ -161,12 +162,12 @@ def _notes_of_file(path: Path) -> list[str]:
     return [f"{len(errors)} lines of {path} could not be judged, the first is {errors[0]}"] if errors else []
 
 
-def _is_error(line: Mapping[str, Any]) -> bool:
+def _is_error(line: Fields) -> bool:
     """Whether a line of ``pytest-bfcl score`` says why there is no verdict."""
     return "error" in line and "valid" not in line and "outcome" not in line
 
 
-def _judged(line: Mapping[str, Any], path: Path) -> bool:
+def _judged(line: Fields, path: Path) -> bool:
     if _is_error(line):
         return False
     if "outcome" not in line and "valid" not in line:
@@ -201,7 +202,7 @@ def _of_scores(root: Path, dataset: DataSet | None, rules: str) -> dict[str, dic
     }
 
 
-def _reason_of(line: Mapping[str, Any]) -> str:
+def _reason_of(line: Fields) -> str:
     error = line.get("error")
     nested = error.get("error_type") if isinstance(error, Mapping) else None
     return str(nested or line.get("error_type") or "unknown")

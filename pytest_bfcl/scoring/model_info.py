@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.settings import APIS, REASONING_POLICIES, check_header, check_parameter
 
 
@@ -47,7 +48,7 @@ class ModelInfo:
 _NUMBERS = ("input_price", "output_price", "gpu_hour")
 
 
-def parse_model_info(values: Mapping[str, Any], source: str = "model info") -> dict[str, ModelInfo]:
+def parse_model_info(values: Fields, source: str = "model info") -> dict[str, ModelInfo]:
     """Model spec → information, from the parsed file. Raises `UsageError` naming the field that is wrong."""
     models = values.get("models", {})
     if not isinstance(models, Mapping) or (values and not models):
@@ -74,9 +75,9 @@ _ASKING: dict[str, type] = {"api": str, "stream": bool, "reasoning": str, "param
 """Fields of a model's table that say how it is asked, with their TOML types: fields of `Settings`."""
 
 
-def settings_by_model(values: Mapping[str, Any], source: str = "model info") -> dict[str, dict[str, Any]]:
+def settings_by_model(values: Fields, source: str = "model info") -> dict[str, Parsed]:
     """Model spec → how it is asked, where its table says so. Raises `UsageError`; never shows a header's value."""
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, Parsed] = {}
     models = values.get("models", {})
     for spec, table in models.items() if isinstance(models, Mapping) else ():
         if isinstance(table, Mapping):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from pytest_bfcl.json_types import Fields
 from pytest_bfcl.runs import is_run, read_replay_lines
 from pytest_bfcl.runs.official_layout import ResultFiles
 from pytest_bfcl.runs.paths import below, write_below
@@ -22,7 +23,7 @@ def export_official(
     *,
     dataset: DataSet | None = None,
     names: Mapping[str, str] | None = None,
-    lines: Iterable[Mapping[str, Any]] | None = None,
+    lines: Iterable[Fields] | None = None,
 ) -> list[Path]:
     """Write a run (or any source of replay lines) as ``out/result`` and, where it has verdicts, ``out/score``.
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_bfcl.dataset.categories import CATEGORIES, category_of
 from pytest_bfcl.dataset.expansion import sort_key
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.runs.lines import plain, read_json_lines
 from pytest_bfcl.runs.official_layout import (
     category_folder,
@@ -36,8 +37,8 @@ class ScoreFile:
     """One official score file: its header, and the failed entries' lines by id."""
 
     path: Path
-    header: Mapping[str, Any]
-    failed: Mapping[str, Mapping[str, Any]]
+    header: Fields
+    failed: Mapping[str, Fields]
 
     @property
     def accuracy(self) -> float:
@@ -88,7 +89,7 @@ class ScoreFiles:
         self.dataset = dataset
         self._files: dict[tuple[str, str], _Pending] = {}
 
-    def add(self, line: Mapping[str, Any]) -> None:
+    def add(self, line: Fields) -> None:
         """Count one result line; write stages and retired categories are never scored."""
         if line.get("outcome") not in ("passed", "failed", "error"):
             return
@@ -124,7 +125,7 @@ class _Pending:
         self.failed: list[tuple[tuple[int, str, int], bytes]] = []
 
 
-def official_valid(line: Mapping[str, Any]) -> bool:
+def official_valid(line: Fields) -> bool:
     """Whether the reference counts a line as right: an error is right where no call was due, wrong elsewhere."""
     outcome = line.get("official_outcome") or line.get("outcome")
     if outcome == "error":
@@ -133,10 +134,10 @@ def official_valid(line: Mapping[str, Any]) -> bool:
     return bool(outcome == "passed")
 
 
-def score_header(category: str, verdicts: list[tuple[str | None, bool]]) -> dict[str, Any]:
+def score_header(category: str, verdicts: list[tuple[str | None, bool]]) -> Parsed:
     """The first line of a score file from (configuration, valid) pairs in evaluation order."""
     correct, total = sum(valid for _, valid in verdicts), len(verdicts)
-    header: dict[str, Any] = {"accuracy": correct / total, "correct_count": correct, "total_count": total}
+    header: Parsed = {"accuracy": correct / total, "correct_count": correct, "total_count": total}
     if category != "format_sensitivity":
         return header
     scores = FormatScores()
@@ -152,7 +153,7 @@ def score_header(category: str, verdicts: list[tuple[str | None, bool]]) -> dict
     return header
 
 
-def failed_line(line: Mapping[str, Any], category: str, model: str, entry: Entry | None) -> dict[str, Any]:
+def failed_line(line: Fields, category: str, model: str, entry: Entry | None) -> Parsed:
     """A failed entry as the reference lists it; texts of errors are ours."""
     row = CATEGORIES[category]
     head = {"id": line["id"], "model_name": model, "test_category": category, "valid": False}
@@ -169,7 +170,7 @@ def failed_line(line: Mapping[str, Any], category: str, model: str, entry: Entry
     return head | _ast_fields(line, entry)
 
 
-def _ast_fields(line: Mapping[str, Any], entry: Entry | None) -> dict[str, Any]:
+def _ast_fields(line: Fields, entry: Entry | None) -> Parsed:
     reason = _reason(line)
     fields = {
         "error": [_message(line)],
@@ -184,10 +185,10 @@ def _ast_fields(line: Mapping[str, Any], entry: Entry | None) -> dict[str, Any]:
     return fields | {"possible_answer": _answer(entry)}
 
 
-def _conversation_fields(line: Mapping[str, Any], entry: Entry | None) -> dict[str, Any]:
+def _conversation_fields(line: Fields, entry: Entry | None) -> Parsed:
     reason = _reason(line)
     prompt = _prompt(entry, functions=False)
-    middle: dict[str, Any] = {"model_result_raw": _raw(line), "model_result_decoded": line.get("calls")}
+    middle: Parsed = {"model_result_raw": _raw(line), "model_result_decoded": line.get("calls")}
     if reason.endswith(":inference_error") or reason == "multi_turn:force_terminated":
         middle = {"model_result": _raw(line)}
     elif reason == "agentic:no_last_message":
@@ -206,7 +207,7 @@ def _conversation_fields(line: Mapping[str, Any], entry: Entry | None) -> dict[s
     }
 
 
-def _reason(line: Mapping[str, Any]) -> str:
+def _reason(line: Fields) -> str:
     """The official reason; for our errors the one the reference gives to a failed generation."""
     outcome = line.get("official_outcome") or line.get("outcome")
     if outcome == "error":
@@ -218,12 +219,12 @@ def _reason(line: Mapping[str, Any]) -> str:
     return str(line.get("official_reason") or line.get("reason"))
 
 
-def _message(line: Mapping[str, Any]) -> str:
+def _message(line: Fields) -> str:
     detail = line.get("detail") or {}
     return str(detail.get("error") or detail.get("rule") or _reason(line))
 
 
-def _raw(line: Mapping[str, Any]) -> Any:
+def _raw(line: Fields) -> Any:
     error = error_text(line)
     return error if error is not None else official_output(line.get("output"))
 
@@ -236,7 +237,7 @@ def _prompt(entry: Entry | None, *, functions: bool) -> Any:
     """The data entry as the reference prints it, with or without function documents."""
     if entry is None:
         return {}
-    prompt: dict[str, Any] = {"id": entry.id, "question": entry.question}
+    prompt: Parsed = {"id": entry.id, "question": entry.question}
     if functions:
         prompt["function"] = entry.function
     optional = ("initial_config", "involved_classes", "missed_function", "scenario")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.json_types import Fields
 from pytest_bfcl.runs.result_line import ResultLine
 from pytest_bfcl.scoring.cost import Usage
 from pytest_bfcl.scoring.format_scores import FormatScores, configuration_of
@@ -79,7 +79,7 @@ class TurnTally:
     quiet_turns_with_calls: int = 0
     calls_in_quiet_turns: int = 0
 
-    def add(self, extra: Mapping[str, Any]) -> None:
+    def add(self, extra: Fields) -> None:
         """Count one conversation."""
         credit = extra["turn_credit"]
         self.entries += 1

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from pytest_bfcl.decoding.errors import DecodeError
 from pytest_bfcl.decoding.formats.mended import mended_calls
 from pytest_bfcl.decoding.formats.own_calls import own_calls
 from pytest_bfcl.decoding.formats.table import find_decoder
 from pytest_bfcl.decoding.formats.thinking import strip
+from pytest_bfcl.json_types import Fields
 from pytest_bfcl.transcript import Call, Reply
 
 LOOKED_AT = 50_000
@@ -37,7 +37,7 @@ _MARKS: tuple[tuple[str, str], ...] = (
 """What stands in a text of a format, the first that fits; the last ones only where the whole text is calls."""
 
 
-def lost_calls(text: str, functions: Sequence[Mapping[str, Any]] = ()) -> tuple[str, list[Call]] | None:
+def lost_calls(text: str, functions: Sequence[Fields] = ()) -> tuple[str, list[Call]] | None:
     """The decoder that finds calls in a text, and the calls; ``None`` when none does."""
     if len(text) > LOOKED_AT:
         return None
@@ -49,7 +49,7 @@ def lost_calls(text: str, functions: Sequence[Mapping[str, Any]] = ()) -> tuple[
     return None
 
 
-def _found(text: str, name: str, functions: Sequence[Mapping[str, Any]]) -> list[Call]:
+def _found(text: str, name: str, functions: Sequence[Fields]) -> list[Call]:
     decoder = find_decoder(name)
     reply = Reply(text=text if decoder.thinking == "harmony" else strip(text).answer)
     try:

@@ -7,6 +7,7 @@ from typing import Any
 from pytest_bfcl.decoding.errors import DecodeError
 from pytest_bfcl.decoding.formats.members import Pair, objects, spans, texts
 from pytest_bfcl.decoding.limits import MAX_DEPTH, check_integer
+from pytest_bfcl.json_types import Parsed
 
 START, END, ESCAPE = "<start_function_call>", "<end_function_call>", "<escape>"
 _WORDS = {"null": None, "true": True, "false": False}
@@ -45,12 +46,12 @@ class _Scanner:
     def __init__(self, text: str) -> None:
         self.text = text
         self.root: list[Any] = []
-        self.open: list[list[Any] | dict[str, Any]] = [self.root]
+        self.open: list[list[Any] | Parsed] = [self.root]
         self.slots: list[str | None] = []
         self.pending: Any = None
         self.buffer: list[str] = []
 
-    def arguments(self) -> dict[str, Any]:
+    def arguments(self) -> Parsed:
         """The first member of the root if it is an object."""
         position, text = 0, self.text
         while position < len(text):
@@ -93,7 +94,7 @@ class _Scanner:
 
     def _mark(self, mark: str) -> None:
         if mark in "{[":
-            container: list[Any] | dict[str, Any] = {} if mark == "{" else []
+            container: list[Any] | Parsed = {} if mark == "{" else []
             if len(self.open) > MAX_DEPTH:
                 raise DecodeError(f"containers nested deeper than {MAX_DEPTH}")
             self._add(container)

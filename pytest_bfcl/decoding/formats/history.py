@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pytest_bfcl.decoding.errors import DecodeError
 from pytest_bfcl.decoding.formats.decoders import DECODERS
@@ -14,6 +14,7 @@ from pytest_bfcl.decoding.formats.table import Format
 from pytest_bfcl.decoding.formats.thinking import Parted, Think, read_thinking
 from pytest_bfcl.decoding.formats.tool_call_tags import tagged_inside, tagged_values
 from pytest_bfcl.decoding.native import parse_json
+from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.transcript import Message
 
 
@@ -62,7 +63,7 @@ def _native(parted: Parted, family: Format, ids: Sequence[str]) -> Message:
     return fields
 
 
-def found_calls(answer: str, decoder: str | None) -> list[tuple[str, dict[str, Any]]]:
+def found_calls(answer: str, decoder: str | None) -> list[tuple[str, Parsed]]:
     """Name and arguments of the calls a decoder finds; none where it fails or finds something else."""
     reads = DECODERS[decoder] if decoder else None
     if reads is None:

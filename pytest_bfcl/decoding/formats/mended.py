@@ -16,6 +16,7 @@ from pytest_bfcl.decoding.formats.members import literal, spans
 from pytest_bfcl.decoding.limits import MAX_CALLS, check_depth, check_length
 from pytest_bfcl.decoding.native import decode_native, parse_json
 from pytest_bfcl.decoding.python_syntax import decode_python
+from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.transcript import Call, Reply
 
 _REGIONS = (
@@ -109,7 +110,7 @@ def _call(member: Any) -> Call:
     return Call(name, arguments)
 
 
-def json_pairs(region: str) -> list[tuple[str, dict[str, Any]]]:
+def json_pairs(region: str) -> list[tuple[str, Parsed]]:
     """Name and arguments of every object of a region of JSON; raises `DecodeError`."""
     return [(name, arguments) for name, arguments in _objects(region)]
 

@@ -15,9 +15,10 @@ from pytest_bfcl.decoding.formats.members import Pair, literal, objects, spans, 
 from pytest_bfcl.decoding.formats.mended import json_pairs, python_inside
 from pytest_bfcl.decoding.limits import check_length
 from pytest_bfcl.decoding.native import parse_json
+from pytest_bfcl.json_types import Fields
 from pytest_bfcl.transcript import wire_name
 
-Documents = Sequence[Mapping[str, Any]]
+Documents = Sequence[Fields]
 Pairs = Callable[[str, Documents], list[Pair]]
 
 _TEXTS = frozenset({"string", "String", "char", "any", "Any"})
@@ -129,7 +130,7 @@ def _typed(value: str, name: str, key: str, functions: Documents) -> Any:
     return value
 
 
-def _schema(name: str, key: str, functions: Documents) -> Mapping[str, Any] | None:
+def _schema(name: str, key: str, functions: Documents) -> Fields | None:
     for document in functions:
         documented = str(document.get("name", ""))
         if name in (documented, wire_name(documented)):

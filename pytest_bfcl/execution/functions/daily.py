@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date, timedelta
-from typing import Any
+
+from pytest_bfcl.json_types import Parsed
 
 _ACTIVITY = {1: 1.2, 2: 1.375, 3: 1.55, 4: 1.725, 5: 1.9}
 _SPEED_KMH = {"walking": 5.0, "cycling": 16.0, "driving": 70.0}
@@ -22,7 +23,7 @@ def book_room(
     check_out_date: str = "",
     customer_id: str = "",
     discount_code: str | None = None,
-) -> dict[str, Any]:
+) -> Parsed:
     """The confirmation of a booking; dates are taken as they are, no discount code is known."""
     return {
         "customer_id": customer_id,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+
+from pytest_bfcl.json_types import Parsed
 
 MOST_YEARS = 10_000
 
@@ -42,7 +43,7 @@ def split_bill(total: float, people: int, tip_percent: float = 0) -> float:
     return round(total * (1 + tip_percent / 100) / people, 2)
 
 
-def savings_plan(monthly_amount: float, months: int, yearly_rate: float = 0) -> list[dict[str, Any]]:
+def savings_plan(monthly_amount: float, months: int, yearly_rate: float = 0) -> list[Parsed]:
     """The balance at the end of every month, with monthly interest on what is there."""
     if months > 1_200:
         raise ValueError("at most 1200 months here")
