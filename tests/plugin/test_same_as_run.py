@@ -254,3 +254,14 @@ def test_a_continued_run(project: Project, monkeypatch: pytest.MonkeyPatch) -> N
     run("bench", "scripted:script.json", out=project.path / "plugin", settings=settings)
     assert_same(project.path / "plugin", project.path / "library")
     assert "error" not in {line["outcome"] for line in without_times(project.path / "plugin")[-1:]}
+
+
+def test_a_model_in_both_modes_goes_on_as_two_models(project: Project) -> None:
+    """What one mode has settled says nothing about the other: both would have been left out once."""
+    both = ("--model", "scripted:script.json@fc", "--model", "scripted:script.json@prompt")
+    named = ("simple_python_0[scripted:script.json@fc]", "simple_python_1[scripted:script.json@prompt]")
+    project.run("-q", "--tb=no", *(f"bfcl/simple_python.jsonl::{name}" for name in named), *both, model=None)
+    assert [line["mode"] for line in project.records()] == ["fc", "prompt"]
+    project.run("-q", "--tb=no", "-m", "simple_python", *both, model=None)
+    done = [(line["id"], line["mode"]) for line in project.records()]
+    assert sorted(done) == sorted((f"simple_python_{n}", mode) for n in range(4) for mode in ("fc", "prompt"))
