@@ -107,7 +107,7 @@ class _Judge:
             row = CATEGORIES.get(self.entry.category)
             if row is None:
                 raise HarnessError("checker", f"nothing judges entries of category {self.entry.category!r}")
-            verdict = _CHECKS[row.checker](self, rules)
+            verdict = self._answered(_CHECKS[row.checker](self, rules))
         except BenchmarkError as error:
             return error.verdict
         except UsageError:
@@ -123,6 +123,17 @@ class _Judge:
             return verdict.with_detail(advice=advice.lost_call(lost), lost_call=lost)
         words = _advice(verdict, self.entry, self.transcript)
         return verdict if words is None else verdict.with_detail(advice=words)
+
+    def _answered(self, verdict: Verdict) -> Verdict:
+        """A pass needs an answer: a reply that was cut, filtered or refused before it said anything passes nowhere.
+
+        An exception to the reference, which takes such a reply for an answer without a call (docs/fidelity.md, (d)).
+        """
+        if not verdict.valid:
+            return verdict
+        replies = (step.reply for step in self.transcript.steps)
+        problem = next((r.problem for r in replies if r.problem and not r.text and not r.tool_calls), None)
+        return verdict if problem is None else Verdict.wrong(reasons.reply_reason(problem))
 
     def _lost_call(self) -> str | None:
         """The decoder that finds calls in a text where native calls are due: the server's parser lost them."""
@@ -175,10 +186,6 @@ class _Judge:
     def _no_call_due(self, rules: RuleSet) -> Verdict:
         if self.transcript.inference_error is not None:
             return _inference_error(reasons.ADAPTER_INFERENCE, self.transcript)
-        if "C8" in rules:
-            reply = self.transcript.first_reply
-            if reply.problem and not reply.text and not reply.tool_calls:
-                return Verdict.wrong(reasons.reply_reason(reply.problem))
         reply = reply_of(self.transcript)
         return check_irrelevance(reply, self._any_call(reply), self._attempts, rules)
 

@@ -49,9 +49,11 @@ class SessionEnd:
         run = self._recording.run
         if run is None:
             return
+        asked, entries, answered = self._seen(run)
+        if entries and not answered:
+            self._notices.stopped = self._notices.stopped or "no request got an answer"
         stopped = self._stopped(session)
         interrupted = stopped == INTERRUPTED and session.exitstatus == pytest.ExitCode.INTERRUPTED
-        asked, entries = self._seen(run)
         self._kept(lambda: self._settle_modes(run, asked))
         self._kept(lambda: run.state(f"stopped:{stopped}" if stopped else "finished"))
         summary = self.summary = self._summarise(run, entries)
@@ -78,15 +80,19 @@ class SessionEnd:
             self.unkept = True
             self._notices.stopped = self._notices.stopped or error.message
 
-    def _seen(self, run: RunDirectory) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
-        """(model, mode) and (entry id, category) of the results, in one reading."""
+    def _seen(self, run: RunDirectory) -> tuple[set[tuple[str, str]], set[tuple[str, str]], bool]:
+        """(model, mode) and (entry id, category) of the results, and whether any got an answer, in one reading."""
+        from pytest_bfcl.scoring.tally import is_answered
+
         asked: set[tuple[str, str]] = set()
         entries: set[tuple[str, str]] = set()
+        answered = False
         for record in run.records():
+            answered = answered or is_answered(record) or record["outcome"] == "skipped"
             entries.add((str(record["id"]), str(record["category"])))
             if record["model"]:
                 asked.add((str(record["model"]), str(record["mode"])))
-        return asked, entries
+        return asked, entries, answered
 
     def _settle_modes(self, run: RunDirectory, asked: set[tuple[str, str]]) -> None:
         """Write down the mode that ``auto`` came to, as the results tell it."""

@@ -126,9 +126,11 @@ class _Pending:
 
 
 def official_valid(line: Fields) -> bool:
-    """Whether the reference counts a line as right: an error is right where no call was due, wrong elsewhere."""
+    """Whether the reference counts a line as right: without an answer it is right where no call was due, else wrong."""
     outcome = line.get("official_outcome") or line.get("outcome")
-    if outcome == "error":
+    reason = line.get("official_reason") if "official_outcome" in line else line.get("reason")
+    unanswered = outcome == "failed" and not line.get("output") and str(reason).startswith("reply:")
+    if outcome == "error" or unanswered:
         row = CATEGORIES.get(str(line.get("category")))
         return row is not None and row.checker == "irrelevance"
     return bool(outcome == "passed")

@@ -310,6 +310,8 @@ class _ModelSummary:
         """Why no score is claimed at all; empty while the errors are few enough."""
         errors = sum(found.outcomes["error"] for found in self.categories.values())
         attempted = sum(found.attempted for found in self.categories.values())
+        if attempted and not self.tally.answered:
+            return "no request got an answer"
         if errors * 100 <= self.plan.max_errors_pct * attempted:
             return ""
         return f"{errors} of {attempted} entries ended in an error, more than {self.plan.max_errors_pct:g} %"

@@ -108,6 +108,8 @@ class ModelTally:
     known_issues: frozenset[str] = frozenset()
     categories: dict[str, CategoryTally] = field(default_factory=dict)
     write_stages: CategoryTally = field(default_factory=CategoryTally)
+    answered: bool = False
+    """Whether any entry got an answer: right or wrong, but not cut off, filtered or refused before it said anything."""
     tags: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
     corrected_rules: Counter[str] = field(default_factory=Counter)
@@ -141,6 +143,7 @@ class ModelTally:
                 self.turns.setdefault(category, TurnTally()).add(record["extra"])
             if category == "format_sensitivity" and record.get("outcome") in VERDICTS:
                 self.formats.add(configuration_of(str(record["id"])) or "?", record["outcome"] == "passed")
+        self.answered = self.answered or is_answered(record)
         if record.get("outcome") in ("failed", "error"):
             self.tags[str(record.get("tag"))] += 1
             self.reasons[str(record.get("reason"))] += 1
@@ -170,6 +173,16 @@ class ModelTally:
             count = self.hallucination.setdefault(category, [0, 0])
             count[0] += with_calls
             count[1] += turns
+
+
+def is_answered(record: ResultLine) -> bool:
+    """Whether the model said anything on an entry."""
+    outcome = record.get("outcome")
+    return outcome == "passed" or (outcome == "failed" and bool(record.get("output") or not _is_cut(record)))
+
+
+def _is_cut(record: ResultLine) -> bool:
+    return str(record.get("reason")).startswith("reply:")
 
 
 def breakdown_keys(record: ResultLine, category: str) -> list[tuple[str, str]]:
@@ -202,7 +215,8 @@ def quiet_turns(record: ResultLine, category: str) -> tuple[int, int]:
         return 0, 0
     if row.checker == "irrelevance":
         failed = (record.get("official_outcome") or record["outcome"]) == "failed"
-        return 1, int(failed)
+        reason = record.get("official_reason") or record.get("reason")
+        return 1, int(failed and not str(reason).startswith("reply:"))
     extra = record.get("extra") or {}
     if category == "multi_turn_miss_func" and isinstance(extra.get("quiet_turns"), int):
         return extra["quiet_turns"], int(extra.get("quiet_turns_with_calls") or 0)

@@ -4,7 +4,7 @@
 its answer has been handed over, so a test can tell what was asked, how often, and what was in flight. ``POST /config``
 sets ``delay`` (seconds) and replaces the ``faults``: a list of objects with
 
-- ``kind``: 500, 429, 401, 402, reset, truncate, empty, hang, notjson, slow
+- ``kind``: 500, 429, 401, 402, reset, truncate, empty, hang, notjson, slow, overflow, filtered, silent
 - ``ids``: a regular expression that entry ids must match (default: all)
 - ``first``: only the first so many requests for the same query fail (default: all of them)
 - ``seconds``: for ``slow`` (delay) and 429 (``Retry-After``)
@@ -91,6 +91,13 @@ class Server:
             headers = {"Retry-After": str(fault["seconds"])} if "seconds" in fault else {}
             message = {"error": {"message": f"fault {kind}", "type": "fault"}}
             return web.json_response(message, status=int(kind), headers=headers)
+        if kind == "overflow":
+            message = {"message": "This model's maximum context length is 9 tokens.", "code": "context_length_exceeded"}
+            return web.json_response({"error": message}, status=400)
+        if kind in ("filtered", "silent"):
+            choice = {"index": 0, "message": {"role": "assistant", "content": None}, "finish_reason": "stop"}
+            choice["finish_reason"] = "content_filter" if kind == "filtered" else "stop"
+            return web.json_response({"id": "x", "object": "chat.completion", "choices": [choice]})
         if kind == "notjson":
             return web.Response(text="<html>busy</html>", content_type="text/html")
         text = json.dumps(self.completion(body, place, empty=kind == "empty")).encode()
