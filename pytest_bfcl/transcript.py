@@ -11,10 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
+from pytest_bfcl.json_types import Fields, Parsed
+
 Mode = Literal["fc", "prompt"]
 """``fc``: native tool calls; ``prompt``: calls written as text."""
 
-Message = dict[str, Any]
+Message = Parsed
 """A chat message in the OpenAI shape: ``role``, ``content``, and for calls ``tool_calls`` / ``tool_call_id``."""
 
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
@@ -67,13 +69,13 @@ class ProviderState:
 
     api: str
     reasoning_field: str | None = None
-    fields: Mapping[str, Any] = field(default_factory=dict)
-    call_fields: tuple[Mapping[str, Any], ...] = ()
-    parts: tuple[Mapping[str, Any], ...] = ()
+    fields: Fields = field(default_factory=dict)
+    call_fields: tuple[Fields, ...] = ()
+    parts: tuple[Fields, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Parsed:
         """As it stands in the journal and in result lines: only what is there."""
-        found: dict[str, Any] = {"api": self.api}
+        found: Parsed = {"api": self.api}
         if self.reasoning_field:
             found["reasoning_field"] = self.reasoning_field
         if self.fields:
@@ -85,7 +87,7 @@ class ProviderState:
         return found
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> ProviderState:
+    def from_dict(cls, values: Fields) -> ProviderState:
         """The inverse of `to_dict`; parts of other shapes are left out."""
         name, fields = values.get("reasoning_field"), values.get("fields")
         return cls(
@@ -97,7 +99,7 @@ class ProviderState:
         )
 
 
-def _objects(values: Any) -> tuple[Mapping[str, Any], ...]:
+def _objects(values: Any) -> tuple[Fields, ...]:
     listed = values if isinstance(values, list | tuple) else ()
     return tuple(dict(each) for each in listed if isinstance(each, Mapping))
 
@@ -228,14 +230,14 @@ class Transcript:
     underscore_names: bool = False
     turns: list[Turn] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
-    functions: list[dict[str, Any]] = field(default_factory=list)
+    functions: list[Parsed] = field(default_factory=list)
     forced_quit: bool = False
     decoded: bool = False
     inference_error: str | None = None
     incomplete: bool = False
     started_at: str | None = None
     duration_s: float | None = None
-    extra: dict[str, Any] = field(default_factory=dict)
+    extra: Parsed = field(default_factory=dict)
     decoder: str | None = None
 
     @property

@@ -16,13 +16,14 @@ from typing import Any
 from pytest_bfcl.checkers.outputs import plain_answers
 from pytest_bfcl.dataset.documents import as_document
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Fields, Parsed
 
 MAX_BYTES = 500_000_000
 SHOWN_CHARS = 2_000
 """So much of a tool's result is told in the text of a later turn."""
 
 
-def entries_of_log(path: Path, prefix: str = "log") -> Iterator[dict[str, Any]]:
+def entries_of_log(path: Path, prefix: str = "log") -> Iterator[Parsed]:
     """Entries of every conversation in a file, ids ``<prefix>_<conversation>_<request>``; all marked unreviewed.
 
     Raises `UsageError` naming the line that cannot be read.
@@ -31,7 +32,7 @@ def entries_of_log(path: Path, prefix: str = "log") -> Iterator[dict[str, Any]]:
         yield from _entries(conversation, f"{prefix}_{number}", place)
 
 
-def _conversations(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _conversations(path: Path) -> Iterator[tuple[str, Fields]]:
     try:
         if path.stat().st_size > MAX_BYTES:
             raise UsageError(f"{path} has more than {MAX_BYTES // 1_000_000} MB: split it")
@@ -56,7 +57,7 @@ def _parsed(text: str, place: str) -> Any:
         raise UsageError(f"{place}: not JSON: {error}") from None
 
 
-def _conversation(value: Any, place: str) -> Mapping[str, Any]:
+def _conversation(value: Any, place: str) -> Fields:
     """A conversation as ``{"messages", "tools"}``, whatever shape it was logged in."""
     if isinstance(value, Mapping) and isinstance(value.get("request"), Mapping):
         request, response = value["request"], value.get("response")
@@ -73,7 +74,7 @@ def _conversation(value: Any, place: str) -> Mapping[str, Any]:
     return value
 
 
-def _entries(conversation: Mapping[str, Any], prefix: str, place: str) -> Iterator[dict[str, Any]]:
+def _entries(conversation: Fields, prefix: str, place: str) -> Iterator[Parsed]:
     tools = conversation.get("tools") or conversation.get("functions") or []
     try:
         documents = [as_document(tool) for tool in tools if isinstance(tool, Mapping)]
@@ -102,15 +103,15 @@ def _entries(conversation: Mapping[str, Any], prefix: str, place: str) -> Iterat
 def _entry(
     entry_id: str,
     said: Sequence[dict[str, str]],
-    documents: list[dict[str, Any]],
-    calls: list[dict[str, Any]],
+    documents: list[Parsed],
+    calls: list[Parsed],
     place: str,
-) -> dict[str, Any]:
+) -> Parsed:
     offered = len(documents)
     category = (
         "irrelevance" if not calls else "parallel" if len(calls) > 1 else "multiple" if offered > 1 else "simple_python"
     )
-    entry: dict[str, Any] = {
+    entry: Parsed = {
         "id": entry_id,
         "category": category,
         "question": [[dict(message) for message in said if message["content"]]],
@@ -123,7 +124,7 @@ def _entry(
     return entry
 
 
-def _calls(message: Mapping[str, Any], place: str) -> Iterator[dict[str, Any]]:
+def _calls(message: Fields, place: str) -> Iterator[Parsed]:
     listed = message.get("tool_calls") or ([message["function_call"]] if message.get("function_call") else [])
     for call in listed if isinstance(listed, list) else ():
         body = call.get("function", call) if isinstance(call, Mapping) else {}
@@ -137,7 +138,7 @@ def _calls(message: Mapping[str, Any], place: str) -> Iterator[dict[str, Any]]:
         yield {body["name"]: values}
 
 
-def _call_text(call: Mapping[str, Any]) -> str:
+def _call_text(call: Fields) -> str:
     ((name, arguments),) = call.items()
     return f"(called {name}: {json.dumps(arguments, ensure_ascii=False)})"
 

@@ -13,6 +13,7 @@ from typing import Any
 from pytest_bfcl.dataset import Entry, FunctionDoc
 from pytest_bfcl.dataset.own_entry import field_findings
 from pytest_bfcl.dataset.schemas import Finding
+from pytest_bfcl.json_types import Fields, Parsed
 
 SAME = 0.8
 """Share of common words from which two descriptions say the same."""
@@ -107,7 +108,7 @@ def _answer_findings(entry: Entry) -> Iterator[Finding]:
 _UNMENTIONED = 'nothing in the request says this value: a model can only guess it (or accept "", or name a default)'
 
 
-def _value_findings(schema: Mapping[str, Any], values: list[Any], field: str, *, typed: bool) -> Iterator[Finding]:
+def _value_findings(schema: Fields, values: list[Any], field: str, *, typed: bool) -> Iterator[Finding]:
     """Values that the parameter's own schema forbids."""
     allowed = schema.get("enum")
     outside = [value for value in values if isinstance(allowed, list) and not _is_allowed(value, allowed)]
@@ -127,7 +128,7 @@ def _is_a(value: Any, kinds: tuple[type, ...]) -> bool:
     return isinstance(value, kinds) and (bool in kinds or not isinstance(value, bool))
 
 
-def _is_mentioned(values: list[Any], schema: Mapping[str, Any], said: str) -> bool:
+def _is_mentioned(values: list[Any], schema: Fields, said: str) -> bool:
     """Whether any acceptable value is in the request's words, or need not be (a default, yes or no, nested ones)."""
     if "default" in schema and schema["default"] in values:
         return True
@@ -161,7 +162,7 @@ def _is_number_in(value: float, digits: set[str]) -> bool:
     return False
 
 
-def _properties(function: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def _properties(function: Fields) -> dict[str, Parsed]:
     parameters = function.get("parameters")
     properties = parameters.get("properties") if isinstance(parameters, Mapping) else None
     found = properties.items() if isinstance(properties, Mapping) else ()

@@ -8,6 +8,7 @@ from typing import Any
 
 from pytest_bfcl.dataset import FunctionDoc
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Parsed
 
 KINDS = ("simple", "multiple", "parallel", "irrelevance", "relevance")
 CATEGORY = {
@@ -17,9 +18,7 @@ CATEGORY = {
 REQUEST = "TODO: what a user would say"
 
 
-def skeleton(
-    functions: Sequence[FunctionDoc], entry_id: str, kind: str | None = None, request: str = ""
-) -> dict[str, Any]:
+def skeleton(functions: Sequence[FunctionDoc], entry_id: str, kind: str | None = None, request: str = "") -> Parsed:
     """An entry about these tools, marked as not reviewed.
 
     ``kind`` defaults to ``simple`` for one tool and ``multiple`` for several. The answer calls the first tool with an
@@ -30,7 +29,7 @@ def skeleton(
         raise UsageError(
             f"a simple entry offers one tool, not {len(functions)}: choose one with --tool, or --kind multiple"
         )
-    entry: dict[str, Any] = {
+    entry: Parsed = {
         "id": entry_id,
         "category": CATEGORY[kind],
         "question": [[{"role": "user", "content": request or REQUEST}]],
@@ -44,7 +43,7 @@ def skeleton(
     return entry
 
 
-def example_answer(function: FunctionDoc) -> dict[str, Any]:
+def example_answer(function: FunctionDoc) -> Parsed:
     """A call in the notation of answers: required parameters with an example, others may be left out."""
     parameters = function["parameters"]
     required = parameters.get("required", [])
@@ -55,7 +54,7 @@ def example_answer(function: FunctionDoc) -> dict[str, Any]:
     return {function["name"]: values}
 
 
-def example_value(name: str, schema: dict[str, Any]) -> Any:
+def example_value(name: str, schema: Parsed) -> Any:
     """A value that fits a property's schema."""
     enum = schema.get("enum")
     if "default" in schema and schema["default"] is not None:
@@ -79,6 +78,6 @@ def example_value(name: str, schema: dict[str, Any]) -> Any:
             return f"TODO {name}"
 
 
-def line_of(entry: dict[str, Any]) -> str:
+def line_of(entry: Parsed) -> str:
     """The entry as one line of a file."""
     return json.dumps(entry, ensure_ascii=False)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.failures import FailureTag, UsageError
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.runs import is_run
 from pytest_bfcl.runs.damage import LeftOut
 from pytest_bfcl.runs.wire_names import NAMES, Names
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet
     from pytest_bfcl.scoring.model_info import ModelInfo
 
-Line = Mapping[str, Any]
+Line = Fields
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -236,7 +237,7 @@ def judged_lines(lines: Iterable[Line], dataset: Any, unjudged: list[str]) -> It
     from pytest_bfcl.rescoring import score_lines
 
     waiting: deque[Line] = deque()
-    verdicts: Iterator[dict[str, Any]] | None = None
+    verdicts: Iterator[Parsed] | None = None
     for line in lines:
         row = CATEGORIES.get(str(line.get("category")))
         if "outcome" in line or (row is not None and row.checker == "none"):
@@ -252,7 +253,7 @@ def judged_lines(lines: Iterable[Line], dataset: Any, unjudged: list[str]) -> It
             yield _with_verdict(line, verdict)
 
 
-def _with_verdict(line: Line, verdict: Mapping[str, Any]) -> Line:
+def _with_verdict(line: Line, verdict: Fields) -> Line:
     tag = verdict["tag"]
     outcome = "passed" if verdict["valid"] else "failed" if tag is None or FailureTag(tag).counts else "error"
     return {**line, "outcome": outcome, **{name: verdict[name] for name in ("tag", "reason", "detail")}}

@@ -11,6 +11,7 @@ import json
 import os
 from typing import Any
 
+from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.models.prices import listed_price
 from pytest_bfcl.models.registry import ProviderInfo, create_model, list_providers
 from pytest_bfcl.models.spec import parse_spec
@@ -41,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def describe(text: str) -> dict[str, Any]:
+def describe(text: str) -> Parsed:
     """What a spec stands for; raises `UsageError` if it stands for nothing."""
     spec = parse_spec(text)
     model = create_model(spec, Settings())
@@ -59,7 +60,7 @@ def describe(text: str) -> dict[str, Any]:
     }
 
 
-def _as_dict(info: ProviderInfo) -> dict[str, Any]:
+def _as_dict(info: ProviderInfo) -> Parsed:
     return {
         "name": info.name,
         "what": info.what,

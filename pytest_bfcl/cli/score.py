@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.runs.wire_names import NAMES
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def _opened(target: Path) -> Any:
 def _line_writer(file: IO[str]) -> Any:
     encode = json.JSONEncoder(default=str, separators=(",", ":")).encode
 
-    def write(verdict: dict[str, Any]) -> None:
+    def write(verdict: Parsed) -> None:
         file.write(encode(verdict) + "\n")
 
     return write
@@ -163,7 +164,7 @@ class _Progress:
         self._shown = stream.isatty()
         self._next = time.monotonic() + PROGRESS_EVERY_S
 
-    def count(self, verdict: dict[str, Any]) -> None:
+    def count(self, verdict: Parsed) -> None:
         self.lines += 1
         if "error" in verdict:
             self.errors += 1

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-FunctionDoc = Mapping[str, Any]
+from pytest_bfcl.json_types import Fields
+
+FunctionDoc = Fields
 
 _PYTHON_TYPES = {
     "integer": "int", "float": "float", "number": "float", "boolean": "bool", "string": "str", "object": "dict",
@@ -27,12 +28,12 @@ def documents_text(functions: Sequence[FunctionDoc], layout: str = "json") -> st
     return json.dumps(list(functions), indent=4)
 
 
-def _described(schema: Mapping[str, Any]) -> str:
+def _described(schema: Fields) -> str:
     text = str(schema.get("description", ""))
     return f"{text} Enum values: {schema['enum']}." if "enum" in schema else text
 
 
-def _members(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+def _members(schema: Fields) -> Fields:
     return schema.get("properties") or {}
 
 
@@ -48,7 +49,7 @@ def _python_function(function: FunctionDoc) -> str:
     return "\n".join([*lines, '    """', "", "", "", ""])
 
 
-def _python_members(members: Mapping[str, Any], depth: int) -> list[str]:
+def _python_members(members: Fields, depth: int) -> list[str]:
     lines = []
     for name, schema in members.items():
         default = f", default={schema['default']!r}" if "default" in schema else ""
@@ -58,7 +59,7 @@ def _python_members(members: Mapping[str, Any], depth: int) -> list[str]:
     return lines
 
 
-def _python_type(schema: Mapping[str, Any]) -> str:
+def _python_type(schema: Fields) -> str:
     kind = schema.get("type", "string")
     if kind in _LISTS and "items" in schema:
         return f"list[{_python_type(schema['items'])}]"
@@ -81,7 +82,7 @@ def _xml_function(function: FunctionDoc) -> str:
     return "\n".join(lines)
 
 
-def _xml_params(schema: Mapping[str, Any], indent: str) -> list[str]:
+def _xml_params(schema: Fields, indent: str) -> list[str]:
     """A ``params`` element; text is not escaped, as in the benchmark."""
     members = _members(schema)
     required = schema.get("required", list(members))
@@ -98,7 +99,7 @@ def _xml_params(schema: Mapping[str, Any], indent: str) -> list[str]:
     return [*lines, f"{indent}</params>"]
 
 
-def _xml_type(schema: Mapping[str, Any]) -> str:
+def _xml_type(schema: Fields) -> str:
     """The type word, with the element's type in brackets, one level deep."""
     kind = str(schema.get("type", "string"))
     inner = schema.get("additionalProperties") if kind in ("dict", "object") else schema.get("items")

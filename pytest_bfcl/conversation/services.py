@@ -6,11 +6,11 @@ Cheap to make: workers and servers start with the first call that needs them. On
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.failures import EntrySkipped
+from pytest_bfcl.json_types import Fields
 
 if TYPE_CHECKING:
     from pytest_bfcl.execution import Executor
@@ -86,7 +86,7 @@ class Services:
                 )
             return self._rest
 
-    def recorded_value(self, name: str, arguments: Mapping[str, Any]) -> tuple[Any] | None:
+    def recorded_value(self, name: str, arguments: Fields) -> tuple[Any] | None:
         """The recorded value of a network-backed function in a tuple, ``None`` when nothing is recorded."""
         from pytest_bfcl.providers.recorded_rest import RecordedRest
         from pytest_bfcl.providers.rest import recording_folder

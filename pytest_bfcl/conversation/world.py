@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.failures import BenchmarkError, HarnessError
+from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.simulators import ERROR_PREFIX
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def _simulator(
     from pytest_bfcl.simulators import create_simulator
 
     config = entry.initial_config.get(name)
-    context: dict[str, Any] = {}
+    context: Parsed = {}
     if name == WEB:
         if search is None:
             raise HarnessError(

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from pytest_bfcl.json_types import Parsed
 
 _ITEM = re.compile(r"(\w+(?: \([^()]*\))?): ?(.*)")
 _FIELD = re.compile(r":(?:param|parameter|arg|argument)(?: [^:]*?)? (\w+): ?(.*)")
@@ -21,7 +23,7 @@ class Docstring(NamedTuple):
 
     description: str
     arguments: dict[str, str]
-    returned: dict[str, dict[str, Any]]
+    returned: dict[str, Parsed]
 
 
 def read_docstring(text: str) -> Docstring:
@@ -48,7 +50,7 @@ def read_docstring(text: str) -> Docstring:
     for name in _ARGUMENTS:
         for head, what in _items(sections.get(name, [])).items():
             arguments[head.partition(" (")[0]] = what
-    returned: dict[str, dict[str, Any]] = {}
+    returned: dict[str, Parsed] = {}
     for head, what in _items(sections.get("Returns:", [])).items():
         key, _, kind = head.partition(" (")
         returned[key] = {"type": kind.rstrip(")") or "any", "description": what}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from collections.abc import Mapping
 from typing import Any
 
 from pytest_bfcl.dataset.documents import as_document
 from pytest_bfcl.dataset.entry import FunctionDoc
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Fields
 
 TIMEOUT_S = 60.0
 MAX_PAGES = 100
@@ -50,7 +50,7 @@ async def list_tools(server: Any) -> list[FunctionDoc]:
     return documents
 
 
-def _document(tool: Mapping[str, Any]) -> FunctionDoc:
+def _document(tool: Fields) -> FunctionDoc:
     try:
         return as_document({key: tool[key] for key in ("name", "description", "inputSchema") if key in tool})
     except ValueError as error:

@@ -15,6 +15,7 @@ from typing import Any
 from pytest_bfcl.dataset.documents import translate
 from pytest_bfcl.dataset.entry import FunctionDoc
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Fields, Parsed
 
 METHODS = ("get", "put", "post", "delete", "patch", "head", "options")
 MAX_BYTES = 20_000_000
@@ -27,7 +28,7 @@ def documents_of_openapi(path: Path | str) -> list[FunctionDoc]:
     return list(_operations(_read(Path(path)), str(path)))
 
 
-def _read(path: Path) -> Mapping[str, Any]:
+def _read(path: Path) -> Fields:
     try:
         if path.stat().st_size > MAX_BYTES:
             raise UsageError(f"{path} has more than {MAX_BYTES // 1_000_000} MB")
@@ -54,7 +55,7 @@ def _parsed(text: str, path: Path) -> Any:
         raise UsageError(f"{path} is neither JSON nor YAML: {str(error)[:300]}") from None
 
 
-def _operations(root: Mapping[str, Any], source: str) -> Iterator[FunctionDoc]:
+def _operations(root: Fields, source: str) -> Iterator[FunctionDoc]:
     taken: set[str] = set()
     for route, item in root["paths"].items():
         shared = item.get("parameters") if isinstance(item, Mapping) else None
@@ -72,10 +73,8 @@ def _operations(root: Mapping[str, Any], source: str) -> Iterator[FunctionDoc]:
         raise UsageError(f"{source} describes no operation")
 
 
-def _document(
-    route: str, method: str, operation: Mapping[str, Any], shared: Any, root: Mapping[str, Any]
-) -> FunctionDoc:
-    properties: dict[str, Any] = {}
+def _document(route: str, method: str, operation: Fields, shared: Any, root: Fields) -> FunctionDoc:
+    properties: Parsed = {}
     required: list[str] = []
     for parameter in _parameters(shared, operation.get("parameters"), root):
         name = str(parameter["name"])
@@ -105,9 +104,9 @@ def _document(
     }
 
 
-def _parameters(shared: Any, own: Any, root: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _parameters(shared: Any, own: Any, root: Fields) -> list[Fields]:
     """An operation's parameters: its path's, replaced by its own of the same name and place."""
-    found: dict[tuple[Any, Any], Mapping[str, Any]] = {}
+    found: dict[tuple[Any, Any], Fields] = {}
     for listed in (shared, own):
         for each in listed if isinstance(listed, list) else ():
             parameter = _resolved(each, root)
@@ -116,9 +115,7 @@ def _parameters(shared: Any, own: Any, root: Mapping[str, Any]) -> list[Mapping[
     return list(found.values())
 
 
-def _add_body(
-    properties: dict[str, Any], required: list[str], schema: Any, body: Mapping[str, Any], root: Mapping[str, Any]
-) -> None:
+def _add_body(properties: Parsed, required: list[str], schema: Any, body: Fields, root: Fields) -> None:
     """The body's fields beside the parameters; a body that is no object, or clashes with them, is one field."""
     if not isinstance(schema, Mapping):
         return
@@ -134,7 +131,7 @@ def _add_body(
         required.append("body")
 
 
-def _resolved(value: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:
+def _resolved(value: Any, root: Fields) -> Fields:
     """A parameter or body, its reference inside the document followed."""
     for _ in range(8):
         reference = value.get("$ref") if isinstance(value, Mapping) else None

@@ -6,7 +6,7 @@ What each field means is told here once: the schema and `docs/own-entries.md` co
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pytest_bfcl.dataset.categories import CATEGORIES, Language
 from pytest_bfcl.dataset.entry import ReturnFormat
 from pytest_bfcl.dataset.schemas import Finding
+from pytest_bfcl.json_types import Fields, Parsed
 
 
 class OwnMessage(BaseModel):
@@ -32,7 +33,7 @@ class OwnFunction(BaseModel):
 
     name: str = Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.\-]*$", description="Letters, digits, dots and underscores.")
     description: str = Field(description="What it does; the only thing a model knows of it beside its parameters.")
-    parameters: dict[str, Any] = Field(
+    parameters: Parsed = Field(
         description='{"type": "dict", "properties": {name: {"type", "description", …}}, "required": [names]}; with '
         '"type": "object" it is read as JSON Schema.'
     )
@@ -44,12 +45,12 @@ class OwnTool(BaseModel):
     model_config = ConfigDict(extra="allow")
 
     type: Literal["function"] | None = None
-    function: dict[str, Any] | None = Field(default=None, description="OpenAI: name, description, parameters.")
+    function: Parsed | None = Field(default=None, description="OpenAI: name, description, parameters.")
     name: str | None = None
     description: str | None = None
-    parameters: dict[str, Any] | None = Field(default=None, description="JSON Schema of the arguments (OpenAI, flat).")
-    input_schema: dict[str, Any] | None = Field(default=None, description="JSON Schema of the arguments (Anthropic).")
-    inputSchema: dict[str, Any] | None = Field(default=None, description="JSON Schema of the arguments (MCP).")
+    parameters: Parsed | None = Field(default=None, description="JSON Schema of the arguments (OpenAI, flat).")
+    input_schema: Parsed | None = Field(default=None, description="JSON Schema of the arguments (Anthropic).")
+    inputSchema: Parsed | None = Field(default=None, description="JSON Schema of the arguments (MCP).")
 
 
 Tools = list[OwnFunction | OwnTool]
@@ -83,9 +84,7 @@ class OwnEntry(BaseModel):
     involved_classes: list[str] = Field(
         default_factory=list, description="Multi-turn: the simulators whose tools are offered."
     )
-    initial_config: dict[str, Any] = Field(
-        default_factory=dict, description="Multi-turn: simulator → the state it begins in."
-    )
+    initial_config: Parsed = Field(default_factory=dict, description="Multi-turn: simulator → the state it begins in.")
     missed_function: dict[str, list[str | OwnFunction | OwnTool]] = Field(
         default_factory=dict, description="Multi-turn: turn → the tools (by name, or whole) that only arrive there."
     )
@@ -100,13 +99,13 @@ class OwnEntry(BaseModel):
     note: str | None = Field(default=None, description="For people; nothing reads it.")
 
 
-def json_schema() -> dict[str, Any]:
+def json_schema() -> Parsed:
     """The JSON Schema (2020-12) of one line of a file of own entries."""
     schema = OwnEntry.model_json_schema()
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
-def field_findings(raw: Mapping[str, Any]) -> Iterator[Finding]:
+def field_findings(raw: Fields) -> Iterator[Finding]:
     """Fields that look like a mistyped one, and entries nobody has read."""
     known = [
         *OwnEntry.model_fields,

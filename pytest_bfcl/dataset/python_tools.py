@@ -11,6 +11,7 @@ from pytest_bfcl.dataset.docstrings import read_docstring
 from pytest_bfcl.dataset.documents import translate
 from pytest_bfcl.dataset.entry import FunctionDoc
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Parsed
 
 _SKIPPED = ("self", "cls", "ctx", "context")
 _MANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -29,7 +30,7 @@ def document_of(function: Callable[..., Any], name: str | None = None) -> Functi
         raise UsageError(f"{function!r} has no signature: {error}") from None
     told = read_docstring(inspect.getdoc(function) or "")
     hints = _hints(function)
-    properties: dict[str, Any] = {}
+    properties: Parsed = {}
     required: list[str] = []
     for number, parameter in enumerate(parameters):
         if parameter.kind in _MANY or (number == 0 and parameter.name in _SKIPPED):
@@ -49,7 +50,7 @@ def document_of(function: Callable[..., Any], name: str | None = None) -> Functi
     }
 
 
-def hint_schema(hint: Any) -> dict[str, Any]:
+def hint_schema(hint: Any) -> Parsed:
     """A type hint as a property schema in the benchmark's type words; ``any`` for what JSON cannot say."""
     from pydantic import TypeAdapter
     from pydantic.errors import PydanticUserError
@@ -98,7 +99,7 @@ def _public(module: Any) -> Iterator[Callable[..., Any]]:
             yield member
 
 
-def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+def _hints(function: Callable[..., Any]) -> Parsed:
     try:
         return get_type_hints(function, include_extras=True)
     except (NameError, TypeError, AttributeError):  # a hint that cannot be resolved: then it says nothing

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_bfcl.failures import AdapterError
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.wire import STATE_LIMIT, WORD_LIMIT, check_size, count, cut_stream, identifier, reasoning_count
 from pytest_bfcl.rendering.tools import Style
@@ -39,18 +40,18 @@ class Messages:
     def __init__(self, reasoning: str = "reference") -> None:
         self.reasoning = reasoning
 
-    def body(self, request: Request, *, tools: bool) -> dict[str, Any]:
+    def body(self, request: Request, *, tools: bool) -> Parsed:
         """Blocks and the system text apart; long conversations are cached at the provider, as the reference asks."""
         cached = request.entry.row.multi_step
         system, messages = _blocks(request.messages)
         if cached:
             _mark_last_users(messages)
-        body: dict[str, Any] = {"messages": messages, "max_tokens": MAX_TOKENS}
+        body: Parsed = {"messages": messages, "max_tokens": MAX_TOKENS}
         if system:
             body["system"] = [{"type": "text", "text": system} | ({"cache_control": _CACHED} if cached else {})]
         return body
 
-    def streaming(self) -> dict[str, Any]:
+    def streaming(self) -> Parsed:
         """Usage comes by itself."""
         return {"stream": True}
 
@@ -94,15 +95,15 @@ class Messages:
         return {**message, BLOCKS: [dict(part) for part in kept]}
 
 
-def with_cache_mark(tools: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def with_cache_mark(tools: Sequence[Parsed]) -> list[Parsed]:
     """The tools, the last one marked: everything up to it is cached at the provider."""
     return [*tools[:-1], {**tools[-1], "cache_control": _CACHED}] if tools else []
 
 
-def _blocks(messages: Sequence[Message]) -> tuple[str, list[dict[str, Any]]]:
+def _blocks(messages: Sequence[Message]) -> tuple[str, list[Parsed]]:
     """The system text and the messages as blocks; users' messages that follow each other become one."""
     system: list[str] = []
-    found: list[dict[str, Any]] = []
+    found: list[Parsed] = []
     for message in messages:
         role, content = message["role"], message.get("content")
         if role in ("system", "developer"):
@@ -122,7 +123,7 @@ def _blocks(messages: Sequence[Message]) -> tuple[str, list[dict[str, Any]]]:
     return "\n\n".join(system), found
 
 
-def _add_user(found: list[dict[str, Any]], text: str) -> None:
+def _add_user(found: list[Parsed], text: str) -> None:
     if found and found[-1]["role"] == "user":
         last = found[-1]["content"]
         if last[-1]["type"] == "text":
@@ -133,9 +134,9 @@ def _add_user(found: list[dict[str, Any]], text: str) -> None:
         found.append({"role": "user", "content": [{"type": "text", "text": text}]})
 
 
-def _plain_blocks(message: Message) -> list[dict[str, Any]]:
+def _plain_blocks(message: Message) -> list[Parsed]:
     """An assistant's message that did not come from here."""
-    blocks: list[dict[str, Any]] = []
+    blocks: list[Parsed] = []
     if message.get("content"):
         blocks.append({"type": "text", "text": message["content"]})
     for call in message.get("tool_calls") or ():
@@ -146,7 +147,7 @@ def _plain_blocks(message: Message) -> list[dict[str, Any]]:
     return blocks
 
 
-def _sendable(block: Mapping[str, Any]) -> dict[str, Any]:
+def _sendable(block: Fields) -> Parsed:
     """A block as the API takes it back: the input of a call has to be an object."""
     if block.get("type") == "tool_use" and not isinstance(block.get("input"), Mapping):
         return {**block, "input": _object(block.get("input"))}
@@ -161,7 +162,7 @@ def _object(arguments: Any) -> Any:
     return value if isinstance(value, dict) else {}
 
 
-def _mark_last_users(messages: list[dict[str, Any]]) -> None:
+def _mark_last_users(messages: list[Parsed]) -> None:
     for message in [each for each in messages if each["role"] == "user"][-2:]:
         message["content"][0] = {**message["content"][0], "cache_control": _CACHED}
 
@@ -174,7 +175,7 @@ def _input_tokens(usage: Any) -> int | None:
     return plain + (count(usage, "cache_creation_input_tokens") or 0) + (count(usage, "cache_read_input_tokens") or 0)
 
 
-def _state(blocks: Sequence[Mapping[str, Any]]) -> ProviderState | None:
+def _state(blocks: Sequence[Fields]) -> ProviderState | None:
     kept = tuple(
         {name: value for name, value in block.items() if value is not None}
         for block in blocks
@@ -193,8 +194,8 @@ class MessagesJoiner:
 
     def __init__(self) -> None:
         self.started = False
-        self._message: dict[str, Any] = {}
-        self._blocks: dict[int, dict[str, Any]] = {}
+        self._message: Parsed = {}
+        self._blocks: dict[int, Parsed] = {}
         self._pieces: dict[tuple[int, str], list[str]] = {}
         self._ended = False
 
@@ -202,7 +203,7 @@ class MessagesJoiner:
         """All but the pings."""
         return not block.startswith(b"event: ping")
 
-    def add(self, event: Mapping[str, Any]) -> None:
+    def add(self, event: Fields) -> None:
         """One event."""
         kind, index, delta = event.get("type"), event.get("index"), event.get("delta")
         if kind == "content_block_delta" and isinstance(delta, Mapping) and isinstance(index, int):
@@ -219,7 +220,7 @@ class MessagesJoiner:
         elif kind == "message_stop":
             self._ended = True
 
-    def _add_delta(self, index: int, delta: Mapping[str, Any]) -> None:
+    def _add_delta(self, index: int, delta: Fields) -> None:
         self.started = True
         kind = str(delta.get("type"))
         name = _GROWING.get(kind, "partial_json" if kind == "input_json_delta" else "")
@@ -227,7 +228,7 @@ class MessagesJoiner:
         if name and isinstance(piece, str):
             self._pieces.setdefault((index, name), []).append(piece)
 
-    def body(self) -> dict[str, Any]:
+    def body(self) -> Parsed:
         """The message."""
         if not self._ended or not self._message.get("stop_reason"):
             raise cut_stream("no message_stop came")

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_bfcl.failures import AdapterError, BenchmarkError, UsageError
+from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.models.base import Model, Request
 from pytest_bfcl.rendering.tools import compile_tools, wire_names
 from pytest_bfcl.replies import UnknownShape, read_reply
@@ -121,7 +122,7 @@ def read_result(result: Any) -> Reply:
         ) from None  # fmt: skip
 
 
-Bound = tuple[tuple[Any, ...], dict[str, Any]]
+Bound = tuple[tuple[Any, ...], Parsed]
 
 
 def _binder(function: Callable[..., Any]) -> Callable[[Request], Bound]:

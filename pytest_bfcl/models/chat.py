@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_bfcl.failures import AdapterError
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.chat_stream import ChatJoiner
 from pytest_bfcl.models.dialects import GENERIC, Dialect
@@ -35,17 +36,17 @@ class Chat:
         self.reasoning = reasoning
         self.store = store
 
-    def body(self, request: Request, *, tools: bool) -> dict[str, Any]:
+    def body(self, request: Request, *, tools: bool) -> Parsed:
         """The messages and the parameters of the request."""
         messages = [outgoing(message) for message in request.messages]
         if self.dialect.join_users and not tools:
             messages = _joined_users(messages)
-        body: dict[str, Any] = {"messages": messages}
+        body: Parsed = {"messages": messages}
         if self.store is not None:
             body["store"] = self.store
         return body
 
-    def streaming(self) -> dict[str, Any]:
+    def streaming(self) -> Parsed:
         """The last chunk then has the usage."""
         return {"stream": True, "stream_options": {"include_usage": True}}
 
@@ -141,7 +142,7 @@ def read_completion(body: Any) -> Reply:
     )
 
 
-def _message(body: Any) -> tuple[Mapping[str, Any], str | None]:
+def _message(body: Any) -> tuple[Fields, str | None]:
     choices = body.get("choices") if isinstance(body, Mapping) else None
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, Mapping) else None
@@ -152,11 +153,11 @@ def _message(body: Any) -> tuple[Mapping[str, Any], str | None]:
     return message, finish if isinstance(finish, str) else None
 
 
-def _calls(message: Mapping[str, Any]) -> tuple[list[ToolCall], list[dict[str, Any]]]:
+def _calls(message: Fields) -> tuple[list[ToolCall], list[Parsed]]:
     """The calls, and per call what it has beyond name, arguments and id."""
     listed = message.get("tool_calls")
     calls: list[ToolCall] = []
-    further: list[dict[str, Any]] = []
+    further: list[Parsed] = []
     for position, item in enumerate(listed if isinstance(listed, list) else []):
         if not isinstance(item, Mapping):
             continue
@@ -170,7 +171,7 @@ def _calls(message: Mapping[str, Any]) -> tuple[list[ToolCall], list[dict[str, A
     return calls, further
 
 
-def _call(function: Mapping[str, Any], call_id: str) -> ToolCall:
+def _call(function: Fields, call_id: str) -> ToolCall:
     arguments = function.get("arguments", function.get("input"))
     # No arguments at all is how some servers write a call without parameters; "" is kept: it does not decode.
     text = "{}" if arguments is None else arguments_text(arguments)
@@ -197,7 +198,7 @@ def _text(content: Any) -> tuple[str | None, str | None]:
     return "".join(texts) if texts or not thoughts else None, "\n".join(thoughts) or None
 
 
-def _reasoning(message: Mapping[str, Any]) -> tuple[str | None, str | None]:
+def _reasoning(message: Fields) -> tuple[str | None, str | None]:
     """Field and text of reasoning, where a field has it; ``<think>`` inside the text stays there."""
     for key in REASONING_FIELDS:
         value = message.get(key)
@@ -206,9 +207,7 @@ def _reasoning(message: Mapping[str, Any]) -> tuple[str | None, str | None]:
     return next((key for key in REASONING_FIELDS if message.get(key) == ""), None), None
 
 
-def _state(
-    message: Mapping[str, Any], field: str | None, call_fields: list[dict[str, Any]], inline: str | None
-) -> ProviderState | None:
+def _state(message: Fields, field: str | None, call_fields: list[Parsed], inline: str | None) -> ProviderState | None:
     """What has to come back beside text and calls; ``None`` when there is nothing."""
     fields = {
         name: value

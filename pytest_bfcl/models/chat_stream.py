@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.wire import cut_stream
 
 
@@ -16,7 +17,7 @@ class ChatJoiner:
 
     def __init__(self) -> None:
         self.started = False
-        self._message: dict[str, Any] = {}
+        self._message: Parsed = {}
         self._pieces: dict[str, list[str]] = {}
         self._calls: list[_Call] = []
         self._at: dict[Any, _Call] = {}
@@ -27,7 +28,7 @@ class ChatJoiner:
         """Every chunk."""
         return True
 
-    def add(self, event: Mapping[str, Any]) -> None:
+    def add(self, event: Fields) -> None:
         """One chunk."""
         usage = event.get("usage")
         if usage is not None:
@@ -46,7 +47,7 @@ class ChatJoiner:
             if isinstance(choice.get("finish_reason"), str):
                 self._finish = choice["finish_reason"]
 
-    def _add_delta(self, delta: Mapping[str, Any]) -> None:
+    def _add_delta(self, delta: Fields) -> None:
         for name, value in delta.items():
             if value is None or name == "role":
                 continue
@@ -66,7 +67,7 @@ class ChatJoiner:
             else:
                 self._message[name] = value
 
-    def _add_call(self, item: Mapping[str, Any]) -> None:
+    def _add_call(self, item: Fields) -> None:
         index, call_id = item.get("index"), item.get("id")
         if isinstance(index, int):
             call = self._at.get(index)
@@ -81,11 +82,11 @@ class ChatJoiner:
         self._at[index if isinstance(index, int) else call_id] = call
         call.add(item)
 
-    def body(self) -> dict[str, Any]:
+    def body(self) -> Parsed:
         """The completion."""
         if self._finish is None:
             raise cut_stream("no finish_reason came")
-        message: dict[str, Any] = {"content": None, **self._message}
+        message: Parsed = {"content": None, **self._message}
         for name, pieces in self._pieces.items():
             text = "".join(pieces)
             message[name] = [*message[name], {"type": "text", "text": text}] if message.get(name) else text
@@ -102,9 +103,9 @@ class _Call:
         self.id: str = ""
         self.name = ""
         self.arguments: list[str] = []
-        self.fields: dict[str, Any] = {}
+        self.fields: Parsed = {}
 
-    def add(self, item: Mapping[str, Any]) -> None:
+    def add(self, item: Fields) -> None:
         for name, value in item.items():
             if name == "id":
                 self.id = value if isinstance(value, str) and value else self.id
@@ -115,7 +116,7 @@ class _Call:
                 both = isinstance(known, dict) and isinstance(value, Mapping)
                 self.fields[name] = {**known, **value} if both and isinstance(known, dict) else value
 
-    def _add_function(self, function: Mapping[str, Any]) -> None:
+    def _add_function(self, function: Fields) -> None:
         name, arguments = function.get("name"), function.get("arguments")
         if isinstance(name, str) and name and name != self.name:  # some servers repeat the name in every piece
             self.name = name if self.arguments and "".join(self.arguments) else self.name + name
@@ -126,8 +127,8 @@ class _Call:
 
             self.arguments.append(arguments_text(arguments))
 
-    def whole(self) -> dict[str, Any]:
-        function: dict[str, Any] = {"name": self.name}
+    def whole(self) -> Parsed:
+        function: Parsed = {"name": self.name}
         if self.arguments:
             function["arguments"] = "".join(self.arguments)
         return {"id": self.id or None, "type": "function", "function": function, **self.fields}
@@ -147,7 +148,7 @@ def _longer_list(known: Any, value: list[Any]) -> list[Any]:
     return found
 
 
-def _grown(last: dict[str, Any], part: Mapping[str, Any]) -> dict[str, Any] | None:
+def _grown(last: Parsed, part: Fields) -> Parsed | None:
     for name in ("text", "thinking"):
         old, new = last.get(name), part.get(name)
         if isinstance(old, str) and isinstance(new, str):

@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pytest_bfcl.failures import AdapterError
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.wire import WORD_LIMIT, check_size, count, cut_stream, reasoning_count
 from pytest_bfcl.rendering.tools import Style
 from pytest_bfcl.transcript import Message, Reply
 
-Render = Callable[[Request], Mapping[str, Any]]
+Render = Callable[[Request], Fields]
 """A request as the fields of a completion: ``prompt``, and where a format wants them ``stop_token_ids``, ``stop`` …"""
 
 _CUT = {"length": "length", "max_tokens": "length"}
@@ -31,11 +32,11 @@ class Completions:
         self.render = render
         self._remember = remember
 
-    def body(self, request: Request, *, tools: bool) -> dict[str, Any]:
+    def body(self, request: Request, *, tools: bool) -> Parsed:
         """The prompt and what the format adds."""
         return dict(self.render(request))
 
-    def streaming(self) -> dict[str, Any]:
+    def streaming(self) -> Parsed:
         """The last chunk then has the usage."""
         return {"stream": True, "stream_options": {"include_usage": True}}
 
@@ -79,7 +80,7 @@ class CompletionsJoiner:
         """Every chunk."""
         return True
 
-    def add(self, event: Mapping[str, Any]) -> None:
+    def add(self, event: Fields) -> None:
         """One chunk."""
         if event.get("usage") is not None:
             self._usage = event["usage"]
@@ -93,7 +94,7 @@ class CompletionsJoiner:
                 if isinstance(choice.get("finish_reason"), str):
                     self._finish = choice["finish_reason"]
 
-    def body(self) -> dict[str, Any]:
+    def body(self) -> Parsed:
         """The completion."""
         if self._finish is None:
             raise cut_stream("no finish_reason came")

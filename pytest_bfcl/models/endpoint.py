@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
 from pytest_bfcl.failures import AdapterError, UsageError
+from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.models.breaker import EndpointUnreachable
 from pytest_bfcl.models.redaction import public_url, redact, url_secrets
 from pytest_bfcl.models.streams import EventReader
@@ -38,7 +39,7 @@ class Answer:
     status: int
     text: str
     headers: Mapping[str, str]
-    whole: dict[str, Any] | None = None
+    whole: Parsed | None = None
     first_token_s: float | None = None
 
 

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pytest_bfcl.dataset.entry import Entry, FunctionDoc
+from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.lexical_agent import agent_move
 from pytest_bfcl.models.lexical_clues import Clues, words
@@ -172,7 +173,7 @@ _ITEM = r"(?:'[^'\n]{1,80}'|\"[^\"\n]{1,80}\"|\$?\d[\d,.]*%?|[A-Z][\w'-]*(?: [A-
 _ENUMERATION = re.compile(rf"(?P<items>{_ITEM}(?:, {_ITEM})*,? and (?:{_ITEM}))")
 
 
-def _variants(text: str, parameters: dict[str, Any]) -> list[str]:
+def _variants(text: str, parameters: Parsed) -> list[str]:
     """The text once per item of "A, B and C", unless a parameter takes the whole list."""
     properties = parameters.get("properties") or {}
     if any(isinstance(s, dict) and s.get("type") in ("array", "tuple", "list") for s in properties.values()):

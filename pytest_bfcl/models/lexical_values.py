@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.lexical_clues import CAMEL, STOP, WORD, Clues, Found, stem, words
 
 _DIRECTIONS = (
@@ -20,13 +21,13 @@ _DIRECTIONS = (
 _IDENTIFIER = re.compile(r"\b(?:id|ids|code|codes|number|sku|barcodes?|account|shelf|room|country)\b", re.IGNORECASE)
 
 
-def fill(parameters: Mapping[str, Any], clues: Clues) -> dict[str, Any] | None:
+def fill(parameters: Fields, clues: Clues) -> Parsed | None:
     """Arguments for one function; ``None`` when a required one cannot be found in the text."""
     properties = parameters.get("properties")
     if not isinstance(properties, Mapping):
         return {}
     required = parameters.get("required") or []
-    found: dict[str, Any] = {}
+    found: Parsed = {}
     missing = 0
     # The most particular kinds first, so that they are not taken by free text.
     order = sorted(properties, key=lambda name: (name not in required, _particularity(properties[name])))
@@ -47,9 +48,9 @@ def fill(parameters: Mapping[str, Any], clues: Clues) -> dict[str, Any] | None:
     return {name: found[name] for name in properties if name in found}
 
 
-def next_call(arguments: Mapping[str, Any], clues: Clues) -> dict[str, Any] | None:
+def next_call(arguments: Fields, clues: Clues) -> Parsed | None:
     """The same call with the next listed values ("… and for Porto 7 days"); ``None`` when nothing more is listed."""
-    following: dict[str, Any] = {}
+    following: Parsed = {}
     for name in arguments:
         found = clues.sibling(name)
         if found is not None:
@@ -73,7 +74,7 @@ def _kind(schema: Any) -> str:
     return "boolean" if word == "Boolean" else JSON_TYPES.get(str(word), "string")
 
 
-def _value(name: str, schema: Mapping[str, Any], clues: Clues, *, must: bool) -> Any:
+def _value(name: str, schema: Fields, clues: Clues, *, must: bool) -> Any:
     cue = set(words(name))
     about = f"{name} {schema.get('description') or ''}"
     if schema.get("enum"):
@@ -138,7 +139,7 @@ def _nearest(candidates: list[Found], cue: set[str], text: str) -> Found | None:
     return best[1] if best else None
 
 
-def _array(schema: Mapping[str, Any], cue: set[str], clues: Clues, *, must: bool) -> Any:
+def _array(schema: Fields, cue: set[str], clues: Clues, *, must: bool) -> Any:
     items = schema.get("items") if isinstance(schema.get("items"), Mapping) else {}
     kind = _kind(items)
     listed = clues.free(clues.lists)
@@ -223,7 +224,7 @@ def _phrase(cue: set[str], clues: Clues) -> str | None:
     return None
 
 
-def _fallback(schema: Mapping[str, Any]) -> Any:
+def _fallback(schema: Fields) -> Any:
     if "default" in schema and schema["default"] is not None:
         return schema["default"]
     if schema.get("enum"):

@@ -18,6 +18,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.failures import AdapterError, UsageError
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Request, ToolsRefused
 from pytest_bfcl.models.breaker import Breaker, EndpointUnreachable
 from pytest_bfcl.models.chat import outgoing, read_completion, remembered
@@ -127,8 +128,8 @@ class LitellmModel:
         reply = discreet(read_completion(body), [s for s in self._secrets() if len(s) >= 16])
         return reply if first is None else replace(reply, first_token_s=first)
 
-    def _arguments(self, request: Request) -> dict[str, Any]:
-        arguments: dict[str, Any] = {
+    def _arguments(self, request: Request) -> Parsed:
+        arguments: Parsed = {
             "model": self.route,
             "messages": [outgoing(message) for message in request.messages],
             "timeout": self.settings.timeout_s,
@@ -195,7 +196,7 @@ class LitellmModel:
         )
 
 
-async def _streamed(litellm: Any, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], float | None]:
+async def _streamed(litellm: Any, arguments: Fields) -> tuple[Parsed, float | None]:
     """A streamed answer put together, and the seconds to its first piece."""
     started, first, joiner = time.perf_counter(), None, ChatJoiner()
     options = {"stream": True, "stream_options": {"include_usage": True}}

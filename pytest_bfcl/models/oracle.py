@@ -6,11 +6,11 @@ It shows that harness, checkers and data can reach 100 %; what it cannot pass is
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.decoding.ground_truth import ground_truth_calls, turn_ground_truth_calls
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.source_text import reply_with_calls
 from pytest_bfcl.models.spec import ModelSpec
@@ -19,7 +19,7 @@ from pytest_bfcl.transcript import Call, Mode, Reply
 REFUSAL = "None of the functions offered here can do that, so I make no call."
 CLOSING = "That is done."
 
-_SAMPLES: dict[str, Any] = {
+_SAMPLES: Parsed = {
     "integer": 1, "float": 1.0, "double": 1.0, "number": 1.0, "long": 1, "boolean": True,
     "array": [], "tuple": [], "dict": {},
 }  # fmt: skip
@@ -65,7 +65,7 @@ def _plausible_call(entry: Entry) -> Call:
     return Call(str(doc["name"]), {name: _sample(properties.get(name) or {}) for name in required})
 
 
-def _sample(schema: Mapping[str, Any]) -> Any:
+def _sample(schema: Fields) -> Any:
     if schema.get("enum"):
         return schema["enum"][0]
     return _SAMPLES.get(str(schema.get("type")), "x")

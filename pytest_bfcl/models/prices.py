@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_bfcl.json_types import Fields
 from pytest_bfcl.models.spec import ModelSpec, parse_spec
 from pytest_bfcl.settings import Price
 from pytest_bfcl.transcript import Transcript
@@ -22,7 +23,7 @@ _FREE = ("oracle", "lexical", "scripted", "replay", "fixture")
 
 
 @cache
-def _table() -> Mapping[str, Any]:
+def _table() -> Fields:
     spec = find_spec("litellm")
     if spec is None or not spec.origin:
         return {}

@@ -6,6 +6,7 @@ import difflib
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
+from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.models.base import Request
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ _SHOWN = 5  # names of models that a message lists
 _TAILS = ("/chat/completions", "/completions", "/responses", "/messages", "/models")
 
 
-def probe_request(parameters: dict[str, Any] | None = None) -> Request:
+def probe_request(parameters: Parsed | None = None) -> Request:
     """A harmless question with one tool, to see whether an endpoint is there and takes tools."""
     from pytest_bfcl.dataset.entry import Entry
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_bfcl.failures import AdapterError
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.wire import (
     STATE_LIMIT,
@@ -40,21 +41,21 @@ class Responses:
         self.carries = self.reasons or _DOES_NOT_REASON.search(model) is None
         self.reasoning = reasoning
 
-    def body(self, request: Request, *, tools: bool) -> dict[str, Any]:
+    def body(self, request: Request, *, tools: bool) -> Parsed:
         """Input items; models that reason are asked for summaries and for their reasoning in encrypted form."""
-        body: dict[str, Any] = {"input": self._input(request.messages), "store": False}
+        body: Parsed = {"input": self._input(request.messages), "store": False}
         if self.carries:
             body["include"] = ["reasoning.encrypted_content"]
         if self.reasons:
             body["reasoning"] = {"summary": "auto"}
         return body
 
-    def streaming(self) -> dict[str, Any]:
+    def streaming(self) -> Parsed:
         """Usage comes by itself."""
         return {"stream": True}
 
-    def _input(self, messages: Sequence[Message]) -> list[dict[str, Any]]:
-        items: list[dict[str, Any]] = []
+    def _input(self, messages: Sequence[Message]) -> list[Parsed]:
+        items: list[Parsed] = []
         for message in messages:
             role, content = message["role"], message.get("content")
             if role == "tool":
@@ -116,11 +117,11 @@ class Responses:
         return {**message, ITEMS: [{k: v for k, v in part.items() if k != "id"} for part in kept]}
 
 
-def _plain_items(message: Message) -> list[dict[str, Any]]:
+def _plain_items(message: Message) -> list[Parsed]:
     """An assistant's message that did not come from here: the data's own, or another API's."""
     calls = message.get("tool_calls") or []
     content = message.get("content")
-    items: list[dict[str, Any]] = []
+    items: list[Parsed] = []
     if content or not calls:
         items.append({"role": "assistant", "content": content or ""})
     for call in calls:
@@ -132,7 +133,7 @@ def _plain_items(message: Message) -> list[dict[str, Any]]:
     return items
 
 
-def _text(items: Sequence[Mapping[str, Any]]) -> tuple[str | None, bool]:
+def _text(items: Sequence[Fields]) -> tuple[str | None, bool]:
     """The texts of all messages, and whether there is nothing but a refusal."""
     texts: list[str] = []
     refusals: list[str] = []
@@ -153,7 +154,7 @@ def _text(items: Sequence[Mapping[str, Any]]) -> tuple[str | None, bool]:
     return ("".join(refusals), True) if refusals else (None, False)
 
 
-def _reasoning(items: Sequence[Mapping[str, Any]]) -> str | None:
+def _reasoning(items: Sequence[Fields]) -> str | None:
     """Summaries, each with a newline, as the reference records them; else the reasoning text of open models."""
     summaries: list[str] = []
     contents: list[str] = []
@@ -169,7 +170,7 @@ def _reasoning(items: Sequence[Mapping[str, Any]]) -> str | None:
     return "\n".join(contents) or None
 
 
-def _state(items: Sequence[Mapping[str, Any]]) -> ProviderState | None:
+def _state(items: Sequence[Fields]) -> ProviderState | None:
     if not items or len(repr(items)) > STATE_LIMIT:
         return None
     # What a provider sent as null it need not get back; some refuse a null status.
@@ -187,8 +188,8 @@ class ResponsesJoiner:
 
     def __init__(self) -> None:
         self.started = False
-        self._items: dict[int, Mapping[str, Any]] = {}
-        self._response: Mapping[str, Any] | None = None
+        self._items: dict[int, Fields] = {}
+        self._response: Fields | None = None
 
     def wants(self, block: bytes) -> bool:
         """Ends of items and of the response; events without a name have to be looked into."""
@@ -199,7 +200,7 @@ class ResponsesJoiner:
             self.started = True
         return named[1] in _TOLD
 
-    def add(self, event: Mapping[str, Any]) -> None:
+    def add(self, event: Fields) -> None:
         """One event."""
         kind, response, item = str(event.get("type")), event.get("response"), event.get("item")
         if kind.endswith(".delta"):
@@ -210,7 +211,7 @@ class ResponsesJoiner:
         elif kind in ("response.completed", "response.incomplete", "response.failed") and isinstance(response, Mapping):
             self._response = response
 
-    def body(self) -> dict[str, Any]:
+    def body(self) -> Parsed:
         """The response object."""
         if self._response is None:
             raise cut_stream("no response.completed came")

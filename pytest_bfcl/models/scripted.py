@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.failures import AdapterError, UsageError
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Request, ToolsRefused
 from pytest_bfcl.models.breaker import Breaker, EndpointUnreachable
 from pytest_bfcl.models.retrying import Caller, RetryPolicy
@@ -114,7 +115,7 @@ def _reply(item: Any) -> Reply:
     return Reply(text=item.get("text"), **kept)
 
 
-def _fault(item: Mapping[str, Any]) -> AdapterError:
+def _fault(item: Fields) -> AdapterError:
     kind, message = str(item["error"]), str(item.get("message", f"scripted fault: {item['error']}"))
     if kind == "tools_refused":
         return ToolsRefused(message, status=item.get("status"))
@@ -126,7 +127,7 @@ def _fault(item: Mapping[str, Any]) -> AdapterError:
     )  # fmt: skip
 
 
-def _load(path: Path) -> dict[str, Any]:
+def _load(path: Path) -> Parsed:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:

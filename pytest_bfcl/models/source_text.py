@@ -13,6 +13,7 @@ from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from pytest_bfcl.dataset.entry import Entry
+from pytest_bfcl.json_types import Fields
 from pytest_bfcl.transcript import Call, Mode, Reply, ToolCall, wire_name
 
 _PATH = re.compile(r"[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)*\Z")
@@ -56,7 +57,7 @@ def call_text(calls: Sequence[Call], entry: Entry) -> str:
     return f"<TOOLCALL>{text}</TOOLCALL>" if entry.tool_call_tag else text
 
 
-def python_call(name: str, arguments: Mapping[str, Any]) -> str:
+def python_call(name: str, arguments: Fields) -> str:
     """``name(a=1, b='x')``."""
     return f"{name}({', '.join(f'{key}={value!r}' for key, value in arguments.items())})"
 
@@ -91,7 +92,7 @@ def _source_call(call: Call, entry: Entry) -> str:
     return f"{name}({', '.join(texts)})"
 
 
-def _schemas(entry: Entry, name: str) -> Mapping[str, Any]:
+def _schemas(entry: Entry, name: str) -> Fields:
     for doc in entry.all_functions:
         if doc.get("name") == name:
             properties = (doc.get("parameters") or {}).get("properties")
@@ -99,7 +100,7 @@ def _schemas(entry: Entry, name: str) -> Mapping[str, Any]:
     return {}
 
 
-def typed_text(value: Any, schema: Mapping[str, Any], language: str, *, quoted: bool) -> str:
+def typed_text(value: Any, schema: Fields, language: str, *, quoted: bool) -> str:
     """A value as source text of its documented type.
 
     ``quoted`` puts string literals in quotes (text mode); native calls carry the bare text. A string given for any
@@ -132,7 +133,7 @@ def _literal(text: str) -> str:
     return f'"{swapped}"'
 
 
-def _java(value: Any, word: str, items: Mapping[str, Any]) -> str:
+def _java(value: Any, word: str, items: Fields) -> str:
     if value is None:
         return "null"
     if isinstance(value, bool):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.failures import AdapterError
+from pytest_bfcl.json_types import Fields
 
 if TYPE_CHECKING:
     from pytest_bfcl.models.wire import Joiner
@@ -26,7 +26,7 @@ class EventReader:
 
     def __init__(self, joiner: Joiner) -> None:
         self.done = False
-        self.error: Mapping[str, Any] | None = None
+        self.error: Fields | None = None
         self._joiner = joiner
         self._rest = b""
         self._read = 0

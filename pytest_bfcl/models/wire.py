@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from pytest_bfcl.failures import AdapterError
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.rendering.tools import Style
 from pytest_bfcl.transcript import Message, Reply, ToolCall
@@ -32,11 +33,11 @@ class Joiner(Protocol):
         """Whether an event, as it came over the wire, has to be parsed at all."""
         ...
 
-    def add(self, event: Mapping[str, Any]) -> None:
+    def add(self, event: Fields) -> None:
         """One parsed event."""
         ...
 
-    def body(self) -> dict[str, Any]:
+    def body(self) -> Parsed:
         """The whole. Raises a retryable `AdapterError` ``malformed_body`` when the stream was cut."""
         ...
 
@@ -48,11 +49,11 @@ class Api(Protocol):
     path: str
     style: Style
 
-    def body(self, request: Request, *, tools: bool) -> dict[str, Any]:
+    def body(self, request: Request, *, tools: bool) -> Parsed:
         """The JSON body without ``model`` and tools; ``tools`` says whether functions are offered natively."""
         ...
 
-    def streaming(self) -> dict[str, Any]:
+    def streaming(self) -> Parsed:
         """What a body needs for its answer to come as server-sent events."""
         ...
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from pytest_bfcl.json_types import Fields
 from pytest_bfcl.wire.exchange import Exchange, loads
 
 CALLS, STOP, LENGTH = "calls", "stop", "length"
@@ -22,7 +23,7 @@ class Call:
     kind: Any = "function"
 
     @cached_property
-    def values(self) -> Mapping[str, Any] | None:
+    def values(self) -> Fields | None:
         """The arguments as an object, ``None`` when they are no JSON text of one."""
         value = loads(self.arguments) if isinstance(self.arguments, str) else None
         return value if isinstance(value, dict) else None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
+
+from pytest_bfcl.json_types import Fields
 
 if TYPE_CHECKING:
     from pytest_bfcl.wire.answers import Answer, Call
@@ -17,7 +19,7 @@ class Tool:
     """A function that may be called. ``parameters`` is a JSON Schema, ``None`` when the field is left out."""
 
     name: str
-    parameters: Mapping[str, Any] | None = None
+    parameters: Fields | None = None
     description: str = ""
     strict: bool | None = None
 
@@ -64,7 +66,7 @@ class Ask:
     choice: str | None = None
     parallel: bool | None = None
     limit: int | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Fields = field(default_factory=dict)
 
     @classmethod
     def of(cls, text: str, *tools: Tool, **more: Any) -> Ask:

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.wire.answers import CALLS, Answer, Call, Usage, text_of, transport_problem
 from pytest_bfcl.wire.asks import Ask, Made, Returned, Said, Tool, Turn
 from pytest_bfcl.wire.exchange import DONE, Exchange
 
-Json = dict[str, Any]
+Json = Parsed
 
 
 class Chat:
@@ -92,7 +93,7 @@ def call_deltas(exchange: Exchange) -> Iterator[tuple[int, Json]]:
                 yield from ((number, delta) for delta in deltas_of(choice))
 
 
-def function_of(call: Mapping[str, Any]) -> Mapping[str, Any]:
+def function_of(call: Fields) -> Fields:
     """The ``function`` object of a call or a call delta."""
     found = call.get("function")
     return found if isinstance(found, Mapping) else {}

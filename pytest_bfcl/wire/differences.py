@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.wire.answers import Answer, Call
 from pytest_bfcl.wire.exchange import loads
 
@@ -39,7 +40,7 @@ class Wanted:
     """A call that was dictated."""
 
     name: str
-    arguments: Mapping[str, Any]
+    arguments: Fields
 
 
 def compare(wanted: Sequence[Wanted], answer: Answer) -> Match:
@@ -104,7 +105,7 @@ def difference(wanted: Any, got: Any, at: str = "the arguments") -> Match:
     return Match("other", f"{at} is {_short(got)}, not {_short(wanted)}")
 
 
-def _objects(wanted: Mapping[str, Any], got: Mapping[str, Any], at: str) -> Match:
+def _objects(wanted: Fields, got: Fields, at: str) -> Match:
     missing = [key for key in wanted if key not in got]
     if missing and all(wanted[key] is None for key in missing):
         return Match("damaged", f"{at}: {', '.join(missing)} was null and is gone")
@@ -120,7 +121,7 @@ def _first(found: Any) -> Match:
     return next((match for match in odd if match.kind == "damaged"), odd[0] if odd else EXACT)
 
 
-_WORDS: dict[str, Any] = {"None": None, "True": True, "False": False, "null": None, "true": True, "false": False}
+_WORDS: Parsed = {"None": None, "True": True, "False": False, "null": None, "true": True, "false": False}
 
 
 def _retyped(wanted: Any, got: Any, at: str) -> Match:

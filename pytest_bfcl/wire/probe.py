@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from pytest_bfcl.failures import AdapterError
+from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.wire.answers import Answer
 from pytest_bfcl.wire.asks import Ask
 from pytest_bfcl.wire.chat import Chat
@@ -51,14 +52,14 @@ class Line:
         self.conduct = conduct
         self.renamed: dict[str, str | None] = {}
 
-    def body(self, ask: Ask) -> dict[str, Any]:
+    def body(self, ask: Ask) -> Parsed:
         """The request, with the parameters the endpoint takes."""
         body = self.dialect.body(ask, self.model)
         if self.conduct.temperature is not None:
             body["temperature"] = self.conduct.temperature
         return {name: value for key, value in body.items() if (name := self.renamed.get(key, key)) is not None}
 
-    def learn(self, exchange: Exchange, body: dict[str, Any]) -> bool:
+    def learn(self, exchange: Exchange, body: Parsed) -> bool:
         """Whether the refusal teaches how to ask: reasoning models know no temperature, and name the limit
         otherwise.
         """

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.wire.answers import CALLS, LENGTH, STOP, Answer, Call, Usage, text_of, transport_problem
 from pytest_bfcl.wire.asks import Ask, Made, Returned, Said, Tool, Turn
 from pytest_bfcl.wire.exchange import Exchange
 
-Json = dict[str, Any]
+Json = Parsed
 
 
 class Responses:

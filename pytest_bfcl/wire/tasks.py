@@ -6,16 +6,17 @@ Every argument is dictated as JSON on one line, so that any difference in what c
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.wire.asks import Ask, Tool
 from pytest_bfcl.wire.differences import Wanted
 
-Json = dict[str, Any]
+Json = Parsed
 
 
-def schema(properties: Mapping[str, Any], **more: Any) -> Json:
+def schema(properties: Fields, **more: Any) -> Json:
     """An object schema in which every property is required."""
     return {"type": "object", "properties": dict(properties), "required": list(properties), **more}
 
