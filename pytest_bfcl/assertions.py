@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 
 def assert_calls(
-    output: Any,
-    functions: Any,
-    possible_answer: Any = None,
+    output: object,
+    functions: object,
+    possible_answer: object = None,
     *,
-    expected: Any = None,
+    expected: object = None,
     category: str | None = None,
     rule: str | None = None,
     language: str | None = None,
@@ -86,8 +86,8 @@ def assert_calls(
 
 
 def assert_no_calls(
-    output: Any,
-    functions: Any = (),
+    output: object,
+    functions: object = (),
     *,
     mode: Mode | None = None,
     rules: str | Iterable[str] = "official",
@@ -103,7 +103,7 @@ def assert_no_calls(
     _raise_unless_valid(judge(entry, transcript, rules), entry, transcript)
 
 
-def assert_state(actual: Any, expected: Any) -> None:
+def assert_state(actual: object, expected: object) -> None:
     """A simulated system is in the expected state.
 
     Both are a mapping of attributes, a simulator, or a mapping of names to either. Only what ``expected`` has is
@@ -126,7 +126,7 @@ def assert_state(actual: Any, expected: Any) -> None:
     raise Failure(tag, name, "\n".join(lines), {"difference": difference})
 
 
-def assert_answer(output: Any, answers: Any, *, rules: str | Iterable[str] = "official") -> None:
+def assert_answer(output: object, answers: object, *, rules: str | Iterable[str] = "official") -> None:
     """The final message contains an accepted answer as words of its own.
 
     ``output``: as in `assert_calls`; ``answers``: one text or several. Case and
@@ -196,7 +196,7 @@ def _category(
     return names[rule], language
 
 
-def _state(value: Any) -> Fields:
+def _state(value: object) -> Fields:
     """Attributes by name; nested simulators as theirs."""
     if hasattr(value, "public_state"):
         state: Fields = value.public_state()
@@ -210,7 +210,7 @@ def _state(value: Any) -> Fields:
     }
 
 
-def _simulators(value: Any) -> list[str]:
+def _simulators(value: object) -> list[str]:
     """Names in a mapping of simulators."""
     items = value.items() if isinstance(value, Mapping) else ()
     return [str(name) for name, item in items if hasattr(item, "public_state")]
@@ -226,5 +226,5 @@ def _narrowed(mine: Fields, wanted: Fields, names: set[str]) -> Parsed:
     return result
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return ABSENT if value == ABSENT else value_text(value, 200)

@@ -54,13 +54,13 @@ class RunResult:
 
 
 def run(
-    entries: Any,
-    model: Any,
+    entries: object,
+    model: object,
     *,
     out: Path | str | None = None,
     settings: Settings | None = None,
     categories: Iterable[str] | None = None,
-    search: Any = None,
+    search: object = None,
     progress: Callable[[ResultLine], None] | None = None,
 ) -> RunResult:
     """Run a model over entries and judge it; see `arun`, which is the same for callers inside an event loop."""
@@ -76,13 +76,13 @@ def run(
 
 
 async def arun(
-    entries: Any,
-    model: Any,
+    entries: object,
+    model: object,
     *,
     out: Path | str | None = None,
     settings: Settings | None = None,
     categories: Iterable[str] | None = None,
-    search: Any = None,
+    search: object = None,
     progress: Callable[[ResultLine], None] | None = None,
 ) -> RunResult:
     """Converse, judge, record and summarise.
@@ -111,8 +111,8 @@ class _Evaluation:
     """One run going on."""
 
     def __init__(
-        self, data: DataSet, chosen: Sequence[EntryRef | Entry], model: Any, settings: Settings, out: Path | None,
-        search: Any,
+        self, data: DataSet, chosen: Sequence[EntryRef | Entry], model: object, settings: Settings, out: Path | None,
+        search: object,
     ) -> None:  # fmt: skip
         self.data = data
         self.chosen = chosen

@@ -38,7 +38,7 @@ MOST_CALLS = 64
 
 def reward(
     entry: Entry | Fields,
-    output: Any,
+    output: object,
     *,
     rules: str = "official",
     mode: Mode | None = None,
@@ -155,7 +155,9 @@ def as_entry(entry: Entry | Fields) -> Entry:
         raise HarnessError("data", f"{fields['id']} is no usable entry: {where}: {first['msg']}") from error
 
 
-def as_transcript(entry: Entry, output: Any, *, mode: Mode | None = None, underscore_names: bool = False) -> Transcript:
+def as_transcript(
+    entry: Entry, output: object, *, mode: Mode | None = None, underscore_names: bool = False
+) -> Transcript:
     """An output as the single reply of a conversation; a transcript passes through. Raises `UsageError`."""
     if isinstance(output, Transcript):
         return output
@@ -193,11 +195,11 @@ _ENTRY_COLUMNS = (
 )  # fmt: skip
 
 
-def _is_column(values: Any, index: int) -> bool:
+def _is_column(values: object, index: int) -> bool:
     return isinstance(values, Sequence) and not isinstance(values, str | bytes) and index < len(values)
 
 
-def _unpacked(value: Any) -> Any:
+def _unpacked(value: object) -> Any:
     """A column's value: JSON text of an object or list is parsed (table formats cannot hold mixed types)."""
     import json
 
@@ -287,7 +289,7 @@ class _Alone:
         self.document = document
         self.rules = rules
 
-    def right(self, key: str, allowed: Any, arguments: Fields) -> bool:
+    def right(self, key: str, allowed: object, arguments: Fields) -> bool:
         from pytest_bfcl.checkers import judge
 
         schema, name = self.document.get("parameters") or {}, self.document["name"]

@@ -99,7 +99,7 @@ class ProviderState:
         )
 
 
-def _objects(values: Any) -> tuple[Fields, ...]:
+def _objects(values: object) -> tuple[Fields, ...]:
     listed = values if isinstance(values, list | tuple) else ()
     return tuple(dict(each) for each in listed if isinstance(each, Mapping))
 
@@ -155,7 +155,7 @@ class Reply:
         return f"Reply({body})"
 
 
-def _tool_call(item: Any) -> ToolCall:
+def _tool_call(item: object) -> ToolCall:
     if isinstance(item, ToolCall):
         return item
     if not isinstance(item, Mapping):
@@ -169,7 +169,7 @@ def _tool_call(item: Any) -> ToolCall:
     return ToolCall(str(name), arguments_text(arguments), item.get("id"))
 
 
-def arguments_text(arguments: Any) -> str:
+def arguments_text(arguments: object) -> str:
     """Raw JSON text of call arguments; already-parsed objects are written back as JSON."""
     import json
 

@@ -57,7 +57,7 @@ def _parsed(text: str, place: str) -> Any:
         raise UsageError(f"{place}: not JSON: {error}") from None
 
 
-def _conversation(value: Any, place: str) -> Fields:
+def _conversation(value: object, place: str) -> Fields:
     """A conversation as ``{"messages", "tools"}``, whatever shape it was logged in."""
     if isinstance(value, Mapping) and isinstance(value.get("request"), Mapping):
         request, response = value["request"], value.get("response")
@@ -151,7 +151,7 @@ def _tell(said: list[dict[str, str]], role: str, text: str) -> None:
         said.append({"role": role, "content": text})
 
 
-def _text(content: Any) -> str:
+def _text(content: object) -> str:
     if isinstance(content, list):
         return "".join(str(part.get("text", "")) for part in content if isinstance(part, Mapping))
     return content if isinstance(content, str) else ""

@@ -120,11 +120,11 @@ def _value_findings(schema: Fields, values: list[Any], field: str, *, typed: boo
         yield Finding(f"{odd[0]!r} is no {schema.get('type')}", "warning", field)
 
 
-def _is_allowed(value: Any, allowed: list[Any]) -> bool:
+def _is_allowed(value: object, allowed: list[Any]) -> bool:
     return all(each in allowed for each in value) if isinstance(value, list) else value in allowed
 
 
-def _is_a(value: Any, kinds: tuple[type, ...]) -> bool:
+def _is_a(value: object, kinds: tuple[type, ...]) -> bool:
     return isinstance(value, kinds) and (bool in kinds or not isinstance(value, bool))
 
 
@@ -135,7 +135,7 @@ def _is_mentioned(values: list[Any], schema: Fields, said: str) -> bool:
     return any(_is_said(value, said) for value in values)
 
 
-def _is_said(value: Any, said: str) -> bool:
+def _is_said(value: object, said: str) -> bool:
     if isinstance(value, bool) or value is None or isinstance(value, dict):
         return True
     if isinstance(value, list):

@@ -113,7 +113,7 @@ def _left_out(
 
 
 def check_value(
-    value: Any, schema: Any, answers: Sequence[Any], how: CallRules, *, required: bool = False
+    value: object, schema: object, answers: Sequence[Any], how: CallRules, *, required: bool = False
 ) -> BrokenValue | None:
     """One argument against its acceptable values, in the entry's language."""
     if type(answers) is not list:
@@ -124,7 +124,7 @@ def check_value(
     return check_literal(value, kind, answers, how.language, how.rules, required=required)
 
 
-def same_name(called: Any, expected: str, how: CallRules) -> bool:
+def same_name(called: object, expected: str, how: CallRules) -> bool:
     """Whether a call names the expected function (spec §5 point 1); under C5 in either spelling, if unambiguous."""
     if called == (expected.replace(".", "_") if how.underscore_names else expected):
         return True
@@ -207,5 +207,5 @@ def _accepted(answer: Fields) -> Parsed:
     raise HarnessError("data", _ANSWER_SHAPE)
 
 
-def _mapping(value: Any) -> Fields:
+def _mapping(value: object) -> Fields:
     return value if type(value) is dict else _EMPTY

@@ -35,14 +35,14 @@ def state_difference(mine: Fields, wanted: Fields) -> Parsed:
     return found
 
 
-def _equal(one: Any, other: Any) -> bool:
+def _equal(one: object, other: object) -> bool:
     try:
         return bool(one == other)
     except RecursionError:
         return False
 
 
-def _leaves(path: str, wanted: Any, mine: Any, depth: int) -> Iterator[tuple[str, Any, Any]]:
+def _leaves(path: str, wanted: object, mine: object, depth: int) -> Iterator[tuple[str, Any, Any]]:
     """Paths under ``path`` at which the two values part, as ``(path, wanted, mine)``."""
     wanted, mine = _opened(wanted, mine)
     if depth < MAX_DEPTH and isinstance(wanted, Mapping) and isinstance(mine, Mapping):
@@ -61,7 +61,7 @@ def _leaves(path: str, wanted: Any, mine: Any, depth: int) -> Iterator[tuple[str
     yield path, wanted, mine
 
 
-def _opened(wanted: Any, mine: Any) -> tuple[Any, Any]:
+def _opened(wanted: object, mine: object) -> tuple[Any, Any]:
     """Objects of one class as their public attributes, where these show the difference."""
     if type(wanted) is type(mine) and hasattr(wanted, "__dict__"):
         parts = [{k.lstrip("_"): v for k, v in vars(each).items() if k != "parent"} for each in (wanted, mine)]
@@ -70,7 +70,7 @@ def _opened(wanted: Any, mine: Any) -> tuple[Any, Any]:
     return wanted, mine
 
 
-def _shown(value: Any) -> Any:
+def _shown(value: object) -> Any:
     """A leaf for people: plain values as they are (shortened), anything else as short text."""
     if hasattr(value, "__dict__") and not isinstance(value, type):
         try:

@@ -20,7 +20,7 @@ _EXACT_DOUBLES = 2**53
 
 def all_exactly_right(
     calls: Sequence[Call],
-    answers: Any,
+    answers: object,
     functions: Sequence[Fields],
     rule: str,
     underscore_names: bool,
@@ -40,7 +40,7 @@ def all_exactly_right(
     return True
 
 
-def _document(functions: Sequence[Fields], answer: Any) -> Fields | None:
+def _document(functions: Sequence[Fields], answer: object) -> Fields | None:
     """The first document of the function an answer names, as far as both have the usual shape."""
     if type(answer) is dict:
         for name in answer:

@@ -64,7 +64,7 @@ class WrongResult(NamedTuple):
     details: ResultDetails
 
 
-def wrong_result(result: Outcome, expected: Any, kind: str) -> WrongResult | None:
+def wrong_result(result: Outcome, expected: object, kind: str) -> WrongResult | None:
     """One result against the expected one under ``exact_match``, ``real_time_match`` or ``structural_match``."""
     if not result.ok:
         details = ResultDetails(expected=expected, error=result.error, kind=result.kind)
@@ -83,7 +83,7 @@ def _difference(value: Any, expected: Any, kind: str) -> Reason | None:
     return None if same_value(value, expected) else reasons.RESULT
 
 
-def same_value(value: Any, expected: Any) -> bool:
+def same_value(value: object, expected: object) -> bool:
     """Equality as Python's ``==``, but that a truth value is no number."""
     if isinstance(value, bool) != isinstance(expected, bool):
         return False
@@ -174,5 +174,5 @@ def _shown(result: Outcome) -> Any:
     return result.value if result.ok else f"error: {result.error}"
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)

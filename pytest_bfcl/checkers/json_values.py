@@ -46,12 +46,12 @@ def plain(value: Any, depth: int = 0) -> Any:
 _BIG = 2**1024
 
 
-def _key(key: Any) -> str:
+def _key(key: object) -> str:
     """The null key of ``**mapping`` arguments (ast_checker spec §3.2) as it is written."""
     return "**" if key is None else str(key)[:200]
 
 
-def _unusual(value: Any, depth: int) -> Any:
+def _unusual(value: object, depth: int) -> Any:
     if isinstance(value, Call):
         return plain(value.as_object(), depth)
     if isinstance(value, Mapping):

@@ -17,7 +17,7 @@ _RULES = {"java": "C13", "javascript": "C14"}
 
 
 def check_literal(
-    value: Any,
+    value: object,
     kind: ParameterType,
     answers: Sequence[Any],
     language: str,

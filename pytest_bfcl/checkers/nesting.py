@@ -20,7 +20,7 @@ _FLOAT_WORDS = frozenset({"double"}) | {
 _EMPTY: Fields = {}
 
 
-def fits(value: Any, answer: Any, schema: Fields, rules: RuleSet) -> bool:
+def fits(value: object, answer: object, schema: Fields, rules: RuleSet) -> bool:
     """Whether a value is the one acceptable ``answer``; ``schema`` is its property schema, empty when undocumented."""
     if isinstance(answer, Mapping):
         return type(value) is dict and _fits_object(value, answer, schema, rules)
@@ -65,7 +65,7 @@ def _fits_object(value: dict[Any, Any], answer: Mapping[Any, Any], schema: Field
     return True
 
 
-def _fits_number(value: Any, answer: Any, schema: Fields, rules: RuleSet) -> bool:
+def _fits_number(value: object, answer: object, schema: Fields, rules: RuleSet) -> bool:
     if type(value) is bool or not isinstance(value, (int, float)) or value != answer:
         return False
     if type(value) is type(answer) or schema.get("type") in _FLOAT_WORDS:
@@ -73,9 +73,9 @@ def _fits_number(value: Any, answer: Any, schema: Fields, rules: RuleSet) -> boo
     return "C6" in rules and type(value) is int
 
 
-def _mapping(value: Any) -> Fields:
+def _mapping(value: object) -> Fields:
     return value if isinstance(value, Mapping) else _EMPTY
 
 
-def _names(value: Any) -> tuple[Any, ...]:
+def _names(value: object) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, (list, tuple)) else ()

@@ -9,7 +9,7 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 
 
-def function_documents(functions: Any) -> list[Parsed]:
+def function_documents(functions: object) -> list[Parsed]:
     """Function documents from documents or tools of the usual styles; raises `UsageError` for anything else."""
     if isinstance(functions, Mapping):
         functions = [functions]
@@ -18,7 +18,7 @@ def function_documents(functions: Any) -> list[Parsed]:
     return [_document(each) for each in functions]
 
 
-def _document(tool: Any) -> Parsed:
+def _document(tool: object) -> Parsed:
     if isinstance(tool, Mapping) and isinstance(tool.get("function"), Mapping):
         tool = tool["function"]
     if not isinstance(tool, Mapping) or not isinstance(tool.get("name"), str):
@@ -33,7 +33,7 @@ def _document(tool: Any) -> Parsed:
     return document
 
 
-def _schema(schema: Any) -> Any:
+def _schema(schema: object) -> Any:
     """A property schema with one type word: of ``["string", "null"]`` the first that is not null."""
     if not isinstance(schema, Mapping):
         return schema
@@ -48,7 +48,7 @@ def _schema(schema: Any) -> Any:
     return schema
 
 
-def possible_answers(answers: Any) -> list[Parsed]:
+def possible_answers(answers: object) -> list[Parsed]:
     """Answers in the benchmark's notation; raises `UsageError` with an example when they have another shape."""
     listed = [answers] if isinstance(answers, Mapping) else answers
     if not isinstance(listed, Sequence) or isinstance(listed, str) or not listed:
@@ -69,7 +69,7 @@ _EXAMPLE = (
 )
 
 
-def plain_answers(expected: Any) -> list[Parsed]:
+def plain_answers(expected: object) -> list[Parsed]:
     """Plain calls as answers that accept exactly these values."""
     listed = [expected] if isinstance(expected, Mapping) else expected
     if not isinstance(listed, Sequence) or isinstance(listed, str) or not listed:
@@ -85,7 +85,7 @@ def plain_answers(expected: Any) -> list[Parsed]:
     return answers
 
 
-def _acceptable(value: Any) -> Any:
+def _acceptable(value: object) -> Any:
     """A plain value as one acceptable value: objects become key → alternatives, also as elements of a list."""
     if isinstance(value, tuple):
         value = list(value)

@@ -69,7 +69,7 @@ def _label(name: str) -> str:
     return "".join(name.lower().split()).replace('"', "")
 
 
-def _value(value: Any) -> Any:
+def _value(value: object) -> Any:
     return round(float(value), DIGITS) if isinstance(value, int | float) else value
 
 

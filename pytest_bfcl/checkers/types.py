@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pytest_bfcl.json_types import Fields
 
@@ -77,7 +77,7 @@ class ParameterType(NamedTuple):
         return f"{self.word} of {self.element_word}" if self.element_word and self.expected is list else self.word
 
 
-def class_of(word: Any, language: str) -> type | None:
+def class_of(word: object, language: str) -> type | None:
     """The class a type word stands for; ``None`` for words nobody documents."""
     if not isinstance(word, str):
         return None
@@ -85,7 +85,7 @@ def class_of(word: Any, language: str) -> type | None:
     return found if found is not None else JSON_SCHEMA_WORDS.get(word)
 
 
-def parameter_type(schema: Any, language: str = "python") -> ParameterType:
+def parameter_type(schema: object, language: str = "python") -> ParameterType:
     """The type of one property schema; anything that is not an object counts as having no documented type."""
     if type(schema) is not dict and not isinstance(schema, Mapping):
         schema = {}

@@ -23,7 +23,7 @@ MARKER = ""
 """Among the acceptable values: the parameter may be left out."""
 
 
-def prepare(value: Any, kind: ParameterType) -> Any:
+def prepare(value: object, kind: ParameterType) -> Any:
     """A Python value before any test: a tuple for ``tuple`` → list, an int for ``float`` → float (spec §6.1).
 
     Raises `OverflowError` for an int beyond the range of a double.
@@ -36,7 +36,7 @@ def prepare(value: Any, kind: ParameterType) -> Any:
 
 
 def check_python(
-    value: Any,
+    value: object,
     kind: ParameterType,
     answers: Sequence[Any],
     rules: RuleSet = OFFICIAL,
@@ -52,7 +52,7 @@ def check_python(
 
 
 def check_prepared(
-    value: Any,
+    value: object,
     kind: ParameterType,
     answers: Sequence[Any],
     rules: RuleSet = OFFICIAL,
@@ -85,7 +85,7 @@ def without_marker(answers: Sequence[Any], schema: Fields) -> list[Any]:
     return kept
 
 
-def _judge_groups(value: Any, kind: ParameterType, answers: Sequence[Any], rules: RuleSet) -> BrokenValue | None:
+def _judge_groups(value: object, kind: ParameterType, answers: Sequence[Any], rules: RuleSet) -> BrokenValue | None:
     """C12: alternatives of one class at a time; the first that fits decides, else the expected class."""
     groups: dict[str, list[Any]] = {}
     for answer in answers:
@@ -164,7 +164,7 @@ def _check_elements(
     return BrokenValue(reasons.ELEMENT_TYPE, details)
 
 
-def _equal_one(value: Any, answers: Sequence[Any], rules: RuleSet) -> BrokenValue | None:
+def _equal_one(value: object, answers: Sequence[Any], rules: RuleSet) -> BrokenValue | None:
     """Python equality with one acceptable value (spec §6.2 variable mode, §6.5); under C6 a bool is never a number."""
     if "C6" in rules:
         is_bool = type(value) is bool
@@ -209,7 +209,9 @@ def _check_list(value: list[Any], answers: Sequence[Any], schema: Fields, rules:
     return _broken(reasons.LIST, answers, value)
 
 
-def check_object(value: Any, answers: Sequence[Any], schema: Fields, rules: RuleSet = OFFICIAL) -> BrokenValue | None:
+def check_object(
+    value: object, answers: Sequence[Any], schema: Fields, rules: RuleSet = OFFICIAL
+) -> BrokenValue | None:
     """An object against alternatives of the form ``{key: [acceptable values]}`` (spec §6.6)."""
     told: BrokenValue | None = None
     for answer in answers:
@@ -262,11 +264,11 @@ def _check_alternative(value: Mapping[Any, Any], answer: Fields, schema: Fields,
     return broken
 
 
-def _broken_key(key: Any, how: str, *, raises: bool = False) -> BrokenValue:
+def _broken_key(key: object, how: str, *, raises: bool = False) -> BrokenValue:
     return BrokenValue(reasons.OBJECT_KEY, ValueDetails(key=key, error=f"{how} key {key!r}"), raises)
 
 
-def _broken(reason: Reason, answers: Sequence[Any], value: Any, *, raises: bool = False) -> BrokenValue:
+def _broken(reason: Reason, answers: Sequence[Any], value: object, *, raises: bool = False) -> BrokenValue:
     return BrokenValue(reason, ValueDetails(expected=answers, called=value), raises)
 
 

@@ -39,7 +39,7 @@ class Snapshots(Protocol):
         """
         ...
 
-    def save(self, backend: str, scenario: str, entry_id: str, content: Any) -> None:
+    def save(self, backend: str, scenario: str, entry_id: str, content: object) -> None:
         """Keep the memory after the write stage ``entry_id``; it becomes the scenario's current one."""
         ...
 
@@ -56,6 +56,6 @@ class HeldSnapshots:
         content = self._checkpoints.get((backend, after or ""), self._contents.get((backend, scenario)))
         return copy.deepcopy(content)
 
-    def save(self, backend: str, scenario: str, entry_id: str, content: Any) -> None:
+    def save(self, backend: str, scenario: str, entry_id: str, content: object) -> None:
         """See `Snapshots.save`."""
         self._contents[backend, scenario] = self._checkpoints[backend, entry_id] = copy.deepcopy(content)

@@ -110,7 +110,7 @@ def open_world(
     settings: Settings,
     texts: Texts,
     snapshots: Snapshots | None = None,
-    search: Any = None,
+    search: object = None,
     names: Mapping[str, str] | None = None,
 ) -> World:
     """Fresh simulators for every class the entry involves, loaded from its configuration.
@@ -131,7 +131,7 @@ def open_world(
 
 
 def _simulator(
-    name: str, entry: Entry, settings: Settings, texts: Texts, snapshots: Snapshots | None, search: Any
+    name: str, entry: Entry, settings: Settings, texts: Texts, snapshots: Snapshots | None, search: object
 ) -> Simulator:
     from pytest_bfcl.simulators import create_simulator
 

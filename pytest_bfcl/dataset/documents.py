@@ -75,7 +75,7 @@ def object_schema(schema: Fields, root: Fields | None = None) -> Parsed:
     }
 
 
-def translate(schema: Any, root: Fields | None = None) -> Parsed:
+def translate(schema: object, root: Fields | None = None) -> Parsed:
     """A JSON Schema in the benchmark's type words (see the module)."""
     start = schema if isinstance(schema, Mapping) else {}
     return _Translation(start if root is None else root).of(start, 0)
@@ -88,7 +88,7 @@ class _Translation:
         self.root = root
         self._parts = 0
 
-    def of(self, schema: Any, depth: int) -> Parsed:
+    def of(self, schema: object, depth: int) -> Parsed:
         """One schema."""
         self._parts += 1
         if not isinstance(schema, Mapping) or depth > MAX_DEPTH or self._parts > MAX_PARTS:
@@ -156,14 +156,14 @@ def _type_word(schema: Fields) -> str:
     return _word_of(schema.get("enum", [schema["const"]] if "const" in schema else None))
 
 
-def _word_of(values: Any) -> str:
+def _word_of(values: object) -> str:
     """The type that the values of an enumeration share."""
     kinds = {type(value) for value in values if value is not None} if isinstance(values, list) else set()
     words: dict[type, str] = {str: "string", bool: "boolean", int: "integer", float: "float"}
     return words.get(kinds.pop(), "any") if len(kinds) == 1 else "float" if kinds == {int, float} else "any"
 
 
-def _mappings(values: Any) -> list[Fields]:
+def _mappings(values: object) -> list[Fields]:
     return [each for each in values if isinstance(each, Mapping)] if isinstance(values, list) else []
 
 

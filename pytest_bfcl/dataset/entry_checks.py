@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Iterator
-from typing import Any
 
 from pytest_bfcl.dataset.entry import Entry, FunctionDoc
 from pytest_bfcl.dataset.schemas import Finding, answer_findings, check_functions
@@ -159,7 +158,7 @@ def _by_name(functions: list[FunctionDoc]) -> dict[str, FunctionDoc]:
     return {str(doc.get("name")): doc for doc in functions}
 
 
-def _call_text_findings(text: Any, documents: dict[str, FunctionDoc], field: str) -> Iterator[Finding]:
+def _call_text_findings(text: object, documents: dict[str, FunctionDoc], field: str) -> Iterator[Finding]:
     """One call text of an answer: one call, of an offered function, with parameters it has."""
     call = _parsed_call(text)
     name = _called(call, documents)
@@ -176,7 +175,7 @@ def _call_text_findings(text: Any, documents: dict[str, FunctionDoc], field: str
                 yield Finding(message, field=field)
 
 
-def _parsed_call(text: Any) -> ast.Call | None:
+def _parsed_call(text: object) -> ast.Call | None:
     """The one call a text of an answer is, or ``None``."""
     try:
         body = parse_expression(text.strip()) if isinstance(text, str) else None

@@ -143,7 +143,7 @@ def _answer_fields(raw: Parsed, answer: Parsed | None) -> Parsed:
     return fields
 
 
-def _turns(question: Any) -> list[Any]:
+def _turns(question: object) -> list[Any]:
     """The question as turns of messages: retired files hold a bare text or one flat turn (data spec §10)."""
     if isinstance(question, str):
         return [[{"role": "user", "content": question}]]

@@ -164,6 +164,6 @@ def data_digest(root: Path) -> str:
     return total.hexdigest()
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     names = {list: "an array", str: "a string", bool: "true or false", type(None): "null"}
     return names.get(type(value), "a number")

@@ -335,7 +335,7 @@ class DataSet:
             return ref.path.stem.removeprefix("memory_")
         return str(_object(ref.path, ref.offset, ref.length, ref.id).get("scenario"))
 
-    def _dependencies(self, ref: EntryRef, scenario: Any) -> list[str]:
+    def _dependencies(self, ref: EntryRef, scenario: object) -> list[str]:
         """Write stages that must run first: all of the scenario, or the earlier ones of a chain (data spec §6)."""
         if not CATEGORIES[ref.category].backend:
             return []

@@ -73,7 +73,7 @@ def _operations(root: Fields, source: str) -> Iterator[FunctionDoc]:
         raise UsageError(f"{source} describes no operation")
 
 
-def _document(route: str, method: str, operation: Fields, shared: Any, root: Fields) -> FunctionDoc:
+def _document(route: str, method: str, operation: Fields, shared: object, root: Fields) -> FunctionDoc:
     properties: Parsed = {}
     required: list[str] = []
     for parameter in _parameters(shared, operation.get("parameters"), root):
@@ -104,7 +104,7 @@ def _document(route: str, method: str, operation: Fields, shared: Any, root: Fie
     }
 
 
-def _parameters(shared: Any, own: Any, root: Fields) -> list[Fields]:
+def _parameters(shared: object, own: object, root: Fields) -> list[Fields]:
     """An operation's parameters: its path's, replaced by its own of the same name and place."""
     found: dict[tuple[Any, Any], Fields] = {}
     for listed in (shared, own):
@@ -115,7 +115,7 @@ def _parameters(shared: Any, own: Any, root: Fields) -> list[Fields]:
     return list(found.values())
 
 
-def _add_body(properties: Parsed, required: list[str], schema: Any, body: Fields, root: Fields) -> None:
+def _add_body(properties: Parsed, required: list[str], schema: object, body: Fields, root: Fields) -> None:
     """The body's fields beside the parameters; a body that is no object, or clashes with them, is one field."""
     if not isinstance(schema, Mapping):
         return
@@ -131,7 +131,7 @@ def _add_body(properties: Parsed, required: list[str], schema: Any, body: Fields
         required.append("body")
 
 
-def _resolved(value: Any, root: Fields) -> Fields:
+def _resolved(value: object, root: Fields) -> Fields:
     """A parameter or body, its reference inside the document followed."""
     for _ in range(8):
         reference = value.get("$ref") if isinstance(value, Mapping) else None
@@ -144,7 +144,7 @@ def _resolved(value: Any, root: Fields) -> Fields:
     return value if isinstance(value, Mapping) else {}
 
 
-def _name(operation_id: Any, method: str, route: str) -> str:
+def _name(operation_id: object, method: str, route: str) -> str:
     """A legal function name: the operation's id, else method and route."""
     text = operation_id if isinstance(operation_id, str) and operation_id.strip() else f"{method}_{route}"
     name = re.sub(r"_{2,}", "_", re.sub(r"[^A-Za-z0-9_.]+", "_", text)).strip("_.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from pytest_bfcl.dataset.categories import Language
 from pytest_bfcl.dataset.entry import FunctionDoc
@@ -74,7 +74,7 @@ def check_functions(functions: Sequence[FunctionDoc], language: Language) -> lis
     return findings
 
 
-def _parameter_findings(name: str, parameters: Any, language: Language, place: str) -> Iterator[Finding]:
+def _parameter_findings(name: str, parameters: object, language: Language, place: str) -> Iterator[Finding]:
     if not isinstance(parameters, dict) or not isinstance(parameters.get("properties"), dict):
         message = f'{name}: "parameters" must be an object with "type", "properties" and "required"'
         yield Finding(message, field=place)
@@ -92,11 +92,11 @@ def _parameter_findings(name: str, parameters: Any, language: Language, place: s
         yield from _schema_findings(f"{name}.{parameter}", schema, language, f"{place}.properties.{parameter}")
 
 
-def _is_documented(word: Any, properties: Parsed) -> bool:
+def _is_documented(word: object, properties: Parsed) -> bool:
     return isinstance(word, str) and word in properties
 
 
-def _schema_findings(name: str, schema: Any, language: Language, place: str) -> Iterator[Finding]:
+def _schema_findings(name: str, schema: object, language: Language, place: str) -> Iterator[Finding]:
     """One top-level parameter: its type word, and for lists the element type (ast_checker spec §6.1)."""
     if not isinstance(schema, dict):
         yield Finding(f"{name}: a parameter is an object with type and description", field=place)
@@ -138,5 +138,5 @@ def answer_findings(function: FunctionDoc, answer: Parsed, place: str) -> Iterat
             yield Finding("required, but the answer has no acceptable value for it", field=f"{place}.{parameter}")
 
 
-def _mapping(value: Any) -> Parsed:
+def _mapping(value: object) -> Parsed:
     return value if isinstance(value, dict) else {}

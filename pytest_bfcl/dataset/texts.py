@@ -119,14 +119,14 @@ def _own() -> Texts:
     return Texts.from_values(tomllib.loads(path.read_text(encoding="utf-8")), str(path))
 
 
-def digest(value: Any) -> str:
+def digest(value: object) -> str:
     """SHA-256 over a text, or over compact key-sorted ASCII JSON (simulators spec §9)."""
     if not isinstance(value, str):
         value = json.dumps(without_ellipsis(value), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(value.encode()).hexdigest()
 
 
-def without_ellipsis(value: Any) -> Any:
+def without_ellipsis(value: object) -> Any:
     """A copy in which every Ellipsis is written as `ELLIPSIS_MARK`."""
     if value is ...:
         return ELLIPSIS_MARK
@@ -137,7 +137,7 @@ def without_ellipsis(value: Any) -> Any:
     return value
 
 
-def with_ellipsis(value: Any) -> Any:
+def with_ellipsis(value: object) -> Any:
     """The inverse of `without_ellipsis`."""
     if value == ELLIPSIS_MARK:
         return ...

@@ -117,13 +117,13 @@ def literal(node: ast.expr, names: Fields | None = None) -> Any:
     raise NotLiteral(f"line {getattr(node, 'lineno', 0)}: {type(node).__name__} is not a constant")
 
 
-def _negated(value: Any) -> Any:
+def _negated(value: object) -> Any:
     if isinstance(value, (int, float)):
         return -value
     raise NotLiteral("only numbers have a sign")
 
 
-def _joined(left: Any, right: Any) -> Any:
+def _joined(left: object, right: object) -> Any:
     if isinstance(left, str) and isinstance(right, str):
         return left + right
     if isinstance(left, list) and isinstance(right, list):

@@ -74,7 +74,7 @@ class Folder:
             raise DecodeError("** inside an operation")
         return self._value(node)
 
-    def _binary(self, kind: ast.operator, left: Any, right: Any) -> Any:
+    def _binary(self, kind: ast.operator, left: object, right: object) -> Any:
         operation = _BINARY.get(type(kind))
         if operation is None:
             raise DecodeError("operator without a meaning for literals")
@@ -85,7 +85,7 @@ class Folder:
         self._spend(1)
         return operation(left, right)
 
-    def _check_containers(self, kind: ast.operator, left: Any, right: Any) -> None:
+    def _check_containers(self, kind: ast.operator, left: object, right: object) -> None:
         weights = _weight(left), _weight(right)
         self._spend(sum(weights))
         if isinstance(kind, ast.Mult):
@@ -98,7 +98,7 @@ class Folder:
         else:
             _limit(sum(weights))
 
-    def _check_format(self, pattern: str | bytes, values: Any) -> None:
+    def _check_format(self, pattern: str | bytes, values: object) -> None:
         text = pattern if isinstance(pattern, str) else pattern.decode("latin-1")
         # Printed values are longer than they weigh: quotes, commas and digits of numbers count too.
         weight = _weight(values) * 6 + _digits(values)
@@ -127,7 +127,7 @@ def _unary(kind: ast.unaryop, value: Any) -> Any:
     return ~int(value) if isinstance(value, bool) else ~value
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, (int, float, complex))
 
 
@@ -155,7 +155,7 @@ def _width(number: str) -> int:
     return int(number)
 
 
-def _weight(value: Any) -> int:
+def _weight(value: object) -> int:
     """Characters and elements, nested ones included (shared ones once per place)."""
     if isinstance(value, (str, bytes)):
         return len(value)
@@ -166,7 +166,7 @@ def _weight(value: Any) -> int:
     return 1
 
 
-def _digits(value: Any) -> int:
+def _digits(value: object) -> int:
     """An upper bound of the characters numbers take when printed (``%f`` of a float has up to 309)."""
     if isinstance(value, int):
         return value.bit_length()

@@ -85,7 +85,7 @@ def _objects(text: str) -> Iterator[Any]:
             position = found.end()
 
 
-def _is_call_object(value: Any, offered: frozenset[str]) -> bool:
+def _is_call_object(value: object, offered: frozenset[str]) -> bool:
     """``{"name": …, "arguments": {…}}`` in one of its usual spellings, or ``{offered name: {…}}``."""
     if not isinstance(value, dict):
         return False
@@ -99,7 +99,7 @@ def _is_call_object(value: Any, offered: frozenset[str]) -> bool:
     return any(key in offered and isinstance(item, dict) for key, item in value.items())
 
 
-def _are_arguments(value: Any) -> bool:
+def _are_arguments(value: object) -> bool:
     if isinstance(value, str):
         try:
             value = parse_json(value)

@@ -15,7 +15,7 @@ class WrongShape(DecodeError):
     ``decoded`` is what came out instead.
     """
 
-    def __init__(self, decoded: Any, message: str = "") -> None:
+    def __init__(self, decoded: object, message: str = "") -> None:
         super().__init__(message or "decoded, but not to a list of calls")
         self.decoded = decoded
 
@@ -23,7 +23,7 @@ class WrongShape(DecodeError):
         return (type(self), (self.decoded, *self.args))
 
 
-def is_call_list(value: Any) -> bool:
+def is_call_list(value: object) -> bool:
     """The shape test of ast_checker spec §1 step 2: exact classes, one key per item; the empty list is fine."""
     if type(value) is not list:
         return False

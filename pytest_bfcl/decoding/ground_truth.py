@@ -52,7 +52,7 @@ def _arguments(parameters: Fields, required: list[str]) -> Parsed:
     return picked
 
 
-def _pick(alternatives: Any, *, must: bool) -> Any:
+def _pick(alternatives: object, *, must: bool) -> Any:
     if not isinstance(alternatives, list):
         return alternatives
     if "" in alternatives and not must:
@@ -63,7 +63,7 @@ def _pick(alternatives: Any, *, must: bool) -> Any:
     return _resolved(chosen)
 
 
-def _resolved(value: Any) -> Any:
+def _resolved(value: object) -> Any:
     """A chosen value: objects hold alternatives per key, one level deep (ast_checker spec §6.6 and §6.8)."""
     if isinstance(value, Mapping):
         return {k: v for k, v in ((k, _inner(a)) for k, a in value.items()) if v is not _OMIT}
@@ -72,7 +72,7 @@ def _resolved(value: Any) -> Any:
     return value
 
 
-def _inner(alternatives: Any) -> Any:
+def _inner(alternatives: object) -> Any:
     if not isinstance(alternatives, list):
         return alternatives
     if "" in alternatives:

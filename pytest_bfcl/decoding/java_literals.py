@@ -193,7 +193,7 @@ class _Reader:
                 return {self._key(key): self.element(value, items, depth) for key, value in entries}
         return _UNKNOWN
 
-    def _created(self, node: Node, items: Any, depth: int) -> Any:
+    def _created(self, node: Node, items: object, depth: int) -> Any:
         """``new X<…>(…)`` with an optional double-brace body; what kind it is follows from the class's name."""
         type_node = node.child_by_field_name("type")
         name = self.text(type_node).split("<", 1)[0].strip().rpartition(".")[2] if type_node is not None else ""

@@ -34,7 +34,7 @@ def decode_json(text: str, *, proper: bool = False, escapes: bool = False) -> li
     return calls_of(value)
 
 
-def calls_of(value: Any) -> list[dict[Any, Any]]:
+def calls_of(value: object) -> list[dict[Any, Any]]:
     """The calls in a parsed reply: objects of a list count, other elements are skipped; see `decode_json`."""
     if isinstance(value, (dict, str)):
         return []
@@ -85,11 +85,11 @@ def _meant_list(text: str) -> list[Any] | None:
     return singles if len(singles) == 1 and not _too_deep(singles) else None
 
 
-def _is_call(value: Any) -> bool:
+def _is_call(value: object) -> bool:
     return isinstance(value, dict) and "function" in value and "parameters" in value
 
 
-def _too_deep(value: Any) -> bool:
+def _too_deep(value: object) -> bool:
     """Whether containers nest deeper than `MAX_DEPTH`."""
     level: list[Any] = [value]
     for _ in range(MAX_DEPTH):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from pytest_bfcl.decoding.errors import DecodeError
 from pytest_bfcl.decoding.limits import MAX_CALLS
@@ -28,7 +27,7 @@ def _written(name: object, arguments: Arguments) -> str:
     return f"{name}({', '.join(f'{key}={_value(value)}' for key, value in arguments.items())})"
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     """A value as source text, with the reference's defects for mappings outside lists.
 
     Keys become texts without regard to quotes in them, a mapping of mappings is misread as a nested call, of which

@@ -62,6 +62,6 @@ def _keys(item: Fields, wanted: Fields, where: str) -> Mismatch | None:
     return Mismatch("keys", f"{where} has other keys", sorted(wanted), sorted(item))
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     names = {dict: "object", list: "list", str: "text", bool: "boolean", type(None): "nothing"}
     return names.get(type(value), "number")

@@ -60,7 +60,7 @@ def _texts(given: Fields, name: str) -> list[str]:
     return found
 
 
-def _typed(given: Fields, name: str, kind: type, default: Any) -> Any:
+def _typed(given: Fields, name: str, kind: type, default: object) -> Any:
     value = given.get(name, default)
     if type(value) is not kind:
         raise NotAQuery(f"{name} must be of type {kind.__name__}")

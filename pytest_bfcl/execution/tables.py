@@ -92,7 +92,7 @@ def _run(database: sqlite3.Connection, statement: str) -> Outcome:
     )
 
 
-def _cell(value: Any) -> Any:
+def _cell(value: object) -> Any:
     return value.hex() if isinstance(value, bytes) else value
 
 

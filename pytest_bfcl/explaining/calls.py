@@ -188,7 +188,7 @@ def _marks(document: Fields, arguments: Mapping[Any, Any], accepted: Fields, how
     return marks
 
 
-def _few_words(broken: BrokenValue, schema: Any, how: CallRules) -> str:
+def _few_words(broken: BrokenValue, schema: object, how: CallRules) -> str:
     """What is wrong with a value, in a few words."""
     reason, details, kind = broken.reason, broken.details, parameter_type(schema, how.language)
     called = told(details.called)
@@ -218,7 +218,7 @@ def _class_word(value: object) -> str:
     return _CLASS_WORDS.get(type(value), type(value).__name__)
 
 
-def _called(arguments: Mapping[Any, Any], parameter: Any, how: CallRules) -> str:
+def _called(arguments: Mapping[Any, Any], parameter: object, how: CallRules) -> str:
     if parameter not in arguments:
         return "-"
     value = arguments[parameter]
@@ -227,14 +227,14 @@ def _called(arguments: Mapping[Any, Any], parameter: Any, how: CallRules) -> str
     return value_text(value, FULL)
 
 
-def _allowed(answers: Any, how: CallRules, *, optional: bool = True) -> str:
+def _allowed(answers: object, how: CallRules, *, optional: bool = True) -> str:
     shown = allowed_text(answers, FULL, optional=optional)
     if how.language != "python":
         shown = _PYTHON_WORDS.sub(lambda found: _WORDS[found.group()], shown)
     return shown
 
 
-def _label(parameter: Any) -> str:
+def _label(parameter: object) -> str:
     return "(unnamed)" if parameter is None else clean(str(parameter))[:40]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_bfcl.checkers.details import (
     AnswerDetails,
@@ -217,7 +217,7 @@ def _output(record: Fields) -> list[str]:
     return [cut(output, WIDTH)] if isinstance(output, str) and output else [NO_CALL.text]
 
 
-def _call(call: Any) -> str:
+def _call(call: object) -> str:
     return call_text(call, WIDTH) if isinstance(call, Mapping) else cut(clean(str(call)), WIDTH)
 
 
@@ -231,7 +231,7 @@ def _state(difference: Mapping[str, object]) -> list[StateRow]:
     return rows
 
 
-def _leaf(value: Any) -> str:
+def _leaf(value: object) -> str:
     return ABSENT if value == ABSENT else value_text(value, WIDTH)
 
 

@@ -11,12 +11,12 @@ from pytest_bfcl.transcript import Call
 LEFT_OUT = "(left out)"
 
 
-def value_text(value: Any, width: int = 200) -> str:
+def value_text(value: object, width: int = 200) -> str:
     """A value in Python notation with double quotes; never longer than ``width``."""
     return cut(_value(value, 0), width)
 
 
-def _value(value: Any, depth: int) -> str:
+def _value(value: object, depth: int) -> str:
     if isinstance(value, str):
         inner = clean(value[:2000]).replace('"', '\\"') if '"' in value else clean(value[:2000])
         return f'"{inner}"'
@@ -34,7 +34,7 @@ def _value(value: Any, depth: int) -> str:
         return f"<{type(value).__name__}>"
 
 
-def _key(key: Any) -> str:
+def _key(key: object) -> str:
     return _value(key, 0) if isinstance(key, str) else clean(str(key)[:100])
 
 
@@ -51,7 +51,7 @@ def call_text(call: Call | Mapping[Any, Any], width: int = 200) -> str:
     return cut(f"{clean(str(name))}({inner})", width)
 
 
-def allowed_text(answers: Any, width: int = 200, *, optional: bool = True) -> str:
+def allowed_text(answers: object, width: int = 200, *, optional: bool = True) -> str:
     """Acceptable values: ``"a" or "b" or (left out)``."""
     if not isinstance(answers, Sequence) or isinstance(answers, str):
         return value_text(answers, width)
@@ -65,7 +65,7 @@ def allowed_text(answers: Any, width: int = 200, *, optional: bool = True) -> st
     return cut(" or ".join(dict.fromkeys(shown)), width)
 
 
-def _allowed(answer: Any) -> str:
+def _allowed(answer: object) -> str:
     """One acceptable value; objects in answer notation show their alternatives."""
     if isinstance(answer, Mapping):
         inner = ", ".join(

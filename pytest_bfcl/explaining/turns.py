@@ -355,5 +355,5 @@ def _arguments(entry: Entry, call: str) -> Parsed | None:
     return {**dict(zip(names, parsed.args, strict=False)), **parsed.kwargs}
 
 
-def _state_value(value: Any) -> str:
+def _state_value(value: object) -> str:
     return ABSENT if value == ABSENT else value_text(value, 4_000)

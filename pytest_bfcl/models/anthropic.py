@@ -154,7 +154,7 @@ def _sendable(block: Fields) -> Parsed:
     return dict(block)
 
 
-def _object(arguments: Any) -> Any:
+def _object(arguments: object) -> Any:
     try:
         value = json.loads(arguments) if isinstance(arguments, str) else arguments
     except (ValueError, RecursionError):
@@ -167,7 +167,7 @@ def _mark_last_users(messages: list[Parsed]) -> None:
         message["content"][0] = {**message["content"][0], "cache_control": _CACHED}
 
 
-def _input_tokens(usage: Any) -> int | None:
+def _input_tokens(usage: object) -> int | None:
     """All that was read, from the cache or not."""
     plain = count(usage, "input_tokens")
     if plain is None:

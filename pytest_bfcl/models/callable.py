@@ -28,7 +28,7 @@ _ARGUMENTS: dict[str, Callable[[Request], Any]] = {
 _BY_POSITION = ("messages", "tools")
 
 
-def as_model(obj: Any, spec: str = "fixture:model", *, mode: Mode | None = None) -> Model:
+def as_model(obj: object, spec: str = "fixture:model", *, mode: Mode | None = None) -> Model:
     """Anything that can answer, as a `Model`.
 
     Taken: a complete `Model` (returned as it is); an object with ``generate``; a plain function, sync or async. A
@@ -60,7 +60,7 @@ def as_model(obj: Any, spec: str = "fixture:model", *, mode: Mode | None = None)
 class CallableModel:
     """Wraps a function or an incomplete model object; see `as_model`."""
 
-    def __init__(self, obj: Any, function: Callable[..., Any], spec: str, mode: Mode) -> None:
+    def __init__(self, obj: object, function: Callable[..., Any], spec: str, mode: Mode) -> None:
         self.spec = spec if spec.endswith(("@fc", "@prompt")) else f"{spec}@{mode}"
         self.mode: Mode = mode
         self.underscore_names = bool(getattr(obj, "underscore_names", mode == "fc"))
@@ -111,7 +111,7 @@ class CallableModel:
         return replace(reply, tool_calls=calls)
 
 
-def read_result(result: Any) -> Reply:
+def read_result(result: object) -> Reply:
     """What a user's function returned, as a `Reply`; raises `AdapterError` ``fixture`` for unknown shapes."""
     try:
         return read_reply(result)

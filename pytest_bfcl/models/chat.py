@@ -50,7 +50,7 @@ class Chat:
         """The last chunk then has the usage."""
         return {"stream": True, "stream_options": {"include_usage": True}}
 
-    def read(self, body: Any) -> Reply:
+    def read(self, body: object) -> Reply:
         """See `read_completion`."""
         return read_completion(body)
 
@@ -142,7 +142,7 @@ def read_completion(body: Any) -> Reply:
     )
 
 
-def _message(body: Any) -> tuple[Fields, str | None]:
+def _message(body: object) -> tuple[Fields, str | None]:
     choices = body.get("choices") if isinstance(body, Mapping) else None
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, Mapping) else None
@@ -178,7 +178,7 @@ def _call(function: Fields, call_id: str) -> ToolCall:
     return ToolCall(str(function.get("name") or ""), text, call_id)
 
 
-def _text(content: Any) -> tuple[str | None, str | None]:
+def _text(content: object) -> tuple[str | None, str | None]:
     """Text and inline reasoning of a ``content`` that is text, null or a list of parts."""
     if content is None or isinstance(content, str):
         return content, None

@@ -134,7 +134,7 @@ class _Call:
         return {"id": self.id or None, "type": "function", "function": function, **self.fields}
 
 
-def _longer_list(known: Any, value: list[Any]) -> list[Any]:
+def _longer_list(known: object, value: list[Any]) -> list[Any]:
     """A list field grown by a delta; text of a part of the same kind is appended to the last part."""
     found = list(known) if isinstance(known, list) else []
     for part in value:

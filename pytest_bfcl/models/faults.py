@@ -12,7 +12,6 @@ import re
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.models.base import ToolsRefused
@@ -129,7 +128,7 @@ def http_fault(
     return AdapterError("bad_request", message, status=status)
 
 
-def error_in(body: Any) -> tuple[int, str] | None:
+def error_in(body: object) -> tuple[int, str] | None:
     """Status and text of an error that came in place of a reply with HTTP 200; ``None`` where there is none."""
     if not isinstance(body, Mapping):
         return None

@@ -60,14 +60,14 @@ def next_call(arguments: Fields, clues: Clues) -> Parsed | None:
     return {**arguments, **following} if following else None
 
 
-def _particularity(schema: Any) -> int:
+def _particularity(schema: object) -> int:
     kind = _kind(schema)
     if isinstance(schema, Mapping) and schema.get("enum"):
         return 0
     return {"boolean": 1, "array": 2, "object": 3, "integer": 4, "number": 4}.get(kind, 5)
 
 
-def _kind(schema: Any) -> str:
+def _kind(schema: object) -> str:
     from pytest_bfcl.rendering.tools import JSON_TYPES
 
     word = schema.get("type") if isinstance(schema, Mapping) else None
@@ -92,7 +92,7 @@ def _value(name: str, schema: Fields, clues: Clues, *, must: bool) -> Any:
     return _text(name, cue, about, clues, must=must)
 
 
-def _choice(options: Any, clues: Clues, about: str) -> Any:
+def _choice(options: object, clues: Clues, about: str) -> Any:
     lowered = clues.text.lower()
     for option in options if isinstance(options, list) else []:
         if isinstance(option, str) and option and re.search(rf"(?<!\w){re.escape(option.lower())}", lowered):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.models.spec import ModelSpec, parse_spec
@@ -57,7 +57,7 @@ def listed_price(spec: str | ModelSpec) -> Price | None:
     return None
 
 
-def _million(cost: Any) -> float | None:
+def _million(cost: object) -> float | None:
     return round(float(cost) * 1e6, 9) if isinstance(cost, (int, float)) else None
 
 

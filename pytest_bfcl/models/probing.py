@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
 from pytest_bfcl.json_types import Parsed
@@ -64,7 +64,7 @@ def _listed(names: list[str]) -> str:
     return ", ".join(name[:80] for name in names[:_SHOWN]) + more
 
 
-def _names(body: Any) -> list[str] | None:
+def _names(body: object) -> list[str] | None:
     """The ids of a list of models; ``None`` when it is none."""
     listed = body.get("data", body.get("models")) if isinstance(body, dict) else None
     if not isinstance(listed, list):

@@ -94,19 +94,19 @@ class ScriptedModel:
         return turn[request.step] if request.step < len(turn) else CLOSING
 
 
-def _is_turns(script: Any) -> bool:
+def _is_turns(script: object) -> bool:
     """Whether a list is a list of turns (or steps) rather than one reply's calls."""
     return isinstance(script, list) and not (script and all(_is_call(item) for item in script)) and script != []
 
 
-def _is_call(item: Any) -> bool:
+def _is_call(item: object) -> bool:
     if not isinstance(item, Mapping) or "error" in item:
         return False
     named = "name" in item and "arguments" in item
     return named or (len(item) == 1 and not any(key in item for key in _REPLY_KEYS))
 
 
-def _reply(item: Any) -> Reply:
+def _reply(item: object) -> Reply:
     if not isinstance(item, Mapping):
         return Reply.from_output(item, finish_reason="tool_calls" if isinstance(item, list) else "stop")
     kept = {key: item[key] for key in _REPLY_KEYS if key in item and key not in ("text", "tool_calls", "delay_s")}

@@ -77,7 +77,7 @@ def _xml_call(call: Call, verbose: bool) -> str:
     return f"<function name={quoteattr(name)}>{inside}</function>"
 
 
-def _xml_type(value: Any) -> str:
+def _xml_type(value: object) -> str:
     if value is None:
         return "null"
     words = ((bool, "boolean"), (int, "integer"), (float, "float"), (list, "array"), (tuple, "tuple"), (dict, "object"))
@@ -100,7 +100,7 @@ def _schemas(entry: Entry, name: str) -> Fields:
     return {}
 
 
-def typed_text(value: Any, schema: Fields, language: str, *, quoted: bool) -> str:
+def typed_text(value: object, schema: Fields, language: str, *, quoted: bool) -> str:
     """A value as source text of its documented type.
 
     ``quoted`` puts string literals in quotes (text mode); native calls carry the bare text. A string given for any
@@ -161,7 +161,7 @@ def _java_number(value: float, word: str) -> str:
     return str(value)
 
 
-def _javascript(value: Any) -> str:
+def _javascript(value: object) -> str:
     if value is None:
         return "null"
     if isinstance(value, bool):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.json_types import Fields, Parsed
@@ -57,7 +57,7 @@ class Api(Protocol):
         """What a body needs for its answer to come as server-sent events."""
         ...
 
-    def read(self, body: Any) -> Reply:
+    def read(self, body: object) -> Reply:
         """A parsed answer. Raises `AdapterError` ``malformed_body`` (retryable) for anything else."""
         ...
 
@@ -70,7 +70,7 @@ class Api(Protocol):
         ...
 
 
-def count(usage: Any, *names: str) -> int | None:
+def count(usage: object, *names: str) -> int | None:
     """The first of the named numbers of a ``usage`` object; ``-1`` and the like stand for unknown."""
     if not isinstance(usage, Mapping):
         return None
@@ -82,7 +82,7 @@ def count(usage: Any, *names: str) -> int | None:
     return None
 
 
-def reasoning_count(usage: Any) -> int | None:
+def reasoning_count(usage: object) -> int | None:
     """Tokens that went into reasoning, in any of the places where providers tell them."""
     if not isinstance(usage, Mapping):
         return None
@@ -93,7 +93,7 @@ def reasoning_count(usage: Any) -> int | None:
     return count(usage, "reasoning_tokens")
 
 
-def identifier(value: Any, position: int) -> str:
+def identifier(value: object, position: int) -> str:
     """A call's id as the provider gave it, whatever its length, or one made of its position."""
     if isinstance(value, str) and 0 < len(value) <= ID_LIMIT:
         return value

@@ -83,7 +83,7 @@ class Conversations:
         """The item's entry, parsed once while it is needed; raises `HarnessError` for a broken line."""
         return self._runner.entry(self.trial_of(item))
 
-    def transcript(self, item: EntryItem, model: Any, loop: Loop) -> Transcript:
+    def transcript(self, item: EntryItem, model: object, loop: Loop) -> Transcript:
         """The item's conversation: held ahead, or now. Raises `AdapterError`, `HarnessError`, `RunStopped`."""
         if item not in self._transcripts:  # asked for by a fixture of the project before
             definition = _definition(item)
@@ -101,7 +101,7 @@ class Conversations:
         self._transcripts.pop(item, None)
         self._runner.discard(self._trials.pop(item) if item in self._trials else item.trial())
 
-    def _transcript(self, item: EntryItem, model: Any, loop: Loop, source: Source) -> Transcript:
+    def _transcript(self, item: EntryItem, model: object, loop: Loop, source: Source) -> Transcript:
         contender = item.contender if source.own else self._lent(item, model, source)
         trial = self._trials[item] = item.trial(contender)
         elsewhere = self.model_loop not in (None, loop.loop) and not source.own
@@ -121,7 +121,7 @@ class Conversations:
         assert transcript is not None
         return transcript
 
-    def _upcoming_trials(self, item: EntryItem, model: Any, source: Source) -> list[Trial]:
+    def _upcoming_trials(self, item: EntryItem, model: object, source: Source) -> list[Trial]:
         """The trials of all upcoming items that use the same model fixture and are not skipped."""
         return [
             other.trial(other.contender if source.own else self._lent(other, model, source))
@@ -152,7 +152,7 @@ class Conversations:
 
     # -- models of the user's ------------------------------------------------------------------------------------
 
-    def _lent(self, item: EntryItem, model: Any, source: Source) -> Contender:
+    def _lent(self, item: EntryItem, model: object, source: Source) -> Contender:
         """The contender asked with the user's model; raises `UsageError` when that cannot be asked."""
         try:
             lent = item.contender.lent(model, kept=source.shared)

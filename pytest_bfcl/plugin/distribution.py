@@ -80,7 +80,7 @@ class Distribution:
         pytest_internals.replace_invocation(config, joined)
 
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
-    def pytest_testnodedown(self, node: Any, error: object | None) -> None:
+    def pytest_testnodedown(self, node: object, error: object | None) -> None:
         """Free the slot of a worker that died."""
         self._slots = {slot: other for slot, other in self._slots.items() if other is not node or not error}
 
@@ -89,12 +89,12 @@ class Distribution:
         pytest_internals.hasten_exit(self._session.config, WORKER_EXIT_S)
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_xdist_node_collection_finished(self, node: Any, ids: Sequence[str]) -> None:
+    def pytest_xdist_node_collection_finished(self, node: object, ids: Sequence[str]) -> None:
         """Remember what will be run, for the summary."""
         self._results.planned = list(ids)
 
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
-    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> StripeScheduling | None:
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: object) -> StripeScheduling | None:
         """Our scheduler for the modes that deal items one by one."""
         return StripeScheduling(config) if config.getoption("dist") in DEALT else None
 
@@ -141,7 +141,7 @@ class StripeScheduling:
         """Whether items are still to be run."""
         return any(self.stripes) or any(self.pending.values())
 
-    def add_node(self, node: Any) -> None:
+    def add_node(self, node: object) -> None:
         """A worker is up."""
         self.pending[node] = []
 
@@ -152,7 +152,7 @@ class StripeScheduling:
             return
         self.collections[node] = list(collection)
 
-    def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:
+    def mark_test_complete(self, node: object, item_index: int, duration: float = 0) -> None:
         """An item is over."""
         self.pending[node].remove(item_index)
         self._feed(node)
@@ -165,11 +165,11 @@ class StripeScheduling:
         for node in self.nodes:
             self._feed(node)
 
-    def remove_pending_tests_from_node(self, node: Any, indices: Sequence[int]) -> None:
+    def remove_pending_tests_from_node(self, node: object, indices: Sequence[int]) -> None:
         """Not used: nothing is stolen from workers."""
         raise NotImplementedError
 
-    def remove_node(self, node: Any) -> str | None:
+    def remove_node(self, node: object) -> str | None:
         """A worker is gone: its items go back to its stripe; the one it was at is returned."""
         items = self.pending.pop(node)
         if not items or self.collection is None:

@@ -112,7 +112,7 @@ class UsersModel:
             fixturedef.addfinalizer(lambda: loop.run(self._conversations.end()))
         return result
 
-    def _function(self, original: Any, loop: Loop, request: pytest.FixtureRequest) -> Any:
+    def _function(self, original: object, loop: Loop, request: pytest.FixtureRequest) -> Any:
         if not _is_async(original):
             return original
         if _handled_elsewhere(self._config, original):
@@ -120,11 +120,11 @@ class UsersModel:
         return _driven(original, loop, request)
 
 
-def _is_async(function: Any) -> bool:
+def _is_async(function: object) -> bool:
     return inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
 
 
-def _handled_elsewhere(config: pytest.Config, function: Any) -> bool:
+def _handled_elsewhere(config: pytest.Config, function: object) -> bool:
     """Whether pytest-asyncio will run this async fixture."""
     if not has_asyncio(config):
         return False

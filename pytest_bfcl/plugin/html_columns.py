@@ -9,7 +9,7 @@ import html
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import pytest
@@ -40,7 +40,7 @@ class Columns:
             cells.insert(-1, f'<th class="sortable" data-column-type="{name}">{name.capitalize()}</th>')
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_html_results_table_row(self, report: Any, cells: list[str]) -> None:
+    def pytest_html_results_table_row(self, report: object, cells: list[str]) -> None:
         """Values of our columns; empty for tests that are not entries."""
         text = getattr(report, "bfcl", None)
         values = self._values(json.loads(text)) if text else {}

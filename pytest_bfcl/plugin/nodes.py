@@ -284,19 +284,21 @@ class EntryItem(pytest.Function):
 # What stands for the test function: its arguments are the fixtures an entry needs.
 
 
-def check_entry(bfcl_model: Any, bfcl_loop: Any) -> None:
+def check_entry(bfcl_model: object, bfcl_loop: object) -> None:
     """Entry and transcript are filled in by the item's setup."""
 
 
-def check_users_model(model: Any, bfcl_loop: Any) -> None:
+def check_users_model(model: object, bfcl_loop: object) -> None:
     """The same with the project's own ``model``."""
 
 
-def check_through_fixtures(bfcl_entry: Any, bfcl_transcript: Any, bfcl_model: Any, bfcl_loop: Any) -> None:
+def check_through_fixtures(bfcl_entry: object, bfcl_transcript: object, bfcl_model: object, bfcl_loop: object) -> None:
     """For files where a project overrides one of these fixtures."""
 
 
-def check_users_model_through_fixtures(bfcl_entry: Any, bfcl_transcript: Any, model: Any, bfcl_loop: Any) -> None:
+def check_users_model_through_fixtures(
+    bfcl_entry: object, bfcl_transcript: object, model: object, bfcl_loop: object
+) -> None:
     """Both."""
 
 

@@ -83,7 +83,7 @@ def continue_on_collection_errors(session: pytest.Session) -> None:
     session.config.option.continue_on_collection_errors = True
 
 
-def set_label(item: pytest.Item, parent: Any, name: str, label: str) -> None:
+def set_label(item: pytest.Item, parent: object, name: str, label: str) -> None:
     """Give an item the label in brackets as a parameter of its id: pytest 9.2 compares the structure with ``--lf``."""
     if hasattr(parent, "id"):
         item._id = parent.id.child(name).with_params(label)
@@ -152,7 +152,7 @@ def standing_in(definition: pytest.FixtureDef[Any], function: Any) -> Iterator[N
         definition.func = original  # type: ignore[misc]
 
 
-def is_asyncio_fixture(function: Any) -> bool:
+def is_asyncio_fixture(function: object) -> bool:
     """Whether pytest-asyncio's own decorator made this fixture."""
     return bool(getattr(function, "_force_asyncio_fixture", False))
 

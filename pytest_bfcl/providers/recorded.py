@@ -60,7 +60,7 @@ class Recording:
         """The text by which a call is found."""
         return json.dumps(call, default=repr)
 
-    def _keep(self, key: str, call: Query, result: Any) -> Any:
+    def _keep(self, key: str, call: Query, result: object) -> Any:
         """Append the result, unless another process was faster: then theirs counts."""
         from filelock import FileLock
 

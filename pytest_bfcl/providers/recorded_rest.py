@@ -54,7 +54,7 @@ class RecordedRest(Recording):
             self._provider.close()
 
 
-def _whole(value: Any) -> Any:
+def _whole(value: object) -> Any:
     """90.0 and 90 are the same argument."""
     if isinstance(value, float) and value.is_integer():
         return int(value)

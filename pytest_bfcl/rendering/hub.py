@@ -98,7 +98,7 @@ def read_template(path: Path) -> HubTemplate:
     return HubTemplate(source, tokens, str(path))
 
 
-def _listed(template: Any) -> str | None:
+def _listed(template: object) -> str | None:
     """The template of a config: a text, or the one for tools among several."""
     if isinstance(template, list):
         named = {str(each.get("name")): each.get("template") for each in template if isinstance(each, Mapping)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.transcript import Message
@@ -46,12 +46,12 @@ def text_of(message: Fields) -> str:
     return content if isinstance(content, str) else "" if content is None else str(content)
 
 
-def one_line(value: Any) -> str:
+def one_line(value: object) -> str:
     """JSON on one line, ASCII only."""
     return json.dumps(value)
 
 
-def indented(value: Any) -> str:
+def indented(value: object) -> str:
     """JSON with an indent of four."""
     return json.dumps(value, indent=4)
 

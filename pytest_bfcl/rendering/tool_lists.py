@@ -131,7 +131,7 @@ def _hammer_properties(schema: Fields, query: int) -> Parsed:
     return {name: _hammer_property(member, name in required, query) for name, member in members}
 
 
-def _hammer_property(schema: Any, required: bool, query: int) -> Any:
+def _hammer_property(schema: object, required: bool, query: int) -> Any:
     """A property; one with properties of its own is replaced by them."""
     if not isinstance(schema, Mapping):
         return schema

@@ -84,7 +84,7 @@ class CompiledTools:
         return _keep(self._single, key, held, 8 * self.size)
 
 
-def _json_text(tool: Any) -> str:
+def _json_text(tool: object) -> str:
     """JSON of a compiled tool; pydantic's writer takes a quarter of the time of Python's."""
     from pydantic_core import PydanticSerializationError, to_json
 
@@ -114,7 +114,7 @@ def _joined(texts: Iterable[str]) -> str:
     return f"[{', '.join(texts)}]"
 
 
-def _keep(held: OrderedDict[Any, _Compiled], key: Any, value: _Compiled, size: int) -> _Compiled:
+def _keep(held: OrderedDict[Any, _Compiled], key: object, value: _Compiled, size: int) -> _Compiled:
     """Put at the end; the first one, unused for longest, gives way."""
     if len(held) >= size:
         held.popitem(last=False)
@@ -237,11 +237,11 @@ def _ordered(schema: Fields, converted: Callable[[str, Any], Any]) -> Parsed:
     return result
 
 
-def _json_type(word: Any) -> str:
+def _json_type(word: object) -> str:
     return JSON_TYPES.get(word, "string") if isinstance(word, str) else "string"
 
 
-def _copy(value: Any) -> Any:
+def _copy(value: object) -> Any:
     """A deep copy of parsed JSON; texts, most of it, are spared a call of their own."""
     if isinstance(value, dict):
         return {key: item if type(item) is str else _copy(item) for key, item in value.items()}

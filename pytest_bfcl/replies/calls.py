@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.replies.shapes import UnknownShape, fields_of, plain, unknown, word
@@ -30,7 +29,7 @@ CALL_KINDS = frozenset(("custom_tool_call", "function_call", "tool-call", "tool_
 SHAPES = '{"name": …, "arguments": {…}} or {"get_weather": {"city": …}}'
 
 
-def read_call(item: Any) -> ToolCall:
+def read_call(item: object) -> ToolCall:
     """A call; raises `UnknownShape` for anything else.
 
     Arguments stay the text they are; an object is written as JSON; none at all are ``{}``.
@@ -82,7 +81,7 @@ def _single(fields: Fields, item: object) -> ToolCall | None:
     return ToolCall(name, _text(arguments, item))
 
 
-def _text(arguments: Any, item: object) -> str:
+def _text(arguments: object, item: object) -> str:
     if arguments is None:
         return "{}"
     if isinstance(arguments, str):

@@ -50,7 +50,7 @@ def _typed(fields: Fields) -> str:
     return "" if said == "function" and "content" not in fields else said
 
 
-def _is_return(part: Any) -> bool:
+def _is_return(part: object) -> bool:
     fields = fields_of(part)
     return fields is not None and (kind_of(fields) in _RETURNS or "toolResult" in fields)
 
@@ -116,7 +116,7 @@ def with_figures(reply: Reply, fields: Fields) -> Reply:
     return replace(reply, **{name: value for name, value in found.items() if value is not None})
 
 
-def _value(item: Any) -> Any:
+def _value(item: object) -> Any:
     return item.value if isinstance(item, Enum) else item
 
 

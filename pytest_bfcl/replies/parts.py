@@ -43,7 +43,7 @@ class Parts:
         if given and not self.known:
             raise unknown("content of a kind that is neither text nor a call", given[0])
 
-    def add(self, part: Any) -> None:
+    def add(self, part: object) -> None:
         """One part; what a provider's own tools did (searches, code, images) is passed over."""
         if isinstance(part, str):
             self.texts.append(part)
@@ -78,7 +78,7 @@ def kind_of(fields: Fields) -> str:
     return next((found for name in _KINDS if (found := word(fields.get(name)))), "")
 
 
-def words_of(value: Any) -> str:
+def words_of(value: object) -> str:
     """The words of a part, however deep its summary or nested parts keep them."""
     if isinstance(value, str):
         return value

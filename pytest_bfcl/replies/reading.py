@@ -21,7 +21,7 @@ _MESSAGE_FIELDS = ("content", "tool_calls", "blocks", "parts")
 _ITEMS = CALL_KINDS | {"message", "reasoning", "redacted_thinking", "text", "output_text", "thinking"}
 
 
-def read_reply(output: Any) -> Reply:
+def read_reply(output: object) -> Reply:
     """A model's output as a `Reply`; raises `UnknownShape` for a shape that is not known, never guesses.
 
     Of several choices the first counts. Of a list of messages what the model said after the last message of the user:
@@ -34,7 +34,7 @@ def read_reply(output: Any) -> Reply:
         raise UnknownShape("an output nested too deeply") from None
 
 
-def _read(output: Any, depth: int) -> Reply:
+def _read(output: object, depth: int) -> Reply:
     if isinstance(output, Reply):
         return output
     if output is None or isinstance(output, str):

@@ -61,7 +61,7 @@ def _attributes(value: object) -> Iterator[tuple[str, Any]]:
                 yield name, getattr(value, name)
 
 
-def plain(value: Any, depth: int = 0) -> Any:
+def plain(value: object, depth: int = 0) -> Any:
     """Any value as JSON holds it: mappings, lists and scalars all the way down; bytes in base 64.
 
     Raises `UnknownShape` for what JSON cannot say, and beyond `MAX_DEPTH`.
@@ -82,19 +82,19 @@ def plain(value: Any, depth: int = 0) -> Any:
     return {str(name): plain(item, depth + 1) for name, item in fields.items()}
 
 
-def word(value: Any) -> str:
+def word(value: object) -> str:
     """A role, kind or reason as text in small letters; empty when there is none."""
     if isinstance(value, Enum):
         value = value.value
     return value.lower() if isinstance(value, str) else ""
 
 
-def text_or_none(value: Any) -> str | None:
+def text_or_none(value: object) -> str | None:
     """The text, or ``None`` for anything that is no text or an empty one."""
     return value if isinstance(value, str) and value else None
 
 
-def sequence(value: Any) -> Sequence[Any] | None:
+def sequence(value: object) -> Sequence[Any] | None:
     """A list or tuple as it is; ``None`` for everything else."""
     return value if isinstance(value, list | tuple) else None
 

@@ -109,7 +109,7 @@ def shown(text: str) -> Text:
     return Text(text[:MAX_TEXT], max(len(text) - MAX_TEXT, 0), len(text) > LONG)
 
 
-def _turns(output: Any, nested: bool) -> list[list[Any]]:
+def _turns(output: object, nested: bool) -> list[list[Any]]:
     """The replies, turn by turn; single-turn entries have one turn of one step."""
     if output is None:
         return []
@@ -150,7 +150,7 @@ def _steps(fields: _Fields, turn: int, outputs: Sequence[Any]) -> list[StepView]
     return [_step(fields, output, turn, number) for number, output in enumerate(outputs)]
 
 
-def _step(fields: _Fields, output: Any, turn: int, step: int) -> StepView:
+def _step(fields: _Fields, output: object, turn: int, step: int) -> StepView:
     decoded = fields.at("calls", turn, step)
     results = fields.at("tool_results", turn, step) or []
     reasoning = fields.at("reasoning", turn, step)
@@ -166,7 +166,7 @@ def _step(fields: _Fields, output: Any, turn: int, step: int) -> StepView:
     )
 
 
-def _calls(output: Any, decoded: Any, results: Sequence[Any]) -> list[Called]:
+def _calls(output: object, decoded: object, results: Sequence[Any]) -> list[Called]:
     if isinstance(output, list):
         texts = [_sent(call) for call in output[:MAX_CALLS]]
     else:
@@ -180,7 +180,7 @@ def _calls(output: Any, decoded: Any, results: Sequence[Any]) -> list[Called]:
     ]
 
 
-def _sent(call: Any) -> str:
+def _sent(call: object) -> str:
     """A native call as it went over the wire: arguments as ``name=value`` where they are a JSON object."""
     if not isinstance(call, Mapping):
         return str(call)

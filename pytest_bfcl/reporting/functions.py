@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.reporting import rendering
@@ -98,7 +98,7 @@ def described(document: Fields) -> Function:
     return Function(str(document.get("name", "")), str(document.get("description") or "")[:MAX_DESCRIPTION], parameters)
 
 
-def _parameter(name: str, schema: Any, required: bool) -> Parameter:
+def _parameter(name: str, schema: object, required: bool) -> Parameter:
     if not isinstance(schema, Mapping):
         return Parameter(name, "", str(schema)[:MAX_SCHEMA], required, "")
     more = {key: value for key, value in schema.items() if key != "type" and key != "description"}

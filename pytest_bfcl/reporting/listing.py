@@ -27,7 +27,7 @@ class _Words:
     def __init__(self) -> None:
         self.places: dict[str, int] = {}
 
-    def __call__(self, word: Any) -> int:
+    def __call__(self, word: object) -> int:
         if word is None:
             return -1
         return self.places.setdefault(str(word), len(self.places))
@@ -108,11 +108,11 @@ def _size(content: Fields) -> int:
     return len(text.encode("utf-8", "replace")) + 5 * sum(text.count(character) for character in "<>&")
 
 
-def _outcome(name: Any) -> int:
+def _outcome(name: object) -> int:
     return OUTCOMES.index(name) if name in OUTCOMES else OUTCOMES.index("error")
 
 
-def total_of(value: Any, digits: int = 3) -> float | None:
+def total_of(value: object, digits: int = 3) -> float | None:
     """The sum of a result line's nested number over turns and steps, rounded; ``None`` when it holds none."""
     if type(value) is float or type(value) is int:  # single-turn entries
         return round(value, digits)
@@ -120,7 +120,7 @@ def total_of(value: Any, digits: int = 3) -> float | None:
     return round(sum(numbers), digits) if numbers else None
 
 
-def _numbers(value: Any) -> Iterator[float]:
+def _numbers(value: object) -> Iterator[float]:
     if isinstance(value, list):
         for item in value:
             yield from _numbers(item)

@@ -103,7 +103,7 @@ def environment() -> Environment:
     return made
 
 
-def _finalize(value: Any) -> Any:
+def _finalize(value: object) -> Any:
     if type(value) is not str or value.isprintable():
         return value  # markup made by a template is a class of its own
     return visible(value)
@@ -138,7 +138,7 @@ def _digest(text: str) -> str:
     return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
 
 
-def embedded_json(value: Any) -> Any:
+def embedded_json(value: object) -> Any:
     """Compact JSON that is safe inside ``<script type="application/json">``: no ``<``, no line separators."""
     import json
 

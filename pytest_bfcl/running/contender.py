@@ -60,7 +60,7 @@ class Contender:
         self._lent: dict[int, Contender] = {}
 
     @classmethod
-    def of(cls, model: Any, settings: Settings, data: DataSet, settled: Mapping[str, Mode]) -> Contender:
+    def of(cls, model: object, settings: Settings, data: DataSet, settled: Mapping[str, Mode]) -> Contender:
         """The contender of a spec's text or of anything `of_adapter` takes.
 
         ``settled``: model without mode → the mode an earlier part of the run came to.
@@ -155,7 +155,7 @@ class Contender:
         """The adapter that is asked now."""
         return self.switch.model
 
-    def lent(self, model: Any, *, kept: bool = True) -> Contender:
+    def lent(self, model: object, *, kept: bool = True) -> Contender:
         """The same contender asked with an object of the user's, who closes it; price and budget stay these.
 
         ``kept``: asked with this object in the whole run, not for one trial only.
@@ -170,7 +170,7 @@ class Contender:
             self._lent[id(model)] = lent
         return lent
 
-    def has_made(self, model: Any) -> bool:
+    def has_made(self, model: object) -> bool:
         """Whether this is one of the contender's own adapters."""
         return any(each is model for each in self._made)
 

@@ -22,7 +22,7 @@ class Outside:
     ``given`` is a search provider of the caller's, who closes it.
     """
 
-    def __init__(self, settings: Settings, store: Store, given: Any = None) -> None:
+    def __init__(self, settings: Settings, store: Store, given: object = None) -> None:
         self._settings = settings
         self._store = store
         self._given = given

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_bfcl.conversation import Job, LookAhead, RunStopped, converse
 from pytest_bfcl.failures import AdapterError, BenchmarkError, EntrySkipped, HarnessError
@@ -51,7 +51,7 @@ class Runner:
         settings: Settings,
         store: Store | None = None,
         *,
-        search: Any = None,
+        search: object = None,
         halted: Callable[[], str | None] | None = None,
         note: Callable[[str], None] | None = None,
         on_switch: Callable[[Contender], None] | None = None,

@@ -66,7 +66,7 @@ def shape_problem(line: Fields) -> str | None:
     return None
 
 
-def shortened_json(value: Any) -> str:
+def shortened_json(value: object) -> str:
     """A value for an error message."""
     try:
         text = json.dumps(value)
@@ -85,13 +85,13 @@ def _inside(name: str, inner: Fields) -> str | None:
     return None
 
 
-def _turns(value: Any, fits: Callable[[Any], bool]) -> bool:
+def _turns(value: object, fits: Callable[[Any], bool]) -> bool:
     return isinstance(value, list) and all(
         isinstance(turn, list) and all(fits(step) for step in turn) for turn in value
     )
 
 
-def _is_reply(value: Any) -> bool:
+def _is_reply(value: object) -> bool:
     if value is None or isinstance(value, str):
         return True
     return isinstance(value, list) and all(
@@ -100,11 +100,11 @@ def _is_reply(value: Any) -> bool:
     )
 
 
-def _is_text(value: Any) -> bool:
+def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
 
-def _is_count(value: Any) -> bool:
+def _is_count(value: object) -> bool:
     return type(value) is int and 0 <= value <= LARGEST
 
 
@@ -113,19 +113,19 @@ def is_number(value: Any) -> bool:
     return type(value) in (int, float) and 0 <= value <= LARGEST
 
 
-def _is_figure(value: Any) -> bool:
+def _is_figure(value: object) -> bool:
     return is_number(value) or _turns(value, lambda found: found is None or is_number(found))
 
 
-def _is_said(value: Any) -> bool:
+def _is_said(value: object) -> bool:
     return isinstance(value, str) or _turns(value, lambda found: found is None or isinstance(found, str))
 
 
-def _texts(value: Any) -> bool:
+def _texts(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
-def _counts(value: Any) -> bool:
+def _counts(value: object) -> bool:
     return isinstance(value, list) and all(_is_count(item) for item in value)
 
 
@@ -136,7 +136,7 @@ _LIST: frozenset[type] = frozenset((list,))
 _TAGS = frozenset(tag.value for tag in FailureTag)
 
 
-def _never(_: Any) -> bool:
+def _never(_: object) -> bool:
     return False
 
 

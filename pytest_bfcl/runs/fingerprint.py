@@ -263,7 +263,7 @@ def _short_model(model: ModelFingerprint) -> str:
     return model.model if temperature is None else f"{model.model} t={temperature:g}"
 
 
-def _compare(what: str, mine: Any, theirs: Any) -> list[str]:
+def _compare(what: str, mine: object, theirs: object) -> list[str]:
     if mine == theirs:
         return []
     return [f"{what}: {'none' if mine in (None, '') else mine} → {'none' if theirs in (None, '') else theirs}"]

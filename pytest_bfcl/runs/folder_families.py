@@ -94,14 +94,14 @@ def _results_by_id(files: Iterable[Path]) -> Iterator[tuple[str, Any]]:
             yield str(line.value.get("id")), line.value.get("result")
 
 
-def has_calls(result: Any) -> bool:
+def has_calls(result: object) -> bool:
     """Whether a stored result, at any depth, holds calls as objects."""
     if isinstance(result, list):
         return any(isinstance(item, Mapping) or has_calls(item) for item in result)
     return False
 
 
-def _lost(result: Any) -> tuple[str, str] | None:
+def _lost(result: object) -> tuple[str, str] | None:
     """Decoder and beginning of the first text that holds calls."""
     if isinstance(result, list):
         return next((found for item in result if (found := _lost(item)) is not None), None)
@@ -111,7 +111,7 @@ def _lost(result: Any) -> tuple[str, str] | None:
     return None if lost is None else (lost[0], result.strip()[:80])
 
 
-def output_of(result: Any, decoder: str | None, *, nested: bool) -> Any:
+def output_of(result: object, decoder: str | None, *, nested: bool) -> Any:
     """A stored result as a replay line's output: calls as ``{name, arguments}``, at any depth."""
     if nested:
         if not isinstance(result, list):
@@ -128,7 +128,7 @@ def output_of(result: Any, decoder: str | None, *, nested: bool) -> Any:
     return [_call(item, stored) for item in result]
 
 
-def _call(item: Any, stored: bool) -> Any:
+def _call(item: object, stored: bool) -> Any:
     if not isinstance(item, Mapping):
         return item
     if set(item) == {"tool_name", "parameters"}:

@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from operator import is_not
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.json_types import Fields, Parsed
@@ -73,7 +73,7 @@ def request_digest(
     return RequestDigests().of(messages, functions, parameters)
 
 
-def _sha256(value: Any) -> bytes:
+def _sha256(value: object) -> bytes:
     return hashlib.sha256(_canonical(value)).digest()
 
 
@@ -82,7 +82,7 @@ def _documents_digest(documents: Sequence[Fields]) -> bytes:
     return hashlib.sha256(json_line_of_parsed(documents)).digest()
 
 
-def _canonical(value: Any) -> bytes:
+def _canonical(value: object) -> bytes:
     """A value as JSON in one spelling, one line."""
     try:
         text = json.dumps(value, sort_keys=True, separators=(",", ":"))

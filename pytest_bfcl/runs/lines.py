@@ -82,7 +82,7 @@ def json_line_of_parsed(value: Fields | Sequence[Fields]) -> bytes:
     return json_line(value) if odd else line + b"\n"
 
 
-def plain(value: Any, depth: int = 0) -> Any:
+def plain(value: object, depth: int = 0) -> Any:
     """A strict-JSON copy of any value; what JSON cannot say becomes text."""
     if value is None or isinstance(value, str | bool):
         return value
@@ -265,7 +265,7 @@ def _slowly_parsed(raw: bytes) -> Any:
     return value
 
 
-def shallow(value: Any, limit: int) -> bool:
+def shallow(value: object, limit: int) -> bool:
     """Whether lists and objects are nested at most ``limit`` levels deep."""
     level = [value]
     for _ in range(limit + 1):

@@ -200,7 +200,7 @@ def error_text(line: Fields) -> str | None:
     return f"{INFERENCE_ERROR}: {detail.get('error') or line.get('reason')}"
 
 
-def official_output(output: Any) -> Any:
+def official_output(output: object) -> Any:
     """``{name, arguments}`` becomes a one-key object, at any depth."""
     if isinstance(output, list):
         return [official_output(item) for item in output]
@@ -209,7 +209,7 @@ def official_output(output: Any) -> Any:
     return output
 
 
-def _any_reasoning(reasoning: Any) -> bool:
+def _any_reasoning(reasoning: object) -> bool:
     if isinstance(reasoning, list):
         return any(_any_reasoning(item) for item in reasoning)
     return bool(reasoning)

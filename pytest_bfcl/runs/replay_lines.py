@@ -171,7 +171,7 @@ def _add_output(transcript: Transcript, line: Fields, row: Category) -> None:
         transcript.inference_error = str(output)
 
 
-def _step(line: Fields, output: Any, turn: int, step: int) -> Step:
+def _step(line: Fields, output: object, turn: int, step: int) -> Step:
     def text(name: str) -> str | None:
         found = _at(line.get(name), turn, step)
         return found if isinstance(found, str) else None
@@ -199,7 +199,7 @@ def _step(line: Fields, output: Any, turn: int, step: int) -> Step:
     return Step(reply, results=[str(text) for text in seen] if isinstance(seen, list) else [])
 
 
-def _handed_over(line: Fields, output: Any, known: Fields, where: str) -> Reply:
+def _handed_over(line: Fields, output: object, known: Fields, where: str) -> Reply:
     """A message or completion of a library instead of the stored form; what the line says beside it counts more."""
     try:
         reply = read_reply(output)
@@ -208,7 +208,7 @@ def _handed_over(line: Fields, output: Any, known: Fields, where: str) -> Reply:
     return replace(reply, **{name: value for name, value in known.items() if value is not None})
 
 
-def _at(value: Any, turn: int, step: int) -> Any:
+def _at(value: object, turn: int, step: int) -> Any:
     """One step's value out of a nested or plain field; ``None`` where the field is shorter than the output."""
     if isinstance(value, list):
         found = value[turn][step] if _has(value, turn, step) else None
@@ -216,13 +216,13 @@ def _at(value: Any, turn: int, step: int) -> Any:
     return value if (turn, step) == (0, 0) and not isinstance(value, dict) else None
 
 
-def _figure_at(value: Any, turn: int, step: int) -> Any:
+def _figure_at(value: object, turn: int, step: int) -> Any:
     """As `_at` for a number; what no run would write (text, NaN, less than nothing) is taken as not measured."""
     found = _at(value, turn, step)
     return found if is_number(found) else None
 
 
-def _has(value: Any, turn: int, step: int) -> bool:
+def _has(value: object, turn: int, step: int) -> bool:
     return isinstance(value, list) and turn < len(value) and isinstance(value[turn], list) and step < len(value[turn])
 
 
@@ -233,7 +233,7 @@ def _decoded_turns(line: Fields) -> list[Turn]:
     return [Turn(steps=[_decoded_step(line, step) for step in turn]) for turn in trajectory]
 
 
-def _decoded_step(line: Fields, step: Any) -> Step:
+def _decoded_step(line: Fields, step: object) -> Step:
     if isinstance(step, str):
         return Step(Reply(text=step), calls=None, error="recorded as text that does not decode")
     if isinstance(step, list) and all(isinstance(call, str) for call in step):

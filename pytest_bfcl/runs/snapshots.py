@@ -39,7 +39,7 @@ class Snapshots:
     def __init__(self, root: Path) -> None:
         self.root = root
 
-    def save(self, backend: str, scenario: str, entry_id: str, content: Any) -> None:
+    def save(self, backend: str, scenario: str, entry_id: str, content: object) -> None:
         """Store the memory after one write-stage conversation: its checkpoint and the scenario's latest state."""
         text = json.dumps(content, indent=4)
         write_atomically(self.checkpoint_path(backend, entry_id), text)

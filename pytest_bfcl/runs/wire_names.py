@@ -37,7 +37,7 @@ def proven_underscores(results: Iterable[tuple[str, Any]], offered: Offered) -> 
     return None if dots == underscores else underscores > dots
 
 
-def called_names(result: Any) -> Iterator[str]:
+def called_names(result: object) -> Iterator[str]:
     """The names of the native calls in a stored result: objects with one key, at any depth of lists."""
     pending = [result]
     while pending:

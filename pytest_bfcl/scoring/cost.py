@@ -30,7 +30,7 @@ def samples(value: Any) -> Iterator[int | float]:
         yield value
 
 
-def _counts(value: Any) -> bool:
+def _counts(value: object) -> bool:
     return isinstance(value, int | float) and value != 0
 
 

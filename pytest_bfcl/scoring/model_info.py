@@ -56,7 +56,7 @@ def parse_model_info(values: Fields, source: str = "model info") -> dict[str, Mo
     return {spec: _info(spec, table, f"{source}: {spec}") for spec, table in models.items()}
 
 
-def _info(spec: str, table: Any, where: str) -> ModelInfo:
+def _info(spec: str, table: object, where: str) -> ModelInfo:
     if not isinstance(table, Mapping):
         raise UsageError(f"{where}: not a table")
     known = {field.name for field in fields(ModelInfo)}
@@ -89,7 +89,7 @@ def settings_by_model(values: Fields, source: str = "model info") -> dict[str, P
     return found
 
 
-def _check_asking(where: str, name: str, value: Any) -> None:
+def _check_asking(where: str, name: str, value: object) -> None:
     if not isinstance(value, _ASKING[name]):
         kinds = {str: "a text", bool: "true or false", dict: "a table"}
         raise UsageError(f"{where}: {name} must be {kinds[_ASKING[name]]}")

@@ -166,7 +166,7 @@ def _embedded(ids: list[int], values: Parsed) -> Any:
     return _normalised(summed, values, name + "LayerNorm.")
 
 
-def _layer(hidden: Any, values: Parsed, name: str) -> Any:
+def _layer(hidden: object, values: Parsed, name: str) -> Any:
     """One transformer block: attention and feed-forward, each added to its input and normalised after."""
     attended = _dense(_attention(hidden, values, name + "attention.self."), values, name + "attention.output.dense.")
     hidden = _normalised(hidden + attended, values, name + "attention.output.LayerNorm.")
@@ -190,7 +190,7 @@ def _attention(hidden: Any, values: Parsed, name: str) -> Any:
     return (scores @ value).transpose(1, 0, 2).reshape(length, width)
 
 
-def _dense(inputs: Any, values: Parsed, name: str) -> Any:
+def _dense(inputs: object, values: Parsed, name: str) -> Any:
     return inputs @ values[name + "weight"].T + values[name + "bias"]
 
 

@@ -138,13 +138,13 @@ class CallExecutor:
         return copied(value)
 
 
-def _signed(sign: ast.unaryop, value: Any) -> Any:
+def _signed(sign: ast.unaryop, value: object) -> Any:
     if not isinstance(value, (int, float)):
         raise TypeError(f"a sign needs a number, not {type(value).__name__}")
     return -value if isinstance(sign, ast.USub) else +value
 
 
-def plain_size(value: Any, most: int) -> int:
+def plain_size(value: object, most: int) -> int:
     """Number of values in lists and mappings, plus the characters of texts; shared parts count each time.
 
     Raises `Oversized` above ``most`` and above `MAX_PASSED_DEPTH` levels, which also ends cycles.

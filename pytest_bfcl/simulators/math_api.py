@@ -40,11 +40,11 @@ IMPERIAL_FACTORS = {
 }
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, (int, float))
 
 
-def _bits(value: Any) -> int:
+def _bits(value: object) -> int:
     return value.bit_length() if isinstance(value, int) else 0
 
 
@@ -55,7 +55,7 @@ def _bounded(value: Any) -> JsonObject:
     return {"result": value}
 
 
-def _length(value: Any) -> int:
+def _length(value: object) -> int:
     return len(value) if hasattr(value, "__len__") else 0
 
 
@@ -394,7 +394,7 @@ class MathAPI(Simulator):
         return self._over("sum_values", sum, numbers)
 
 
-def _new_context(precision: Any) -> Any:
+def _new_context(precision: object) -> Any:
     """A calculating context of its own: mpmath's global one would carry the precision into other calls."""
     from mpmath.ctx_mp import MPContext
 
@@ -418,7 +418,7 @@ def _digits_limit_kept() -> Iterator[None]:
             sys.set_int_max_str_digits(limit)
 
 
-def _check_number_text(value: Any) -> None:
+def _check_number_text(value: object) -> None:
     """mpmath reads texts exactly, whatever their exponent costs."""
     if isinstance(value, str) and (len(value) > MAX_PRECISION or _HUGE_EXPONENT.search(value)):
         raise Oversized("the number is too long")
@@ -429,7 +429,7 @@ def _check_precision(precision: Any) -> None:
         raise Oversized(f"at most {MAX_PRECISION} digits can be computed")
 
 
-def _check_power(base: Any, exponent: Any) -> None:
+def _check_power(base: object, exponent: object) -> None:
     """Refuse powers that would take long: whole results above `MAX_BITS`, exact powers with huge exponents."""
     if isinstance(base, int) and isinstance(exponent, int):
         if exponent > 0 and max(_bits(base) - 1, base not in (-1, 0, 1)) * exponent > MAX_BITS:

@@ -247,7 +247,7 @@ class MemoryAPI_kv(Simulator):
         return {"ranked_results": ranked_keys(list(self.archival_memory), query)[:k]}
 
 
-def _add(say: Say, memory: dict[str, str], limits: Limits, key: Any, value: Any) -> JsonObject | None:
+def _add(say: Say, memory: dict[str, str], limits: Limits, key: object, value: object) -> JsonObject | None:
     """Store a new entry; the error result if it cannot be, in the reference's order of checks."""
     key, value = str(key), str(value)
     if len(memory) >= limits.entries:
@@ -264,14 +264,14 @@ def _add(say: Say, memory: dict[str, str], limits: Limits, key: Any, value: Any)
     return None
 
 
-def _remove(say: Say, memory: dict[str, str], limits: Limits, key: Any) -> JsonObject:
+def _remove(say: Say, memory: dict[str, str], limits: Limits, key: object) -> JsonObject:
     if key not in memory:
         return _not_found(say, limits, key)
     del memory[key]
     return {"status": say("core_memory_remove.done", "The text is removed.")}
 
 
-def _replace(say: Say, memory: dict[str, str], limits: Limits, key: Any, value: Any) -> JsonObject:
+def _replace(say: Say, memory: dict[str, str], limits: Limits, key: object, value: object) -> JsonObject:
     value = str(value)
     if key not in memory:
         return _not_found(say, limits, key)
@@ -281,11 +281,11 @@ def _replace(say: Say, memory: dict[str, str], limits: Limits, key: Any, value: 
     return {"status": say("core_memory_replace.done", "The text is replaced.")}
 
 
-def _retrieve(say: Say, memory: dict[str, str], limits: Limits, key: Any) -> JsonObject:
+def _retrieve(say: Say, memory: dict[str, str], limits: Limits, key: object) -> JsonObject:
     return {"value": memory[key]} if key in memory else _not_found(say, limits, key)
 
 
-def _not_found(say: Say, limits: Limits, key: Any) -> JsonObject:
+def _not_found(say: Say, limits: Limits, key: object) -> JsonObject:
     return {"error": say("core_memory_remove.unknown", f"The {limits.part} memory has no key {key!r:.200}.")}
 
 

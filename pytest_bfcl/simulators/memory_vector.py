@@ -101,12 +101,12 @@ class VectorStore:
             return {"error": self._say("add.long", own, chars)}
         return None
 
-    def _unknown(self, number: Any) -> JsonObject:
+    def _unknown(self, number: object) -> JsonObject:
         own = f"The {self._limits.part} memory has no text with the id {number!r:.100}."
         return {"error": self._say("remove.unknown", own, number)}
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(f"a text is needed, not {type(value).__name__}")
     return value

@@ -32,7 +32,7 @@ REFERENCE_MODULES: Mapping[str, str] = {
 class ReferenceSimulator(Simulator):
     """One instance of a reference class, offering the tools of our class of the same name."""
 
-    def __init__(self, instance: Any, documented: type[Simulator]) -> None:
+    def __init__(self, instance: object, documented: type[Simulator]) -> None:
         self._instance = instance
         self._documented = documented
         self.name = documented.name  # type: ignore[misc]
@@ -118,7 +118,7 @@ def _refuse_oversized(own: Simulator, method: str, bound: inspect.BoundArguments
         return
 
 
-def _unshare(instance: Any) -> None:
+def _unshare(instance: object) -> None:
     """Give the instance containers of its own: long-context loading puts module constants into the state."""
     for name, value in list(vars(instance).items()):
         if not name.startswith("_") and isinstance(value, (list, dict, set)):

@@ -193,7 +193,7 @@ def error_text(error: BaseException) -> str:
     return f"{ERROR_PREFIX}{message[:MAX_ERROR_CHARS]}"
 
 
-def serialise(result: Any) -> str:
+def serialise(result: object) -> str:
     """A raw result as the text a model sees (multi_turn spec §3.2, point 4).
 
     Raises `Oversized` above `MAX_RESULT_CHARS`.
@@ -204,7 +204,7 @@ def serialise(result: Any) -> str:
     return text
 
 
-def _plain_text(result: Any) -> str:
+def _plain_text(result: object) -> str:
     if isinstance(result, str):
         return result
     if type(result) is dict:

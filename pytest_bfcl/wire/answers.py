@@ -38,14 +38,14 @@ class Usage:
     total: int | None
 
     @classmethod
-    def of(cls, found: Any, input_name: str, output_name: str) -> Usage | None:
+    def of(cls, found: object, input_name: str, output_name: str) -> Usage | None:
         """Usage from an API's object."""
         if not isinstance(found, Mapping):
             return None
         return cls(*(_whole(found.get(name)) for name in (input_name, output_name, "total_tokens")))
 
 
-def _whole(value: Any) -> int | None:
+def _whole(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
@@ -72,7 +72,7 @@ class Answer:
         return "streamed" if b'"stream": true' in self.exchange.sent else "unstreamed"
 
 
-def text_of(value: Any) -> str:
+def text_of(value: object) -> str:
     """A text field that may be null, a text or a list of parts."""
     if isinstance(value, str):
         return value

@@ -173,7 +173,7 @@ def _reasoning(message: Json) -> str:
     return text_of(message.get("reasoning_content")) or text_of(message.get("reasoning"))
 
 
-def _finish(word: Any) -> str | None:
+def _finish(word: object) -> str | None:
     return CALLS if word == "tool_calls" else word if isinstance(word, str) else None
 
 

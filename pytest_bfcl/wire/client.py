@@ -10,7 +10,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.models import create_model
@@ -99,7 +99,7 @@ class WireClient:
         self.requests = 0
         self._slots = asyncio.Semaphore(concurrency)
 
-    async def ask(self, path: str, body: Any, *, leave_after: int | None = None) -> Exchange:
+    async def ask(self, path: str, body: object, *, leave_after: int | None = None) -> Exchange:
         """Post ``body`` (bytes as they are, everything else as JSON).
 
         ``leave_after``: close the connection once so many bytes have arrived. Trouble is part of the exchange; nothing

@@ -85,7 +85,7 @@ def _same_but_signs(wanted: str, got: str) -> bool:
     return letters(wanted) == letters(got) or wanted.startswith(got) or wanted.endswith(got)
 
 
-def difference(wanted: Any, got: Any, at: str = "the arguments") -> Match:
+def difference(wanted: object, got: object, at: str = "the arguments") -> Match:
     """Two JSON values compared; numbers by value, texts by character."""
     if isinstance(wanted, Mapping) and isinstance(got, Mapping):
         return _objects(wanted, got, at)
@@ -124,7 +124,7 @@ def _first(found: Any) -> Match:
 _WORDS: Parsed = {"None": None, "True": True, "False": False, "null": None, "true": True, "false": False}
 
 
-def _retyped(wanted: Any, got: Any, at: str) -> Match:
+def _retyped(wanted: object, got: object, at: str) -> Match:
     """A text where there should be something else, or the other way round."""
     if isinstance(got, str):
         read = _WORDS[got] if got in _WORDS else loads(got)
@@ -177,7 +177,7 @@ def _apart(wanted: str, got: str) -> str:
     return f"at character {at} {got[start : at + 24]!a}, not {wanted[start : at + 24]!a}"
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = ascii(value)
     return text if len(text) <= 120 else f"{text[:80]} … {text[-30:]}"
 

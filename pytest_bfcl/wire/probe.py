@@ -92,7 +92,7 @@ class Probe:
         """A fresh word that occurs nowhere else."""
         return "".join(self._random.choices(_LETTERS, k=4)) + str(int(900 * self._random.random()) + 100)
 
-    async def send(self, body: Any, *, leave_after: int | None = None) -> Exchange:
+    async def send(self, body: object, *, leave_after: int | None = None) -> Exchange:
         """A body as it is, asked again when the server says it is busy; raises `AdapterError` when nobody is there."""
         for attempt in range(self.conduct.retries + 1):
             exchange = await self.line.client.ask(self.line.dialect.path, body, leave_after=leave_after)
@@ -104,7 +104,7 @@ class Probe:
         self.exchanges.append(exchange)
         return exchange
 
-    async def wrong(self, body: Any) -> Exchange:
+    async def wrong(self, body: object) -> Exchange:
         """A request that is wrong on purpose, sent once; any status is an answer, nobody there is an `AdapterError`."""
         exchange = await self.line.client.ask(self.line.dialect.path, body)
         if exchange.trouble == "unreachable" or exchange.status in (401, 403, 429):

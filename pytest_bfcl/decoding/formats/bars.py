@@ -40,7 +40,7 @@ def _listed(inside: str) -> list[Any]:
     return [_member(member) for member in value]
 
 
-def _member(member: Any) -> Any:
+def _member(member: object) -> Any:
     if not isinstance(member, str):
         return member
     try:

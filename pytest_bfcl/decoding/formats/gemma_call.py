@@ -14,7 +14,7 @@ _WORDS = {"null": None, "true": True, "false": False}
 _MARKS = frozenset("{[:]},")
 
 
-def gemma_pairs(result: Any) -> list[Pair]:
+def gemma_pairs(result: object) -> list[Pair]:
     """Name and arguments of every tagged call."""
     if not isinstance(result, str):
         raise DecodeError("the result is no text")
@@ -27,12 +27,12 @@ def gemma_pairs(result: Any) -> list[Pair]:
     return pairs
 
 
-def gemma_calls(result: Any) -> list[Any]:
+def gemma_calls(result: object) -> list[Any]:
     """*gemma call*."""
     return objects(gemma_pairs(result))
 
 
-def gemma_texts(result: Any) -> list[str]:
+def gemma_texts(result: object) -> list[str]:
     """The same as call texts."""
     return texts(gemma_pairs(result), ", ")
 
@@ -82,7 +82,7 @@ class _Scanner:
         if word:
             self._add(_value(word))
 
-    def _add(self, value: Any) -> None:
+    def _add(self, value: object) -> None:
         innermost = self.open[-1]
         if isinstance(innermost, list):
             innermost.append(value)

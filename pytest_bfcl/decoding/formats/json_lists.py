@@ -20,7 +20,7 @@ from pytest_bfcl.decoding.formats.members import (
 from pytest_bfcl.decoding.native import parse_json
 
 
-def _text(result: Any) -> str:
+def _text(result: object) -> str:
     if not isinstance(result, str):
         raise DecodeError("the result is no text")
     return result
@@ -29,24 +29,24 @@ def _text(result: Any) -> str:
 # Hammer: a list without fence; anything that is not JSON is the empty list.
 
 
-def _hammer_value(result: Any) -> Any:
+def _hammer_value(result: object) -> Any:
     try:
         return parse_json(_text(result).replace("```", ""))
     except DecodeError:
         return []
 
 
-def hammer_calls(result: Any) -> list[Any]:
+def hammer_calls(result: object) -> list[Any]:
     """*lenient list*."""
     return objects(map(pair, iterated(_hammer_value(result))))
 
 
-def hammer_texts(result: Any) -> list[str]:
+def hammer_texts(result: object) -> list[str]:
     """The calls of *lenient list* as texts: an object stands for its ``tool_calls``, members without name are fine."""
     return texts(_defaulted(_hammer_value(result)), ", ")
 
 
-def _defaulted(value: Any) -> Iterator[Pair]:
+def _defaulted(value: object) -> Iterator[Pair]:
     if isinstance(value, dict):
         value = value.get("tool_calls", [])
         value = value if isinstance(value, list) else [value]
@@ -58,22 +58,22 @@ def _defaulted(value: Any) -> Iterator[Pair]:
 # BitAgent and xLAM: JSON, or JSON pieces between semicolons.
 
 
-def _json_list(result: Any) -> list[Pair]:
+def _json_list(result: object) -> list[Pair]:
     value = parse_json(_text(result))
     return [pair(member) for member in (value if isinstance(value, list) else [value])]
 
 
-def bitagent_calls(result: Any) -> list[Any]:
+def bitagent_calls(result: object) -> list[Any]:
     """*JSON list*."""
     return objects(_json_list(result))
 
 
-def bitagent_texts(result: Any) -> list[str]:
+def bitagent_texts(result: object) -> list[str]:
     """The same as call texts."""
     return texts(_json_list(result))
 
 
-def _xlam_pairs(result: Any) -> list[Pair]:
+def _xlam_pairs(result: object) -> list[Pair]:
     text = _text(result)
     try:
         value = parse_json(text)
@@ -82,12 +82,12 @@ def _xlam_pairs(result: Any) -> list[Pair]:
     return [pair(member) for member in (value if isinstance(value, list) else [value])]
 
 
-def xlam_calls(result: Any) -> list[Any]:
+def xlam_calls(result: object) -> list[Any]:
     """*JSON list or ``;``*."""
     return objects(_xlam_pairs(result))
 
 
-def xlam_texts(result: Any) -> list[str]:
+def xlam_texts(result: object) -> list[str]:
     """The same as call texts."""
     return texts(_xlam_pairs(result))
 
@@ -110,18 +110,18 @@ def read_mistral(text: str) -> Any:
 # ThinkAgent: JSON behind its thoughts, in any quotes.
 
 
-def _thinkagent_pairs(result: Any) -> list[Pair]:
+def _thinkagent_pairs(result: object) -> list[Pair]:
     text = _text(result).strip().replace("'", '"')
     inside = after(text, "</think>")
     return [] if inside is None else [pair(member) for member in iterated(parse_json(inside))]
 
 
-def thinkagent_calls(result: Any) -> list[Any]:
+def thinkagent_calls(result: object) -> list[Any]:
     """*after-think*."""
     return objects(_thinkagent_pairs(result))
 
 
-def thinkagent_texts(result: Any) -> list[str]:
+def thinkagent_texts(result: object) -> list[str]:
     """Execution of *after-think*: a defect of the handler makes every call fail."""
     if _thinkagent_pairs(result):
         raise DecodeError("calls of this family cannot be executed by its handler")
@@ -141,12 +141,12 @@ def read_mining(text: str) -> Any:
         return inside
 
 
-def mining_calls(result: Any) -> list[Any]:
+def mining_calls(result: object) -> list[Any]:
     """The calls of *tool_calls list*; a non-empty text raises."""
     return objects(map(pair, iterated(result)))
 
 
-def mining_texts(result: Any) -> list[str]:
+def mining_texts(result: object) -> list[str]:
     """The same as call texts, lenient as Hammer's."""
     if not isinstance(result, (list, dict, str)):
         raise DecodeError("no list of calls")
@@ -156,7 +156,7 @@ def mining_texts(result: Any) -> list[str]:
 # Llama 3.1.
 
 
-def _llama_pairs(result: Any) -> list[Pair]:
+def _llama_pairs(result: object) -> list[Pair]:
     text = _text(result).replace("<|python_tag|>", "")
     if ";" in text:
         members: list[Any] = [parse_json(piece) for piece in text.split(";")]
@@ -166,11 +166,11 @@ def _llama_pairs(result: Any) -> list[Pair]:
     return [pair(member, "parameters") for member in members]
 
 
-def llama_calls(result: Any) -> list[Any]:
+def llama_calls(result: object) -> list[Any]:
     """*name-parameters*: a Python literal, or JSON pieces between semicolons."""
     return objects(_llama_pairs(result))
 
 
-def llama_texts(result: Any) -> list[str]:
+def llama_texts(result: object) -> list[str]:
     """The same as call texts."""
     return texts(_llama_pairs(result))

@@ -59,14 +59,14 @@ class _Literals:
         return result
 
 
-def iterated(value: Any) -> list[Any]:
+def iterated(value: object) -> list[Any]:
     """What a loop over a parsed value meets: members, keys, characters; `DecodeError` where it cannot be looped."""
     if isinstance(value, (list, tuple, dict, str)):
         return list(value)
     raise DecodeError(f"no list of calls: {type(value).__name__}")
 
 
-def pair(member: Any, arguments: str = "arguments") -> Pair:
+def pair(member: object, arguments: str = "arguments") -> Pair:
     """Name and arguments of a member that needs both."""
     if not isinstance(member, dict):
         raise DecodeError(f"a call is an object, not {type(member).__name__}")
@@ -76,7 +76,7 @@ def pair(member: Any, arguments: str = "arguments") -> Pair:
     return member["name"], member[arguments]
 
 
-def hashable(name: Any) -> bool:
+def hashable(name: object) -> bool:
     """Whether a name can be the key of a mapping."""
     return not isinstance(name, (list, dict))
 
@@ -117,7 +117,7 @@ def items(result: list[Any]) -> Iterator[Pair]:
         yield from member.items()
 
 
-def stored(value: Any) -> Any:
+def stored(value: object) -> Any:
     """The value after a way through a JSON file: keys are texts, tuples lists; `ReadError` where JSON has none."""
     try:
         return json.loads(json.dumps(value))

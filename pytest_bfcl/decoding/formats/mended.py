@@ -95,7 +95,7 @@ def _literals(region: str) -> Iterator[Call]:
         yield _call(member)
 
 
-def _call(member: Any) -> Call:
+def _call(member: object) -> Call:
     if not isinstance(member, dict):
         raise DecodeError("something else than a call among the calls")
     function = member.get("function")

@@ -12,7 +12,7 @@ from pytest_bfcl.decoding.formats.members import Pair, items, iterated, objects,
 from pytest_bfcl.decoding.native import parse_json
 
 
-def native_calls(result: Any) -> list[Any]:
+def native_calls(result: object) -> list[Any]:
     """``{name: JSON text}`` objects; the empty text is the empty list, any other does not decode."""
     if result == "":
         return []
@@ -21,11 +21,11 @@ def native_calls(result: Any) -> list[Any]:
     return objects((name, _parsed(arguments)) for name, arguments in items(result))
 
 
-def _parsed(arguments: Any) -> Any:
+def _parsed(arguments: object) -> Any:
     return parse_json(arguments) if isinstance(arguments, str) else arguments
 
 
-def native_texts(result: Any) -> list[str]:
+def native_texts(result: object) -> list[str]:
     """The same as call texts."""
     return texts(items(native_calls(result)))
 
@@ -35,7 +35,7 @@ def mixed_calls(result: Any) -> list[Any]:
     return [result] * bool(result) if isinstance(result, str) else list(result)
 
 
-def mixed_texts(result: Any) -> list[str]:
+def mixed_texts(result: object) -> list[str]:
     """The same as call texts; a list of texts raises."""
     if not isinstance(result, list):
         if result == "":
@@ -44,21 +44,21 @@ def mixed_texts(result: Any) -> list[str]:
     return texts(string_parsed(items(result)))
 
 
-def cohere_pairs(result: Any) -> list[Pair]:
+def cohere_pairs(result: object) -> list[Pair]:
     """Calls stored as ``{tool_name, parameters}``; anything else is no call."""
     return list(items(result)) if isinstance(result, list) else []
 
 
-def cohere_calls(result: Any) -> list[Any]:
+def cohere_calls(result: object) -> list[Any]:
     """Cohere."""
     return objects(cohere_pairs(result))
 
 
-def cohere_texts(result: Any) -> list[str]:
+def cohere_texts(result: object) -> list[str]:
     """The same as call texts."""
     return texts(cohere_pairs(result))
 
 
-def xiaoming_calls(result: Any) -> list[Any]:
+def xiaoming_calls(result: object) -> list[Any]:
     """xiaoming: stored as native calls, read as DM-Cito's, so calls never decode."""
     return objects(map(pair, iterated(result)))

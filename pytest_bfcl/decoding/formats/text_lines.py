@@ -15,7 +15,7 @@ from pytest_bfcl.python_text import parse_python
 from pytest_bfcl.transcript import Call
 
 
-def _text(result: Any) -> str:
+def _text(result: object) -> str:
     if not isinstance(result, str):
         raise DecodeError("the result is no text")
     return result
@@ -24,7 +24,7 @@ def _text(result: Any) -> str:
 # Granite 20B.
 
 
-def _granite20b_members(result: Any) -> list[str | Pair]:
+def _granite20b_members(result: object) -> list[str | Pair]:
     members: list[str | Pair] = []
     for piece in _text(result).split("<function_call>"):
         piece = piece.strip()
@@ -42,13 +42,13 @@ def _granite20b_members(result: Any) -> list[str | Pair]:
     return members
 
 
-def granite20b_calls(result: Any) -> list[Any]:
+def granite20b_calls(result: object) -> list[Any]:
     """*function_call*: what is not JSON stays a text among the calls."""
     members = _granite20b_members(result)
     return [member if isinstance(member, str) else objects([member])[0] for member in members]
 
 
-def granite20b_texts(result: Any) -> list[str]:
+def granite20b_texts(result: object) -> list[str]:
     """The same as call texts; prose is run as a call, a defect of the handler."""
     members = _granite20b_members(result)
     return [member if isinstance(member, str) else texts([member])[0] for member in members]
@@ -57,13 +57,13 @@ def granite20b_texts(result: Any) -> list[str]:
 # GLM-4.
 
 
-def glm_calls(result: Any) -> list[Any]:
+def glm_calls(result: object) -> list[Any]:
     """*two lines*: the name, then its arguments; a single line is a text where a call is due."""
     lines = _text(result).split("\n")
     return [result] if len(lines) == 1 else [{lines[0]: parse_json(lines[1])}]
 
 
-def glm_texts(result: Any) -> list[str]:
+def glm_texts(result: object) -> list[str]:
     """The same as call texts; a single line raises, the empty text is no call."""
     if result == "":
         return []
@@ -79,7 +79,7 @@ _THOUGHT, _THOUGHT_END = "<|thought_start|>", "<|thought_end|>"
 _BLOCK, _BLOCK_END = "<|tool_call_start|>", "<|tool_call_end|>"
 
 
-def minicpm_block(result: Any) -> tuple[str, str | None]:
+def minicpm_block(result: object) -> tuple[str, str | None]:
     """The text after the block of calls, and the block's inside (``None`` without one)."""
     text = _text(result)
     if _THOUGHT in text and _THOUGHT_END in text:
@@ -116,7 +116,7 @@ def statement_calls(inside: str) -> list[Call]:
     return read_calls(nodes)
 
 
-def minicpm_calls(result: Any) -> Any:
+def minicpm_calls(result: object) -> Any:
     """*python block*: without a readable block the text behind it."""
     rest, inside = minicpm_block(result)
     try:
@@ -126,7 +126,7 @@ def minicpm_calls(result: Any) -> Any:
     return [call.as_object() for call in calls] or rest
 
 
-def minicpm_texts(result: Any) -> list[str]:
+def minicpm_texts(result: object) -> list[str]:
     """The same as call texts; without a readable block no call."""
     _, inside = minicpm_block(result)
     try:

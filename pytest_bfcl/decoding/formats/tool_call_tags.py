@@ -46,7 +46,7 @@ def _json_or_text(inside: str) -> Any:
         return inside
 
 
-def hermes_calls(text: Any) -> list[Any]:
+def hermes_calls(text: object) -> list[Any]:
     """*tool_call*: everything outside tags is ignored, so prose is the empty list."""
     calls = objects(map(pair, tagged_values(_text(text))))
     for name, arguments in items(calls):
@@ -55,7 +55,7 @@ def hermes_calls(text: Any) -> list[Any]:
     return calls
 
 
-def hermes_texts(text: Any) -> list[str]:
+def hermes_texts(text: object) -> list[str]:
     """The same as call texts; arguments written as text are JSON."""
     return texts(string_parsed(items(objects(map(pair, tagged_values(_text(text)))))))
 
@@ -84,23 +84,23 @@ def read_objects(values: list[Any]) -> list[dict[Any, Any]]:
         raise ReadError(str(error)) from None
 
 
-def listed_calls(result: Any) -> list[Any]:
+def listed_calls(result: object) -> list[Any]:
     """A list made at read time as it stands; a text does not decode."""
     return stored(_listed(result))  # type: ignore[no-any-return]
 
 
-def _listed(result: Any) -> list[Any]:
+def _listed(result: object) -> list[Any]:
     if not isinstance(result, list):
         raise DecodeError("no call in the text")
     return result
 
 
-def listed_texts(result: Any) -> list[str]:
+def listed_texts(result: object) -> list[str]:
     """The same as call texts; arguments written as text are JSON."""
     return texts(string_parsed(items(_listed(result))))
 
 
-def falcon_pairs(text: Any) -> list[Pair]:
+def falcon_pairs(text: object) -> list[Pair]:
     """*tool_call-first*: the JSON value or list behind the first tag, a fence around it or not."""
     text = _text(text)
     if OPENING not in text:
@@ -112,17 +112,17 @@ def falcon_pairs(text: Any) -> list[Pair]:
     return [pair(member) for member in (value if isinstance(value, list) else [value])]
 
 
-def falcon_calls(text: Any) -> list[Any]:
+def falcon_calls(text: object) -> list[Any]:
     """The calls of *tool_call-first*."""
     return objects(falcon_pairs(text))
 
 
-def falcon_texts(text: Any) -> list[str]:
+def falcon_texts(text: object) -> list[str]:
     """The same as call texts."""
     return texts(falcon_pairs(text))
 
 
-def _text(text: Any) -> str:
+def _text(text: object) -> str:
     if not isinstance(text, str):
         raise DecodeError("the result is no text")
     return text

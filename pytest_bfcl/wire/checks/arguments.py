@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
 
 from pytest_bfcl.wire.asks import Tool
 from pytest_bfcl.wire.check import Check, Rule
@@ -83,7 +82,7 @@ def _whole_characters(exchange: Exchange) -> None:
             raise Broke("an event's JSON holds half a surrogate pair", exchange, proof=event.raw)
 
 
-def _strings(value: Any) -> str:
+def _strings(value: object) -> str:
     """All texts in a JSON value, one after another."""
     if isinstance(value, dict):
         return "".join(map(_strings, value.values()))

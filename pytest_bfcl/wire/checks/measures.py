@@ -6,7 +6,6 @@ The same questions are asked unstreamed and streamed, so that a difference betwe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from pytest_bfcl.wire.answers import Answer
 from pytest_bfcl.wire.asks import Ask, Tool
@@ -73,7 +72,7 @@ def fitting(answers: Sequence[Answer]) -> float:
     return sum(fits(call.name, call.values) for call in calls) / len(calls) if calls else 0.0
 
 
-def fits(name: Any, values: Any) -> bool:
+def fits(name: object, values: object) -> bool:
     """Whether arguments satisfy the tool's JSON Schema."""
     from jsonschema import Draft202012Validator
 
