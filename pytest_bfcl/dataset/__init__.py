@@ -10,7 +10,7 @@ from pytest_bfcl.dataset.entry import Entry, EntryRef, FunctionDoc
 from pytest_bfcl.dataset.hints import with_hints
 from pytest_bfcl.dataset.index import DataProblem
 from pytest_bfcl.dataset.known_issues import KnownIssue, known_issues
-from pytest_bfcl.dataset.loading import DataSet, UnknownEntry, open_dataset
+from pytest_bfcl.dataset.loading import DataSet, UnknownEntry, open_dataset, open_files
 from pytest_bfcl.dataset.selection import read_ids
 from pytest_bfcl.dataset.texts import Texts
 
@@ -30,6 +30,7 @@ __all__ = [
     "groups_of",
     "known_issues",
     "open_dataset",
+    "open_files",
     "read_ids",
     "resolve_categories",
     "with_hints",

@@ -250,3 +250,51 @@ class FileLayout:
     @cached_property
     def _category_of_id(self) -> dict[str, str]:
         return {row.id: category for category, rows in self._scan[1].items() for row in rows}
+
+    def lines(self) -> dict[str, int]:
+        """Id → number of its line."""
+        return {row.id: row.line for rows in self._scan[1].values() for row in rows}
+
+
+@dataclass(frozen=True)
+class FilesLayout:
+    """Several files of own entries as one set: ids are unique in all of them (`clash`)."""
+
+    files: tuple[FileLayout, ...]
+    trusted: bool = False
+    own: bool = True
+
+    @property
+    def root(self) -> Path:
+        """The folder of the first file."""
+        return self.files[0].root.parent
+
+    def clash(self) -> str | None:
+        """The first id that stands in two files, with both places."""
+        seen: dict[str, tuple[Path, int]] = {}
+        for file in self.files:
+            for entry_id, line in file.lines().items():
+                path, earlier = seen.setdefault(entry_id, (file.root, line))
+                if path != file.root:
+                    return f"the id {entry_id!r} stands in {path}:{earlier} and in {file.root}:{line}"
+        return None
+
+    def parts(self, category: str) -> list[Part]:
+        """See `Layout`."""
+        return [part for file in self.files for part in file.parts(category)]
+
+    def scan(self, part: Part) -> Scan:
+        """See `Layout`."""
+        return next(file for file in self.files if file.root == part.path).scan(part)
+
+    def document_file(self, class_name: str) -> Path | None:
+        """See `Layout`."""
+        return None
+
+    def selection_file(self) -> Path | None:
+        """See `Layout`."""
+        return None
+
+    def find_category(self, entry_id: str) -> str | None:
+        """See `Layout`."""
+        return next((found for file in self.files if (found := file.find_category(entry_id))), None)

@@ -5,8 +5,9 @@ A `DataSet` indexes ids cheaply and parses a body only when asked; it holds no o
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -16,7 +17,7 @@ from pytest_bfcl.dataset.categories import CATEGORIES, Category
 from pytest_bfcl.dataset.entry import Entry, EntryRef, FunctionDoc
 from pytest_bfcl.dataset.entry_checks import check_entry
 from pytest_bfcl.dataset.index import DataProblem, Scan, data_digest, line_spans, parse_line, read_line
-from pytest_bfcl.dataset.layouts import BundledLayout, FileLayout, Layout, OfficialLayout, Part
+from pytest_bfcl.dataset.layouts import BundledLayout, FileLayout, FilesLayout, Layout, OfficialLayout, Part
 from pytest_bfcl.dataset.texts import Texts, digest
 from pytest_bfcl.dataset.verified import NAME, Verification, verification
 from pytest_bfcl.failures import HarnessError, UsageError
@@ -91,7 +92,7 @@ class DataSet:
     @cached_property
     def sha256(self) -> str:
         """Digest of the data files (not of the texts), for the run's fingerprint."""
-        return self._sha256 or data_digest(self.root)
+        return self._sha256 or (joint_digest(self.file_digests) if self.paths else data_digest(self.root))
 
     def categories(self) -> list[str]:
         """Categories this set has files for, in table order; memory write stages are not listed but can be indexed."""
@@ -150,6 +151,20 @@ class DataSet:
         if ref is None:
             raise UnknownEntry(entry_id, self.name)
         return self.load(ref)
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The files of a set that is made of several files on the command line, else none."""
+        return tuple(file.root for file in self._layout.files) if isinstance(self._layout, FilesLayout) else ()
+
+    @cached_property
+    def file_digests(self) -> dict[str, str]:
+        """Digest of each of `paths`, by the shortest name that tells them apart."""
+        return {name: data_digest(path) for name, path in zip(_names(self.paths), self.paths, strict=True)}
+
+    def categories_in(self, path: Path) -> list[str]:
+        """The categories of which a file holds entries."""
+        return [name for name in self.categories() if any(part.path == path for part in self._layout.parts(name))]
 
     @property
     def own(self) -> bool:
@@ -360,6 +375,36 @@ def open_dataset(choice: str | Path = "auto", documents: Callable[[str], list[Fu
     if text == "bundled":
         return _open_bundled(documents)
     return _open_path(Path(text).expanduser(), documents)
+
+
+def open_files(paths: Sequence[Path], documents: Callable[[str], list[FunctionDoc]] | None = None) -> DataSet:
+    """Several ``.jsonl`` of own entries as one set; one file alone is opened as `open_dataset` does.
+
+    Raises `UsageError` when an id stands in two of them: results are kept by id.
+    """
+    unique = list(dict.fromkeys(path.resolve() for path in paths))
+    if len(unique) == 1:
+        return open_dataset(unique[0], documents)
+    if missing := next((path for path in unique if not path.is_file()), None):
+        raise UsageError(f"no data at {missing}: name .jsonl files")
+    layout = FilesLayout(tuple(map(FileLayout, unique)))
+    if clash := layout.clash():
+        raise UsageError(f"{clash}: results are kept by id, so give one of them another")
+    stems = sorted(path.stem for path in unique)  # the order of arguments changes nothing
+    name = "+".join(stems) if len(stems) <= 3 else f"{stems[0]}+{len(stems) - 1} more"
+    return DataSet(layout, name=name, version="", texts=Texts.own(), documents=documents)
+
+
+def joint_digest(digests: Mapping[str, str]) -> str:
+    """One digest of several files, whatever order they were named in."""
+    lines = "".join(f"{name}\0{digest}\n" for name, digest in sorted(digests.items()))
+    return hashlib.sha256(lines.encode()).hexdigest()
+
+
+def _names(paths: Sequence[Path]) -> list[str]:
+    """Names of files; with their folders where two are called alike."""
+    names = [path.name for path in paths]
+    return names if len(set(names)) == len(names) else [path.as_posix() for path in paths]
 
 
 def _open_fetched(

@@ -42,12 +42,12 @@ class Collection:
             return None
         try:
             dataset = self._data.dataset_at(file_path)
-            here = [name for name in dataset.categories() if dataset.path_of(name) == file_path]
+            here = dataset.categories_in(file_path)
             wanted = [name for name in self._data.categories_of(dataset, default=here) if name in here]
         except UsageError as error:
             raise pytest.Collector.CollectError(str(error)) from None
         only = None if self._data.ids is None else set(self._data.ids)
-        return EntryFile.make(parent, self._context, dataset, wanted, virtual=False, only=only) if wanted else None
+        return EntryFile.make(parent, self._context, dataset, wanted, path=file_path, only=only) if wanted else None
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(
@@ -60,7 +60,7 @@ class Collection:
             if files:
                 parent = self._data_root(collector, report.result)
                 nodes = [
-                    EntryFile.make(parent, self._context, self._data.dataset, [category], virtual=True, only=only)
+                    EntryFile.make(parent, self._context, self._data.dataset, [category], only=only)
                     for category, only in files
                 ]
                 report.result = [*report.result, *nodes]
@@ -145,7 +145,8 @@ class Collection:
         node = self._stage_files.get((file, ref.category))
         if node is None:
             assert file.parent is not None
-            node = EntryFile.make(file.parent, self._context, file.dataset, [ref.category], virtual=file.virtual)
+            path = None if file.virtual else ref.path
+            node = EntryFile.make(file.parent, self._context, file.dataset, [ref.category], path=path)
             self._stage_files[file, ref.category] = node
         return EntryItem.make(node, ref, variant)
 

@@ -9,13 +9,41 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_bfcl.dataset.categories import CATEGORIES, category_of, resolve_categories
+from pytest_bfcl.dataset.loading import joint_digest
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plugin import pytest_internals, selection
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import DataSet
+    from pytest_bfcl.dataset import DataSet, Entry
     from pytest_bfcl.plugin.options import Plan
+
+
+class JointData:
+    """The chosen set and files beside it: what both are, as a fingerprint and a report need it."""
+
+    def __init__(self, chosen: DataSet, files: DataSet) -> None:
+        self._sets = (chosen, files)
+        self.name = f"{chosen.name}+{files.name}"
+        self.version = chosen.version
+        self.root = files.root
+        self.file_digests = {chosen.name: chosen.sha256, **(files.file_digests or {files.name: files.sha256})}
+        self.sha256 = joint_digest(self.file_digests)
+
+    def entry(self, entry_id: str) -> Entry:
+        """The entry of this id; raises `pytest_bfcl.dataset.UnknownEntry`."""
+        chosen, files = self._sets
+        return (chosen if chosen.find(entry_id) is not None else files).entry(entry_id)
+
+    def clash(self) -> str | None:
+        """The first id that both have, with both places."""
+        chosen, files = self._sets
+        for ref in (ref for name in files.categories() for ref in files.index(name)):
+            other = chosen.find(ref.id)
+            if other is not None:
+                places = f"{other.path}:{other.line} and in {ref.path}:{ref.line}"
+                return f"the id {ref.id!r} stands in {places}: results are kept by id, so give one of them another"
+        return None
 
 
 class SessionData:
@@ -25,7 +53,6 @@ class SessionData:
         self._config = config
         self._plan = plan
         self._directory = config.invocation_params.dir
-        self._files: dict[Path, DataSet] = {}
         self.arguments = self._take_arguments()
 
     # -- sets ----------------------------------------------------------------------------------------------------
@@ -39,9 +66,18 @@ class SessionData:
 
     @cached_property
     def dataset(self) -> DataSet:
-        """The data this run is about: the chosen set, or the file on the command line when only that is named."""
-        named = self.named_files
-        return self.chosen if self.arguments or not named else self.dataset_at(named[0])
+        """Where entries are looked up first: the chosen set, or the files when only such are named."""
+        return self.chosen if self._uses_chosen or self.files is None else self.files
+
+    @cached_property
+    def measured(self) -> DataSet | JointData:
+        """Everything this run is about: what its fingerprint hashes."""
+        if self.files is None or not self._uses_chosen:
+            return self.dataset
+        joint = JointData(self.chosen, self.files)
+        if clash := joint.clash():
+            raise UsageError(clash)
+        return joint
 
     @property
     def named_files(self) -> list[Path]:
@@ -49,17 +85,35 @@ class SessionData:
         paths = [Path(argument.partition("::")[0]) for argument in self._config.args]
         return list(dict.fromkeys((self._directory / path).resolve() for path in paths if path.suffix == ".jsonl"))
 
+    @cached_property
+    def files(self) -> DataSet | None:
+        """The files on the command line that are not part of the chosen set; ``None`` when there are none."""
+        from pytest_bfcl.dataset import open_files
+        from pytest_bfcl.simulators import documents_of
+
+        own = [path for path in self.named_files if not self._is_chosen(path)]
+        return open_files(own, documents_of) if own else None
+
     def dataset_at(self, path: Path) -> DataSet:
-        """The data of a file on the command line: the chosen set if the file is part of it, else the file itself."""
+        """The data that a file on the command line belongs to."""
         from pytest_bfcl.evaluation import open_data
 
-        if path not in self._files:
-            try:
-                part = any(self.chosen.path_of(name) == path for name in self.chosen.categories())
-            except UsageError:
-                part = False
-            self._files[path] = self.chosen if part else open_data(str(path))
-        return self._files[path]
+        if self._is_chosen(path):
+            return self.chosen
+        if self.files is not None and path.resolve() in (self.files.root, *self.files.paths):
+            return self.files
+        return open_data(str(path))
+
+    @cached_property
+    def _uses_chosen(self) -> bool:
+        named = self.named_files
+        return bool(self.arguments) or not named or any(map(self._is_chosen, named))
+
+    def _is_chosen(self, path: Path) -> bool:
+        try:
+            return any(self.chosen.path_of(name) == path for name in self.chosen.categories())
+        except UsageError:
+            return False
 
     @property
     def is_guessed(self) -> bool:

@@ -46,7 +46,7 @@ class Distribution:
         node.workerinput["bfcl"] = {
             "plan": dataclasses.replace(self._session.plan, ids=self._session.data.ids).to_dict(),
             "run": str(self._recording.path),
-            "data_sha256": self._session.data.dataset.sha256,
+            "data_sha256": self._session.data.measured.sha256,
             "earlier": self._recording.earlier.to_dict(),
             "slot": slot,
             "slots": count,

@@ -18,7 +18,9 @@ from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.running import Trial
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import DataSet, EntryRef
+    from pathlib import Path
+
+    from pytest_bfcl.dataset import DataProblem, DataSet, EntryRef
     from pytest_bfcl.plugin.contenders import Variant
     from pytest_bfcl.running import Contender
 
@@ -98,9 +100,13 @@ class DataRoot(pytest.Directory):
 
 
 class BrokenLine(pytest.Collector):
-    """A line of a data file that is no entry: one collection error that says where and what."""
+    """A line of a data file that is no usable entry: one collection error that says where and what.
+
+    ``trials`` are those that would have been run; none for a line without an id.
+    """
 
     message = ""
+    trials: tuple[Trial, ...] = ()
 
     def collect(self) -> Iterable[pytest.Item]:
         """Raise the error."""
@@ -123,13 +129,14 @@ class EntryFile(pytest.Module):
 
     @classmethod
     def make(
-        cls, parent: pytest.Collector, context: NodeContext, dataset: DataSet, categories: list[str], *, virtual: bool,
-        only: set[str] | None = None,
+        cls, parent: pytest.Collector, context: NodeContext, dataset: DataSet, categories: list[str], *,
+        path: Path | None = None, only: set[str] | None = None,
     ) -> EntryFile:  # fmt: skip
-        """The node of one category, or of a file's categories."""
+        """The node of one category (a virtual file), or of the categories in the file at ``path``."""
         first = categories[0]
+        virtual = path is None
         ids = {"nodeid": f"bfcl/{first}.jsonl", "name": f"{first}.jsonl"} if virtual else {}
-        node: EntryFile = cls.from_parent(parent, path=dataset.path_of(first), **ids)  # type: ignore[arg-type]
+        node: EntryFile = cls.from_parent(parent, path=path or dataset.path_of(first), **ids)  # type: ignore[arg-type]
         node.context, node.dataset, node.categories = context, dataset, categories
         node.virtual, node.only = virtual, only
         if len(categories) == 1:
@@ -178,19 +185,36 @@ class EntryFile(pytest.Module):
         return self.fixtures_used[-1]
 
     def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
-        """One item per entry, model and repeat; a broken line becomes a collector that fails."""
+        """One item per entry, model and repeat; a broken line or own entry becomes a collector that fails."""
         for problem in (problem for name in self.categories for problem in self.dataset.problems(name)):
-            if str(problem) not in self.context.broken_lines:
-                self.context.broken_lines.add(str(problem))
-                broken = BrokenLine.from_parent(self, name=f"line {problem.line}")
-                broken.message = str(problem)
-                yield broken
+            if self.virtual or problem.path == self.path:
+                yield from self._told(problem)
         first: EntryItem | None = None
         for ref in (ref for name in self.categories for ref in self.dataset.index(name)):
-            for variant in self.context.variants:
-                if self.only is None or ref.id in self.only or f"{ref.id}[{variant.label}]" in self.only:
-                    first = EntryItem.make(self, ref, variant, first)
-                    yield first
+            if not self.virtual and ref.path != self.path:  # of another file on the command line
+                continue
+            variants = [variant for variant in self.context.variants if self._is_wanted(ref.id, variant.label)]
+            errors = self.dataset.entry_errors(ref) if variants and self.dataset.own else []
+            for problem in errors[:1]:  # mending one may mend the others; `pytest-bfcl validate` lists them all
+                for broken in self._told(problem):
+                    broken.trials = tuple(
+                        Trial.of(ref, variant.contender, self.dataset, variant.repeat) for variant in variants
+                    )
+                    yield broken
+            for variant in () if errors else variants:
+                first = EntryItem.make(self, ref, variant, first)
+                yield first
+
+    def _is_wanted(self, entry_id: str, label: str | None) -> bool:
+        return self.only is None or entry_id in self.only or f"{entry_id}[{label}]" in self.only
+
+    def _told(self, problem: DataProblem) -> Iterator[BrokenLine]:
+        """A problem as a collector that fails with it, once: several categories may share a file."""
+        if str(problem) not in self.context.broken_lines:
+            self.context.broken_lines.add(str(problem))
+            broken = BrokenLine.from_parent(self, name=f"line {problem.line}")
+            broken.message = str(problem)
+            yield broken
 
 
 class EntryItem(pytest.Function):

@@ -25,7 +25,7 @@ from pytest_bfcl.failures import (
 )
 from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.plugin.failure_repr import FailureRepr
-from pytest_bfcl.plugin.nodes import EntryItem
+from pytest_bfcl.plugin.nodes import BrokenLine, EntryItem
 from pytest_bfcl.runs import ResultLine, json_line
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.plugin.event_loop import Loop
     from pytest_bfcl.plugin.expectations import Expectations
     from pytest_bfcl.plugin.session import Session
-    from pytest_bfcl.running import Runner
+    from pytest_bfcl.running import Runner, Trial
     from pytest_bfcl.transcript import Transcript
 
 RECORD = pytest.StashKey[ResultLine]()
@@ -168,6 +168,23 @@ class Outcomes:
         report.bfcl = json_line(record)[:-1].decode()  # type: ignore[attr-defined]
         self._fresh = record
         return report
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(
+        self, collector: pytest.Collector
+    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        """Put the records of an entry that cannot be used on the report of its collection error."""
+        report = yield
+        if isinstance(collector, BrokenLine) and report.failed:
+            report.bfcl = [json_line(self._broken(trial))[:-1].decode() for trial in collector.trials]  # type: ignore[attr-defined]
+        return report
+
+    def _broken(self, trial: Trial) -> ResultLine:
+        try:
+            trial.load()
+        except BenchmarkError as error:
+            return self._runner.errored(trial, error)
+        return self._runner.errored(trial, HarnessError("data", f"{trial.entry_id} cannot be used"))
 
     def take_fresh(self) -> ResultLine | None:
         """The record put on the last report, once: in one process it need not be parsed again."""

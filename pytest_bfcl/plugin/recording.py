@@ -58,7 +58,7 @@ class Recording:
 
         data = self._session.data
         models = [contender.identity for contender in self._contenders]
-        return Fingerprint.of(data.dataset, models, self._session.settings, data.asked_for())
+        return Fingerprint.of(data.measured, models, self._session.settings, data.asked_for())
 
     def start(self) -> RunDirectory | None:
         """Create or continue the run directory (controller only); raises `pytest.UsageError` when that cannot be."""

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 class Results:
     """Receives records on the controller.
 
-    ``planned`` are the node ids that will be run; ``foreign_failures`` counts failures that are not entries'. ``fresh``
+    ``planned`` are the node ids that will be run, ``broken`` id and category of entries that cannot be used;
+    ``foreign_failures`` counts failures that are not entries'. ``fresh``
     gives the record of a report made in this process.
     """
 
@@ -41,6 +42,8 @@ class Results:
         self._variants = variants
         self._fresh = fresh
         self.planned: list[str] = []
+        self.broken: set[tuple[str, str]] = set()
+        self._broken: list[str] = []
         self.counts: Counter[str] = Counter()
         self.skips: Counter[str] = Counter()
         self.cost_usd = 0.0
@@ -73,8 +76,26 @@ class Results:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """A collection error is a failure of its own."""
+        """A collection error is a failure of its own; an entry that cannot be used has a record all the same."""
         self.foreign_failures += report.failed
+        self._broken += getattr(report, "bfcl", ())
+        if self._session.distributed:
+            self.receive_broken()
+
+    @property
+    def has_broken(self) -> bool:
+        """Whether there are such records to write."""
+        return bool(self._broken)
+
+    def receive_broken(self) -> None:
+        """Write the records of entries that cannot be used, once the run has begun."""
+        waiting, self._broken = self._broken, []
+        if self._session.config.option.collectonly or self._session.plan.dry_run:
+            return
+        for text in waiting:
+            record = cast("ResultLine", json.loads(text))
+            self.broken.add((record["id"], record["category"]))
+            self.receive(record, text)
 
     def receive(self, record: ResultLine, text: str | None = None) -> None:
         """Keep one record (``text`` is its line, where it is known) and tell whoever listens."""

@@ -80,7 +80,7 @@ class Session:
     @cached_property
     def foreign_data(self) -> str | None:
         """On a worker: what is wrong when its host has other data than the controller's."""
-        dataset = self.data.dataset
+        dataset = self.data.measured
         if not self.worker or dataset.sha256 == self.worker["data_sha256"]:
             return None
         ours, theirs = dataset.sha256[:8], self.worker["data_sha256"][:8]

@@ -149,7 +149,7 @@ class SessionEnd:
     def _sizes(self, entries: set[tuple[str, str]]) -> dict[str, int]:
         """Entries planned per category, in this part of the run and in earlier ones (``entries``)."""
         found = {(entry_id_of(node), category_at(node)) for node in self._results.planned}
-        found |= entries
+        found |= entries | self._results.broken
         sizes: dict[str, int] = {}
         for _, category in found:
             if category is not None and CATEGORIES[category].checker != "none":
@@ -175,7 +175,7 @@ class SessionEnd:
         try:
             from pytest_bfcl.reporting import write_report
 
-            write_report(run.path, entry_source=self._data.dataset)
+            write_report(run.path, entry_source=self._data.measured)
         except Exception as error:
             self._notices.note(f"the report could not be written: {type(error).__name__}: {error}")
 

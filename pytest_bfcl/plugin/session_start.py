@@ -54,6 +54,9 @@ class SessionStart:
             except UsageError as error:
                 raise pytest.UsageError(str(error)) from None
             self._recording.start()
+            self._results.receive_broken()
+        elif self._results.has_broken and not self._session.distributed:
+            self._results.receive_broken()
         elif self._recording.earlier.settled and not self._session.distributed:
             self._recording.start()  # nothing is left to ask: tell what the run came to
         return None

@@ -44,7 +44,7 @@ class Terminal:
     def pytest_report_header(self) -> list[str]:
         """Data, models, rules, place."""
         try:
-            data = self._data.dataset
+            data = self._data.measured
         except UsageError as error:
             raise pytest.UsageError(str(error)) from None
         models = ", ".join(spec.text for spec in self._session.specs)

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from pytest_bfcl.json_types import Fields
-from pytest_bfcl.runs.summary_types import ModelFacts, RunFacts
+from pytest_bfcl.runs.summary_types import DataFacts, ModelFacts, RunFacts
 from pytest_bfcl.settings import Settings
 
 RULES_VERSION = "2026.3.23+1"
@@ -116,6 +116,7 @@ class ModelFingerprint:
 class Fingerprint:
     """Data, models, rules and selection of one run, and how far it got.
 
+    ``files`` are the digests of the files of own entries that a run of several was given, by name.
     ``selection`` and ``conditions`` are JSON-able: what was asked for (categories, ids, sample, shard) and what else
     changes outcomes (repeat, seed, step limit, search, REST, simulators). ``state`` is ``running``, ``finished`` or
     ``stopped:<why>``. ``counted`` are the result lines the last summary was made from, model → category → lines: with
@@ -125,6 +126,7 @@ class Fingerprint:
     dataset: str = ""
     dataset_version: str = ""
     dataset_sha256: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
     models: tuple[ModelFingerprint, ...] = ()
     rules: str = "official"
     rules_version: str = RULES_VERSION
@@ -153,6 +155,7 @@ class Fingerprint:
             dataset=str(dataset.name),
             dataset_version=str(dataset.version),
             dataset_sha256=str(dataset.sha256),
+            files=dict(getattr(dataset, "file_digests", {})),
             models=tuple(ModelFingerprint.of(spec, mode, settings) for spec, mode in models),
             rules=settings.rules,
             selection=dict(selection or {}),
@@ -171,7 +174,7 @@ class Fingerprint:
     def to_dict(self) -> RunFacts:
         """As it stands in ``run.json``."""
         return {
-            "dataset": {"name": self.dataset, "version": self.dataset_version, "sha256": self.dataset_sha256},
+            "dataset": self._data_facts(),
             "models": [model.to_dict() for model in self.models],
             "rules": self.rules,
             "rules_version": self.rules_version,
@@ -186,6 +189,12 @@ class Fingerprint:
             "short": self.short(),
         }
 
+    def _data_facts(self) -> DataFacts:
+        facts: DataFacts = {"name": self.dataset, "version": self.dataset_version, "sha256": self.dataset_sha256}
+        if self.files:
+            facts["files"] = dict(self.files)
+        return facts
+
     @classmethod
     def from_dict(cls, values: Fields) -> Fingerprint:
         """The inverse of `to_dict`; missing fields become empty."""
@@ -194,6 +203,7 @@ class Fingerprint:
             dataset=str(data.get("name", "")),
             dataset_version=str(data.get("version", "")),
             dataset_sha256=str(data.get("sha256", "")),
+            files=dict(data.get("files") or {}),
             models=tuple(ModelFingerprint.from_dict(model) for model in values.get("models") or ()),
             rules=str(values.get("rules", "official")),
             rules_version=str(values.get("rules_version", "")),
@@ -234,6 +244,9 @@ class Fingerprint:
         found = _compare("data set", self.dataset, other.dataset)
         found += _compare("data version", self.dataset_version, other.dataset_version)
         found += _compare("data SHA-256", self.dataset_sha256[:12], other.dataset_sha256[:12])
+        for name in sorted({*self.files, *other.files}):
+            mine, theirs = self.files.get(name, "")[:12], other.files.get(name, "")[:12]
+            found += _compare(f"data file {name}", mine, theirs)
         found += _compare("rules", self.rules, other.rules)
         found += _compare("rules version", self.rules_version, other.rules_version)
         for name in ("step_limit", "search", "simulators"):

@@ -30,6 +30,7 @@ class DataFacts(TypedDict, total=False):
     name: str
     version: str
     sha256: str
+    files: dict[str, str]
 
 
 class ModelFacts(TypedDict, total=False):

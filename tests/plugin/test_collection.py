@@ -121,12 +121,17 @@ def test_a_broken_line_is_one_error_and_the_others_run(project: Project) -> None
     assert result.ret == pytest.ExitCode.TESTS_FAILED
 
 
-def test_an_entry_that_cannot_be_used_is_an_error_of_ours(project: Project) -> None:
-    write_lines(project.path / "bench" / "simple_python.jsonl", [{"id": "simple_python_0", "question": 7}])
-    result = project.run("-m", "simple_python")
-    result.assert_outcomes(errors=1)
-    (record,) = project.records()
-    assert (record["outcome"], record["tag"]) == ("error", "HARNESS_ERROR")
+def test_an_entry_of_a_wrong_shape_is_a_collection_error_and_misses_the_gate(project: Project) -> None:
+    lines = [question("simple_python_0"), {"id": "simple_python_1", "question": 7}]
+    write_lines(project.path / "bench" / "simple_python.jsonl", lines)
+    result = project.run("-m", "simple_python", "--bfcl-fail-under", "all=0", "--bfcl-max-errors=60")
+    result.assert_outcomes(passed=1, errors=1, deselected=7)
+    result.stdout.fnmatch_lines(["*simple_python.jsonl:2: simple_python_1: question: the question has no turn*"])
+    assert result.ret == 1
+    tags = {record["id"]: (record["outcome"], record["tag"]) for record in project.records()}
+    assert tags == {"simple_python_0": ("passed", None), "simple_python_1": ("error", "HARNESS_ERROR")}
+    project.run("--collect-only", out="none")
+    assert not (project.path / "none").exists()
 
 
 BROKEN: dict[str, tuple[dict[str, Any], str]] = {
@@ -152,14 +157,18 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("workers", [(), ("-n2",)])
-def test_a_broken_own_entry_is_an_error_and_never_the_models_fault(project: Project, workers: tuple[str, ...]) -> None:
+def test_a_broken_own_entry_is_a_collection_error_and_never_the_models_fault(
+    project: Project, workers: tuple[str, ...]
+) -> None:
     lines = [question("fine"), *(question(name) | fields for name, (fields, _) in BROKEN.items())]
     write_lines(project.path / "own.jsonl", lines)
     result = project.run("own.jsonl", *workers, data=None)
     result.assert_outcomes(passed=1, errors=len(BROKEN))
     for number, (name, (_, told)) in enumerate(BROKEN.items(), 2):
         result.stdout.fnmatch_lines([f"*own.jsonl:{number}: {name}: {told}"])
-    assert {record["reason"] for record in project.records() if record["id"] != "fine"} == {"harness:data"}
+    found = {record["id"]: record["reason"] for record in project.records()}
+    assert found == {"fine": None} | dict.fromkeys(BROKEN, "harness:data")
+    assert len(project.records()) == 1 + len(BROKEN)
     assert result.ret == 1
 
 

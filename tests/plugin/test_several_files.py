@@ -1,0 +1,102 @@
+"""Several files of own entries in one run: all of them are measured, and none is mixed up with another."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pytest_bfcl.cli import main
+
+from .conftest import Project, call, question, write_lines
+
+
+@pytest.fixture
+def files(project: Project) -> Project:
+    write_lines(project.path / "a.jsonl", [question("one"), question("parallel_0")])
+    write_lines(project.path / "b.jsonl", [question("two"), question("irrelevance_9") | {"possible_answer": None}])
+    project.script["irrelevance_9"] = "No."
+    return project
+
+
+def test_all_files_are_run_and_hashed(files: Project) -> None:
+    result = files.run("a.jsonl", "b.jsonl", data=None)
+    result.assert_outcomes(passed=4)
+    assert sorted(record["id"] for record in files.records()) == ["irrelevance_9", "one", "parallel_0", "two"]
+    facts = json.loads((files.path / "run" / "run.json").read_text())["dataset"]
+    assert facts["name"] == "a+b"
+    assert sorted(facts["files"]) == ["a.jsonl", "b.jsonl"]
+    again = files.run("b.jsonl", "a.jsonl", data=None)
+    again.assert_outcomes(deselected=4)  # the same files in another order are the same run
+    result.stdout.fnmatch_lines(["bfcl: * on a+b (*"])
+
+
+@pytest.mark.parametrize("changed", ["a.jsonl", "b.jsonl"])
+def test_a_run_is_not_continued_with_a_changed_file(files: Project, changed: str) -> None:
+    files.run("a.jsonl", "b.jsonl", data=None)
+    path = files.path / changed
+    path.write_text(path.read_text().replace("Oslo", "Bergen"))
+    result = files.run("a.jsonl", "b.jsonl", data=None)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*cannot continue*", f"*data file {changed}: * → *"])
+    assert files.run("a.jsonl", data=None).ret == pytest.ExitCode.USAGE_ERROR
+
+
+def test_one_id_in_two_files_is_refused_with_both_places(files: Project) -> None:
+    write_lines(files.path / "b.jsonl", [question("two"), question("one", "Rome")])
+    result = files.run("a.jsonl", "b.jsonl", "--bfcl-fail-under=all=100", data=None)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*the id 'one' stands in *a.jsonl:1 and in *b.jsonl:2*"])
+    assert not (files.path / "run").exists()
+
+
+def test_one_id_in_a_file_and_in_the_chosen_set_is_refused_too(files: Project) -> None:
+    write_lines(files.path / "b.jsonl", [question("simple_python_0")])
+    result = files.run("bfcl/simple_python.jsonl", "b.jsonl")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*the id 'simple_python_0' stands in *simple_python.jsonl:1 and in *b.jsonl:1*"])
+
+
+def test_the_chosen_set_and_a_file_beside_it_are_both_hashed(files: Project) -> None:
+    files.run("bfcl/simple_python.jsonl", "b.jsonl").assert_outcomes(passed=6)
+    facts = json.loads((files.path / "run" / "run.json").read_text())["dataset"]
+    assert sorted(facts["files"]) == ["b", "bench"]
+    path = files.path / "b.jsonl"
+    path.write_text(path.read_text() + "\n")
+    assert files.run("bfcl/simple_python.jsonl", "b.jsonl").ret == pytest.ExitCode.USAGE_ERROR
+
+
+def test_baseline_and_compare_look_at_all_files(files: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    files.run("a.jsonl", "b.jsonl", data=None)
+    (files.path / "b.jsonl").write_text((files.path / "b.jsonl").read_text().replace("Oslo", "Bergen"))
+    files.script["two"] = call("Bergen")
+    result = files.run("a.jsonl", "b.jsonl", "--bfcl-baseline=run", data=None, out="now")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*measured something else*"])
+    files.run("a.jsonl", "b.jsonl", data=None, out="now")
+    assert main(["compare", str(files.path / "run"), str(files.path / "now")]) == 2
+    assert "data file b.jsonl" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [("-n2",), ("--bfcl-repeat=2",), ("--model", "oracle:"), ("-k", "one or two")])
+def test_with_workers_repeats_models_and_selection(files: Project, arguments: tuple[str, ...]) -> None:
+    count = {"-n2": 4, "--bfcl-repeat=2": 8, "--model": 8, "-k": 2}[arguments[0]]
+    files.run("a.jsonl", "b.jsonl", *arguments, data=None).assert_outcomes(
+        passed=count, deselected=2 if arguments[0] == "-k" else 0
+    )
+
+
+def test_files_of_one_name_in_two_folders(files: Project) -> None:
+    for folder, name in (("x", "seven"), ("y", "eight")):
+        write_lines(Path(files.path, folder, "same.jsonl"), [question(name)])
+    files.run("x/same.jsonl", "y/same.jsonl", data=None).assert_outcomes(passed=2)
+    facts = json.loads((files.path / "run" / "run.json").read_text())["dataset"]
+    assert len(facts["files"]) == 2
+
+
+def test_a_broken_line_in_the_second_file_is_told_once(files: Project) -> None:
+    write_lines(files.path / "b.jsonl", [question("two"), "{", question("bad") | {"function": []}])
+    result = files.run("a.jsonl", "b.jsonl", data=None)
+    result.assert_outcomes(passed=3, errors=2)
+    result.stdout.fnmatch_lines(["*b.jsonl:2: not JSON*", "*b.jsonl:3: bad: function: no function*"])
