@@ -5,7 +5,6 @@ Modes are never mixed in a run: the switch happens only while no native request 
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
@@ -21,7 +20,8 @@ class ModeSwitch:
     """Holds the run's model and replaces it at most once.
 
     ``prompting`` makes the model that replaces a refused one. ``on_switch`` is told why (to say so and to record it).
-    Until the first native request with tools is answered, conversations wait for the one that tries.
+    Conversations do not wait for the decision: those that were under way when it fell are held again, so a request that
+    hangs holds up nobody else.
     """
 
     def __init__(
@@ -36,7 +36,6 @@ class ModeSwitch:
         self._prompting = prompting
         self._on_switch = on_switch
         self._settled = model.mode != "fc" or prompting is None
-        self._trying: asyncio.Event | None = None
 
     @property
     def mode(self) -> Mode:
@@ -45,32 +44,20 @@ class ModeSwitch:
 
     async def converse(self, entry: Entry, hold: Callable[[Model], Awaitable[Transcript]]) -> Transcript:
         """``hold(model)`` with the run's model; held again, from its start, when the endpoint refuses tools."""
-        if self._settled or not entry.all_functions:
-            return await self._held(hold)
-        if self._trying is None:
-            self._trying = asyncio.Event()
-            try:
-                return await self._held(hold)
-            finally:
-                self._trying.set()  # whatever came of it: the others go on, and may still meet the refusal
-        await self._trying.wait()
-        return await self._held(hold)
-
-    async def _held(self, hold: Callable[[Model], Awaitable[Transcript]]) -> Transcript:
         model = self.model
         if self._settled:
             return await hold(model)
         try:
-            return await hold(_Watched(model, self._answered))
+            transcript = await hold(_Watched(model, self._answered))
         except AdapterError as error:
-            if not isinstance(error, ToolsRefused) or not self._switch(error):
+            refused = isinstance(error, ToolsRefused) and self._switch(error)
+            if not refused and model is self.model:
                 raise
             return await hold(self.model)
+        return transcript if model is self.model else await hold(self.model)
 
     def _answered(self) -> None:
         self._settled = True
-        if self._trying is not None:
-            self._trying.set()
 
     def _switch(self, error: AdapterError) -> bool:
         """Go over to prompting unless that was done before; false when native requests have been answered already."""

@@ -70,6 +70,7 @@ def _build(config: pytest.Config) -> None:
     outcomes = Outcomes(session, runner, conversations, expectations)
     context = NodeContext(variants, runner.skip_reason, outcomes)
 
+    plugins.register(session.notices, "bfcl-notices")
     plugins.register(Collection(session, context, earlier, conversations), "bfcl-collection")
     plugins.register(LastFailedGuard(), "bfcl-lastfailed")
     plugins.register(outcomes, "bfcl-outcomes")

@@ -14,6 +14,7 @@ import pytest
 
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plugin import pytest_internals, selection
+from pytest_bfcl.plugin.notices import NOTES
 from pytest_bfcl.plugin.options import OPTIONS
 
 if TYPE_CHECKING:
@@ -81,7 +82,9 @@ class Distribution:
 
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
     def pytest_testnodedown(self, node: object, error: object | None) -> None:
-        """Free the slot of a worker that died."""
+        """Take the worker's notes; free the slot of one that died."""
+        for text in getattr(node, "workeroutput", {}).get(NOTES, ()):
+            self._session.notices.note(str(text))
         self._slots = {slot: other for slot, other in self._slots.items() if other is not node or not error}
 
     def pytest_keyboard_interrupt(self) -> None:

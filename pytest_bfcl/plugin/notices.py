@@ -6,6 +6,9 @@ import pytest
 
 from pytest_bfcl.plugin import pytest_internals
 
+NOTES = "bfcl_notes"
+"""Key of a worker's last message to the controller."""
+
 
 class Notices:
     """Notes in the order they came up, and the first reason to stop.
@@ -28,6 +31,11 @@ class Notices:
         if text not in self.notes:
             self.notes.append(text)
             self._config.issue_config_time_warning(pytest.PytestWarning(text), stacklevel=3)
+
+    def pytest_sessionfinish(self) -> None:
+        """On a worker: the controller prints what came up here."""
+        if hasattr(self._config, "workeroutput"):
+            self._config.workeroutput[NOTES] = list(self.notes)
 
     def stop(self, why: str) -> None:
         """Let the run stop after the current item: exit code 2, everything so far is kept."""

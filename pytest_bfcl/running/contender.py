@@ -174,6 +174,16 @@ class Contender:
         """Whether this is one of the contender's own adapters."""
         return any(each is model for each in self._made)
 
+    def take_notes(self) -> list[str]:
+        """What its adapters learnt since this was last asked, for people: parameters left out, a mended key."""
+        found: list[str] = []
+        for model in self._made:
+            notes = getattr(model, "notes", None)
+            if isinstance(notes, list) and notes:
+                found += map(str, notes)
+                notes.clear()
+        return found
+
     def stop_reason(self) -> str | None:
         """Why it must not be asked any more: endpoint down, key refused, budget spent."""
         asked = [each for each in (self, *self._lent.values()) if each._switch is not None]

@@ -159,6 +159,9 @@ class Runner:
             if error.kind == "storage":  # replies cannot be kept: paying for more would be a waste
                 self._unkept = error.message
             raise
+        finally:
+            for text in trial.contender.take_notes():
+                self._note(text)
         return transcript
 
     # -- lines ---------------------------------------------------------------------------------------------------

@@ -98,6 +98,9 @@ class Server:
             choice = {"index": 0, "message": {"role": "assistant", "content": None}, "finish_reason": "stop"}
             choice["finish_reason"] = "content_filter" if kind == "filtered" else "stop"
             return web.json_response({"id": "x", "object": "chat.completion", "choices": [choice]})
+        if kind == "picky" and "temperature" in body:
+            message = {"error": {"message": "Unsupported parameter: temperature", "param": "temperature"}}
+            return web.json_response(message, status=400)
         if kind == "notjson":
             return web.Response(text="<html>busy</html>", content_type="text/html")
         text = json.dumps(self.completion(body, place, empty=kind == "empty")).encode()

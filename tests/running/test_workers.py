@@ -119,3 +119,12 @@ def test_a_lost_endpoint_stops_all_workers_with_one_message(bench: Bench) -> Non
     assert text.count("stopped:") == 1
     assert "refused the key" in text
     assert len(server.lines()) <= 16
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+def test_what_an_endpoint_refuses_is_said_once(bench: Bench, session, workers: tuple[str, ...]) -> None:
+    bench.serve({"kind": "picky"})
+    result = session("--bfcl-categories=simple_python", *workers)
+    lines = [line for line in result.outlines if "refuses temperature=0.001" in line]
+    assert len(lines) == 1
+    assert {outcome for outcome, _ in bench.verdicts().values()} == {"passed"}
