@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.models.anthropic import with_cache_mark
-from pytest_bfcl.models.base import Request
+from pytest_bfcl.models.base import Request, ToolsRefused
 from pytest_bfcl.models.breaker import Breaker
 from pytest_bfcl.models.chat import Chat
 from pytest_bfcl.models.endpoint import Answer, Endpoint
@@ -174,6 +174,8 @@ class OpenAIModel:
     async def _with_mend(self, fault: AdapterError, answer: Answer) -> AdapterError:
         """The fault with what would help, where address or model name may be wrong; found out once."""
         named = fault.status in (400, 422) and re.search(r"\bmodel\b.{0,80}(?:not|unknown|invalid)", answer.text[:2000])
+        if isinstance(fault, ToolsRefused):
+            return fault
         if fault.status in (404, 405) or named or (fault.status is None and looks_like_a_page(answer.text)):
             loop = asyncio.get_running_loop()
             if self._mend is None or self._mend.get_loop() is not loop:
