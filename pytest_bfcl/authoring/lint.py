@@ -143,7 +143,8 @@ def _is_said(value: object, said: str) -> bool:
     text = said.lower()
     if isinstance(value, int | float):
         digits = {number.replace(",", "").rstrip(".") for number in re.findall(r"\d[\d.,]*", text)}
-        said_as = (*_TIMES.get(value, ()), *(_NUMBERS[int(value)],) * (value in range(len(_NUMBERS))))
+        spelled = (_NUMBERS[int(value)],) if value in range(len(_NUMBERS)) else ()
+        said_as = (*_TIMES.get(value, ()), *spelled)
         derived = len(digits) + sum(len(re.findall(rf"\b{each}\b", text)) for each in _NUMBERS) > 1
         return derived or _is_number_in(value, digits) or value in (0, 1) or any(word in text for word in said_as)
     mentioned, wanted = words(text), words(str(value))

@@ -170,13 +170,13 @@ def test_hostile_nesting_is_one_broken_line(tmp_path: Path) -> None:
 
 def test_a_hundred_thousand_lines_index_quickly(tmp_path: Path) -> None:
     path = write(tmp_path / "many.jsonl", *(line(f"parallel_{number}") for number in range(100_000)))
-    started = time.perf_counter()
+    started = time.process_time()
     dataset = opened(path)
     assert len(dataset.index("parallel")) == 100_000
-    assert time.perf_counter() - started < 5
-    started = time.perf_counter()
+    assert time.process_time() - started < 5
+    started = time.process_time()
     assert len(scan(path, check=False).rows) == 100_000
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
     assert dataset.entry("parallel_99999").source == "many.jsonl:100000"
 
 
