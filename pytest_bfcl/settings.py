@@ -24,6 +24,7 @@ APIS = ("chat", "responses", "completions", "anthropic")
 DIRECT_PROVIDERS = ("openai", "anthropic", "vllm", "sglang", "llamacpp", "lmstudio", "ollama")
 """Providers that our own adapter asks; it alone has a choice of APIs."""
 
+THINK = ("auto", "strip", "keep")
 REASONING_POLICIES = ("reference", "keep", "drop")
 
 
@@ -82,6 +83,12 @@ class Settings:
     stream: bool = False
     reasoning: str = "reference"
     """What becomes of a reply's reasoning in later requests, one of `REASONING_POLICIES`."""
+    decoder: str | None = None
+    """The format of calls in texts: a decoder's name, ``auto`` (by the model's name), ``None`` (native calls)."""
+    think: Literal["auto", "strip", "keep"] = "auto"
+    """Thoughts inside texts: as the family's handler does, taken out, or left."""
+    template: str | None = None
+    """A family's name, ``auto``, a file or a folder: prompts are rendered here and `api` is ``completions``."""
     models: Mapping[str, Fields] = field(default_factory=dict)
     """Model spec → fields of these settings that differ for it; a spec without mode stands for both modes."""
     seed: int = 0
@@ -129,6 +136,8 @@ class Settings:
             return None
         if self.api is not None or provider == "anthropic":
             return self.api or "anthropic"
+        if self.template is not None:
+            return "completions"
         own = provider == "openai" and not (self.base_url or os.environ.get("OPENAI_BASE_URL"))
         return "responses" if own else "chat"
 

@@ -10,7 +10,7 @@ from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.transcript import Call, Reply
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset.entry import Entry
+    from pytest_bfcl.dataset.entry import Entry, FunctionDoc
     from pytest_bfcl.transcript import Transcript
 
 
@@ -63,6 +63,18 @@ def single_turn_decoder(entry: Entry, transcript: Transcript) -> ReplyDecoder:
         transcript.mode,
         return_format=return_format_of(entry),
         tool_call_tag=entry.tool_call_tag,
-        functions=entry.function,
+        functions=entry.function if transcript.decoder is None else as_sent(entry),
         decoder=transcript.decoder,
     )
+
+
+def as_sent(entry: Entry) -> list[FunctionDoc]:
+    """The documents with the types a model is shown: every argument of Java and JavaScript is a text."""
+    if entry.language == "python":
+        return list(entry.function)
+    shown = []
+    for function in entry.function:
+        parameters = function.get("parameters") or {}
+        properties = {name: {**schema, "type": "string"} for name, schema in parameters.get("properties", {}).items()}
+        shown.append({**function, "parameters": {**parameters, "properties": properties}})
+    return shown

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 from pytest_bfcl.conversation import history, prompts
 from pytest_bfcl.conversation.calls import fill_calls
 from pytest_bfcl.conversation.execution import execute, is_executed, require
+from pytest_bfcl.conversation.formats import Speech
 from pytest_bfcl.conversation.services import Services
 from pytest_bfcl.conversation.world import World, open_world
 from pytest_bfcl.failures import AdapterError, BenchmarkError, HarnessError
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.callable import read_result
-from pytest_bfcl.transcript import Message, Reply, Step, Transcript, Turn, wire_name
+from pytest_bfcl.transcript import Message, Mode, Reply, Step, Transcript, Turn, wire_name
 
 if TYPE_CHECKING:
     from pytest_bfcl.conversation.journal import Journal, Snapshots
@@ -111,7 +112,9 @@ class _Conversation:
         self.texts = texts
         self.journal = journal
         self.on_reply = on_reply
-        self.native = model.mode == "fc"
+        self.speech = Speech.of(model, settings.for_model(model.spec))
+        self.native = model.mode == "fc" and not self.speech.plain
+        self.called = 0
         self.messages: list[Message] = []
         self.heard = 0
         self.digests: RequestDigests | None = None
@@ -123,8 +126,9 @@ class _Conversation:
             model.spec,
             model.mode,
             repeat,
-            bool(getattr(model, "underscore_names", False)) and self.native,
+            bool(getattr(model, "underscore_names", False)) and model.mode == "fc",
             functions=list(self.functions),
+            decoder=self.speech.decoder,
             started_at=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         )
 
@@ -150,7 +154,7 @@ class _Conversation:
             texts=self.texts,
             snapshots=snapshots,
             search=search,
-            names={wire_name(doc["name"]): doc["name"] for doc in self.entry.all_functions} if self.native else None,
+            names=self._names(),
         )
         for index, messages in enumerate(self.entry.question):
             opening = self._first_messages(world) if index == 0 else list(messages)
@@ -159,12 +163,18 @@ class _Conversation:
                 break
         world.keep_memory()
 
+    def _names(self) -> dict[str, str] | None:
+        """Name on the wire → documented name, where the two may differ."""
+        if not self.native and not self.transcript.underscore_names:
+            return None
+        return {wire_name(doc["name"]): doc["name"] for doc in self.entry.all_functions}
+
     async def _run_turn(self, index: int, turn: Turn, world: World) -> bool:
         """Steps until the model stops calling; false when the whole conversation must end.
 
         The limit is tested after counting, so a turn has at most ``step_limit + 1`` queries, all executed.
         """
-        from pytest_bfcl.decoding import DecodeError, call_texts, is_empty
+        from pytest_bfcl.decoding import DecodeError, is_empty
 
         while True:
             reply = await self._ask(index, len(turn.steps))
@@ -173,7 +183,7 @@ class _Conversation:
             if reply.problem == "context_overflow":
                 return False  # the history only grows: no later request could fit
             try:
-                texts = call_texts(reply, self.model.mode)
+                texts = self.speech.texts(reply, self.model.mode, self.entry.all_functions)
             except DecodeError as error:
                 step.error = str(error)
                 return True
@@ -187,6 +197,7 @@ class _Conversation:
                 self.transcript.forced_quit = True
                 return False
             self._show_results(step)
+            self.called += len(texts)
 
     # -- messages ------------------------------------------------------------------------------------------------
 
@@ -195,12 +206,21 @@ class _Conversation:
             self.entry,
             self.functions,
             self.texts,
-            mode=self.model.mode,
+            mode=self._prompt_mode(),
             memory=world.memory if world else None,
             template=self.settings.system_prompt,
         )
 
+    def _prompt_mode(self) -> Mode:
+        """``prompt`` where the benchmark's system prompt is due."""
+        family = self.speech.family
+        if family is None or family.format.native:
+            return self.model.mode
+        return "prompt" if family.format.system else "fc"
+
     def _begin(self, messages: list[Message]) -> Turn:
+        if self.speech.family is not None:
+            messages = self.speech.family.opened(messages, not self.transcript.turns)
         turn = Turn(messages=list(messages))
         self.transcript.turns.append(turn)
         self.messages.extend(messages)
@@ -216,16 +236,23 @@ class _Conversation:
             return [{"role": "user", "content": self.texts.additional_functions_fc}]
         return [{"role": "user", "content": prompts.additional_functions(held_out, self.texts)}]
 
-    def _hear(self, reply: Reply, turn: int, step: int) -> None:
-        """Append the assistant's message."""
+    def _hear(self, raw: Reply, reply: Reply, turn: int, step: int) -> None:
+        """Append the assistant's message; ``raw`` is the reply with its thoughts in it."""
         self.heard += len(reply.text or "") + len(reply.reasoning or "")
         self.heard += sum(len(call.name) + len(call.arguments) for call in reply.tool_calls)
-        self.messages.append(history.assistant_message(self.model, reply, turn, step))
+        heard = self.speech.heard(raw, self.called)
+        if heard is None:
+            said = self.speech.with_calls(reply, self.called) if self.native else reply
+            heard = [history.assistant_message(self.model, said, turn, step)]
+        self.messages += heard
 
     def _show_results(self, step: Step) -> None:
         """Results to the model (multi_turn spec §2.3)."""
         self.heard += sum(map(len, step.results))
-        if self.native:
+        shown = self.speech.results(step.call_texts, step.results, self.called)
+        if shown is not None:
+            self.messages += shown
+        elif self.native:
             self.messages += history.result_messages(self.messages[-1], step.results)
         else:
             text = history.results_text(step.call_texts, step.results)
@@ -235,19 +262,21 @@ class _Conversation:
 
     async def _ask(self, turn: int, step: int) -> Reply:
         too_long = self.heard > HISTORY_LIMIT
-        reply = OVERFLOW if too_long else await self._recorded_or_asked(turn, step)
-        self._hear(reply, turn, step)
+        raw = OVERFLOW if too_long else await self._recorded_or_asked(turn, step)
+        reply = self.speech.read(raw)
+        self._hear(raw, reply, turn, step)
         return reply
 
     async def _recorded_or_asked(self, turn: int, step: int) -> Reply:
         request = Request(
             self.entry,
             list(self.messages),
-            list(self.functions) if self.native else (),
+            list(self.functions) if self.native or self.speech.plain else (),
             turn,
             step,
             self.transcript.repeat,
             dict(self.parameters),
+            1 if self.speech.mended else sum(len(turn.steps) for turn in self.transcript.turns) + 1,
         )
         if self.journal is None:
             return await self._live(request)

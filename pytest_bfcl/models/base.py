@@ -34,6 +34,8 @@ class Request:
     repeat: int = 1
     parameters: dict[str, Any] = field(default_factory=dict)
     """``temperature``, ``max_tokens``: only what is to be sent."""
+    query: int = 1
+    """Number of this request in the conversation: prompts of two families grow with it."""
 
 
 @runtime_checkable

@@ -29,6 +29,7 @@ from pytest_bfcl.transcript import Message, Mode, Reply
 
 if TYPE_CHECKING:
     from pytest_bfcl.models.spec import ModelSpec
+    from pytest_bfcl.rendering import Family
     from pytest_bfcl.settings import Settings
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -67,9 +68,10 @@ class OpenAIModel:
         self.spec = spec.with_mode(mode).text
         self.name = spec.name
         self.mode: Mode = mode
-        self.underscore_names = mode == "fc"
         self.settings = settings
         self.api: Api = api or Chat()
+        self.family: Family | None = getattr(self.api, "family", None)
+        self.underscore_names = mode == "fc" and (self.family is None or self.family.format.underscore_names)
         self.server = Endpoint(
             base_url, settings, key_variable=key_variable, key_header=key_header, headers=headers
         )  # fmt: skip

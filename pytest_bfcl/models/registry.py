@@ -147,7 +147,7 @@ def _direct(spec: ModelSpec, settings: Settings, mode: Mode | None, dataset: Any
 
     prefix, url = spec.provider.upper(), _base_url(spec, settings)
     check_url(url)
-    api = _api(spec, settings, url)
+    api = _api(spec, settings, url, mode or "fc")
     anthropic = api.name == "anthropic"
     return OpenAIModel(
         spec,
@@ -175,7 +175,7 @@ def _base_url(spec: ModelSpec, settings: Settings) -> str:
     return f"{named.rstrip('/')}/v1" if provider == "anthropic" and not urlsplit(named).path.strip("/") else named
 
 
-def _api(spec: ModelSpec, settings: Settings, url: str) -> Api:
+def _api(spec: ModelSpec, settings: Settings, url: str, mode: Mode) -> Api:
     """The wire format for a model. Raises `UsageError` for one that does not exist or lacks something."""
     from pytest_bfcl.models.anthropic import Messages
     from pytest_bfcl.models.chat import Chat
@@ -192,7 +192,9 @@ def _api(spec: ModelSpec, settings: Settings, url: str) -> Api:
         store = False if is_openai(url) else None
         return Chat(dialect_of(spec.provider, url), settings.reasoning, store=store)
     if name == "completions":
-        raise UsageError(f"{spec.text}: the API completions needs a template that renders the prompt")
+        from pytest_bfcl.models.rendered import Rendered
+
+        return Rendered(spec, settings, mode)
     raise UsageError(f"unknown API {name!r}; known: {', '.join(APIS)}")
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from pytest_bfcl.dataset.entry import Entry
+from pytest_bfcl.decoding.formats.reading import TextReading
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.spec import ModelSpec
@@ -38,7 +39,9 @@ class ReplayModel:
         dataset: DataSet | None = None,
     ) -> None:
         path, chosen = _path_and_model(spec)
-        lines = _of_model(_read(path, settings.names if settings else "auto", dataset), chosen, path)
+        self.reading = TextReading(settings.decoder, settings.think) if settings is not None else TextReading()
+        names: Names = settings.names if settings else "auto"
+        lines = _of_model(_read(path, self.reading.decoder, names, dataset), chosen, path)
         self.mode: Mode = _mode(lines, mode, path)
         lines = [line for line in lines if line.get("mode", self.mode) == self.mode]
         self.path = path
@@ -68,7 +71,9 @@ class ReplayModel:
             raise AdapterError("not_recorded", f"{self.path} has no reply for {which}", advice=advice)
         _raise_recorded_error(line)
         try:
-            transcript = transcript_from_line({**line, "category": entry.category, "mode": self.mode})
+            transcript = self.reading.apply(
+                transcript_from_line({**line, "category": entry.category, "mode": self.mode})
+            )
         except UsageError as error:
             raise AdapterError("not_recorded", f"{self.path}: unreadable line for {entry.id}: {error}") from None
         transcript.model, transcript.repeat = self.spec, repeat
@@ -102,12 +107,12 @@ def _path_and_model(spec: ModelSpec) -> tuple[Path, str | None]:
     raise UsageError(f"nothing to replay: {path} does not exist")
 
 
-def _read(path: Path, names: Names, dataset: DataSet | None) -> list[Line]:
+def _read(path: Path, decoder: str | None, names: Names, dataset: DataSet | None) -> list[Line]:
     from pytest_bfcl.runs import read_replay_lines
     from pytest_bfcl.runs.damage import LeftOut
 
     left_out = LeftOut()
-    lines = [dict(line) for line in read_replay_lines(path, left_out, names=names, dataset=dataset)]
+    lines = [dict(line) for line in read_replay_lines(path, left_out, decoder, names, dataset)]
     for told in left_out.told():
         warnings.warn(f"{told} (not replayed)", stacklevel=2)
     if not lines:

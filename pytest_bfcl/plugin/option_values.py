@@ -98,6 +98,17 @@ def header(text: str) -> tuple[str, str]:
     return name, value
 
 
+def decoder(text: str) -> str:
+    """A decoder's name, or ``auto``."""
+    from pytest_bfcl.decoding.formats.table import find_decoder
+    from pytest_bfcl.failures import UsageError
+
+    try:
+        return text if text == "auto" else find_decoder(text).name
+    except UsageError as error:
+        raise ValueError(str(error)) from None
+
+
 def search(text: str) -> str:
     """A source of the web search."""
     from pytest_bfcl.providers import check_choice

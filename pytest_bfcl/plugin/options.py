@@ -19,7 +19,7 @@ import pytest
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plugin import option_values as kinds
 from pytest_bfcl.plugin import pytest_internals
-from pytest_bfcl.settings import APIS, REASONING_POLICIES
+from pytest_bfcl.settings import APIS, REASONING_POLICIES, THINK
 
 
 class Option(NamedTuple):
@@ -68,6 +68,12 @@ OPTIONS: tuple[Option, ...] = (
            metavar="'NAME: VALUE'", many=True),
     Option("reasoning", "reasoning of earlier replies in later requests: as the reference's handler sends it, always, "
            "or never", default="reference", choices=REASONING_POLICIES),
+    Option("decoder", "format of calls that a server leaves in the text: a decoder's name, or auto (by the model's "
+           "name)", kinds.decoder, None, "NAME|auto"),
+    Option("think", "<think>…</think> in texts: as the model family's handler does, taken out, or left", default="auto",
+           choices=THINK),
+    Option("template", "render prompts here and ask for text completions: a model family's name, auto (by the model's "
+           "name), or the file or folder with the model's own chat template", metavar="NAME|FILE|DIR"),
     Option("names", "native names in a replayed official result folder: with dots, with underscores, or as the calls "
            "prove it", default="auto", choices=("auto", "dots", "underscores")),
     Option("serve", "start the engine the model names (vllm:, sglang:, llamacpp:, transformers:, ollama:) for this run",
@@ -212,7 +218,8 @@ def make_plan(config: pytest.Config) -> Plan:
             "seed": values["seed"], "base_url": values["base-url"], "repeat": values["repeat"],
             "rules": values["rules"], "search": values["search"], "rest": values["rest"],
             "simulators": values["simulators"], "api": values["api"], "stream": values["stream"],
-            "reasoning": values["reasoning"],
+            "reasoning": values["reasoning"], "decoder": values["decoder"], "think": values["think"],
+            "template": values["template"],
             "parameters": _pairs(values["param"], "param", kinds.parameter),
             "headers": _pairs(values["header"], "header", kinds.header),
             "models": settings_by_model(model_info, "--bfcl-model-info"),

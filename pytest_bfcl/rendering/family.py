@@ -27,7 +27,7 @@ from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.rendering.openings import opened
 from pytest_bfcl.rendering.parts import Prompted, Template
 from pytest_bfcl.rendering.templates import TEMPLATES
-from pytest_bfcl.transcript import Message
+from pytest_bfcl.transcript import Message, Mode
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import FunctionDoc
@@ -68,6 +68,10 @@ class Family:
         """
         return self.template(Prompted(messages, functions, self.texts, query))
 
+    def check(self) -> None:
+        """Render a small prompt. Raises `UsageError` before anything is asked."""
+        self.render([{"role": "user", "content": "Hello."}], [_PROBE])
+
     def read(self, text: str, ids: Sequence[str] = ()) -> Read:
         """A raw reply: ``answer`` is decoded and stored, ``reasoning`` shown apart, ``messages`` go back."""
         return read_reply(text, self.format, self.think, ids)
@@ -86,14 +90,29 @@ class Family:
         return fields
 
 
-def open_family(template: str, *, model: str = "", decoder: str | None = None, think: Think = "auto") -> Family:
+_PROBE: FunctionDoc = {
+    "name": "echo",
+    "description": "Says a word back.",
+    "parameters": {
+        "type": "dict",
+        "properties": {"word": {"type": "string", "description": "The word."}},
+        "required": ["word"],
+    },
+}
+
+
+def open_family(
+    template: str, *, model: str = "", mode: Mode = "fc", decoder: str | None = None, think: Think = "auto"
+) -> Family:
     """The family for a ``--bfcl-template``: a family's name, a template's file, or a folder with the model's own.
 
-    ``auto`` takes the family the model is registered under. A file or folder needs a ``decoder``, or a model whose name
-    suggests one. Raises `UsageError` naming what there is.
+    ``auto`` takes the family the model is registered under for this mode. A file or folder needs a ``decoder``, or a
+    model whose name suggests one. Raises `UsageError` naming what there is.
     """
     if template == "auto":
-        row = registered_format(model) or registered_format(f"{model}-FC")
+        names = (f"{model}-FC", model) if mode == "fc" else (model, f"{model}-FC")
+        rows = [row for row in map(registered_format, names) if row is not None]
+        row = next((row for row in rows if row.mode == mode), rows[0] if rows else None)
         if row is None:
             raise UsageError(
                 f"no family is known for {model!r}: name one with --bfcl-template (a name, file or folder)"

@@ -43,6 +43,20 @@ def clean_url(url: str | None) -> str | None:
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
+def template_fingerprint(template: str | None) -> str | None:
+    """A family's name, or the name of a file or folder with the digest of the template and tokens in it."""
+    from pathlib import Path
+
+    from pytest_bfcl.decoding.formats.table import FORMATS
+
+    if template is None or template == "auto" or template in FORMATS:
+        return template
+    from pytest_bfcl.rendering.hub import read_template
+
+    path = Path(template).expanduser()
+    return f"{path.name}:{read_template(path).sha256[:16]}"
+
+
 @dataclass(frozen=True, slots=True)
 class ModelFingerprint:
     """One model under test as it was asked.
@@ -62,6 +76,9 @@ class ModelFingerprint:
     reasoning: str = "reference"
     stream: bool = False
     headers: tuple[str, ...] = ()
+    decoder: str | None = None
+    think: str = "auto"
+    template: str | None = None
 
     def to_dict(self) -> ModelFacts:
         """As it stands in ``run.json``: of headers the names only."""
@@ -75,6 +92,12 @@ class ModelFingerprint:
             "reasoning": self.reasoning,
             "stream": self.stream,
         }
+        if self.decoder is not None:
+            found["decoder"] = self.decoder
+        if self.think != "auto":
+            found["think"] = self.think
+        if self.template is not None:
+            found["template"] = self.template
         if self.headers:
             found["headers"] = dict.fromkeys(self.headers, "[hidden]")
         return found
@@ -92,6 +115,9 @@ class ModelFingerprint:
             str(values.get("reasoning") or "reference"),
             bool(values.get("stream")),
             tuple(values.get("headers") or ()),
+            values.get("decoder"),
+            str(values.get("think") or "auto"),
+            values.get("template"),
         )
 
     @classmethod
@@ -109,6 +135,9 @@ class ModelFingerprint:
             settings.reasoning,
             settings.stream,
             tuple(sorted(settings.headers)),
+            settings.decoder,
+            settings.think,
+            template_fingerprint(settings.template),
         )
 
 
@@ -267,6 +296,9 @@ class Fingerprint:
             if a.api is not None and b.api is not None:
                 found += _compare(f"API of {name}", a.api, b.api)
             found += _compare(f"reasoning of {name}", a.reasoning, b.reasoning)
+            found += _compare(f"decoder of {name}", a.decoder, b.decoder)
+            found += _compare(f"thoughts of {name}", a.think, b.think)
+            found += _compare(f"template of {name}", a.template, b.template)
             found += _compare(f"system prompt of {name}", a.prompt_sha256, b.prompt_sha256)
         return found
 

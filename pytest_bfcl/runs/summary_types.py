@@ -44,6 +44,9 @@ class ModelFacts(TypedDict, total=False):
     api: str | None
     reasoning: str
     stream: bool
+    decoder: NotRequired[str]
+    think: NotRequired[str]
+    template: NotRequired[str]
     headers: NotRequired[dict[str, str]]
 
 

@@ -26,7 +26,7 @@ from typing import Any
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.settings import APIS, REASONING_POLICIES, check_header, check_parameter
+from pytest_bfcl.settings import APIS, REASONING_POLICIES, THINK, check_header, check_parameter
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,16 @@ def _info(spec: str, table: object, where: str) -> ModelInfo:
     return ModelInfo(**{"name": spec, **table})
 
 
-_ASKING: dict[str, type] = {"api": str, "stream": bool, "reasoning": str, "parameters": dict, "headers": dict}
+_ASKING: dict[str, type] = {
+    "api": str,
+    "stream": bool,
+    "reasoning": str,
+    "parameters": dict,
+    "headers": dict,
+    "decoder": str,
+    "think": str,
+    "template": str,
+}
 """Fields of a model's table that say how it is asked, with their TOML types: fields of `Settings`."""
 
 
@@ -93,7 +102,7 @@ def _check_asking(where: str, name: str, value: object) -> None:
     if not isinstance(value, _ASKING[name]):
         kinds = {str: "a text", bool: "true or false", dict: "a table"}
         raise UsageError(f"{where}: {name} must be {kinds[_ASKING[name]]}")
-    known = {"api": APIS, "reasoning": REASONING_POLICIES}.get(name)
+    known = {"api": APIS, "reasoning": REASONING_POLICIES, "think": THINK}.get(name)
     if known is not None and value not in known:
         raise UsageError(f"{where}: {name} {value!r} is not one of {', '.join(known)}")
     try:

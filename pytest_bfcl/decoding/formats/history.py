@@ -94,7 +94,8 @@ def _mistral(answer: str, ids: Sequence[str]) -> str:
 
 def call_ids(count: int, ids: Sequence[str] = ()) -> list[str]:
     """Ids of a reply's calls, nine characters as Mistral's templates want them."""
-    return [ids[number] if number < len(ids) else f"call{number + 1:05d}" for number in range(count)]
+    first = int(ids[0][4:]) if ids and ids[0][4:].isdecimal() else 1
+    return [ids[number] if number < len(ids) else f"call{first + number:05d}" for number in range(count)]
 
 
 def result_messages(

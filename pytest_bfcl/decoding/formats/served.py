@@ -119,6 +119,8 @@ def _elements(text: str, opening: str, closing: str) -> Iterator[str]:
 
 def _typed(value: str, name: str, key: str, functions: Documents) -> Any:
     """A plain text as the documented type, as servers' parsers do; unknown parameters by what they look like."""
+    if value.strip().lower() == "null":
+        return None
     schema = _schema(name.strip(), key, functions)
     if schema is not None and schema.get("type") in _TEXTS:
         return value

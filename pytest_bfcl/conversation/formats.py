@@ -1,0 +1,98 @@
+"""How a conversation is held with a model that writes calls as text of its own (formats spec)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from pytest_bfcl.decoding import call_texts
+from pytest_bfcl.decoding.formats.history import call_ids, found_calls
+from pytest_bfcl.decoding.formats.reading import TextReading, without_thoughts
+from pytest_bfcl.decoding.formats.table import find_decoder, registered_format
+from pytest_bfcl.transcript import Reply, ToolCall, arguments_text
+
+if TYPE_CHECKING:
+    from pytest_bfcl.decoding.formats.thinking import Think, Thinking
+    from pytest_bfcl.models.base import Model
+    from pytest_bfcl.rendering import Family
+    from pytest_bfcl.settings import Settings
+    from pytest_bfcl.transcript import Message
+
+
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """What is particular about one model's replies.
+
+    ``family``: its template and history, where prompts are rendered here; ``decoder``: the format of calls in its
+    texts; ``mended``: without the defects of the family's handler (corrected rules lead).
+    """
+
+    family: Family | None = None
+    decoder: str | None = None
+    think: Think = "auto"
+    thinking: Thinking = "none"
+    mended: bool = False
+
+    @classmethod
+    def of(cls, model: Model, settings: Settings) -> Speech:
+        """That of a model under a run's settings. Raises `UsageError` when ``auto`` finds no decoder."""
+        family: Family | None = getattr(model, "family", None)
+        name = model.spec.rpartition("@")[0].partition(":")[2] or model.spec
+        if family is not None:
+            decoder = None if family.format.native and model.mode == "prompt" else family.format.decoder
+            chosen = settings.decoder if settings.decoder not in (None, "auto") else decoder
+            thinking = family.format.thinking
+        else:
+            chosen = TextReading(settings.decoder).decoder_for(name)
+            thinking = _thinking(name, model.mode, chosen)
+        mended = settings.rules == "corrected"
+        return cls(family, find_decoder(chosen).name if chosen else None, settings.think, thinking, mended)
+
+    @property
+    def plain(self) -> bool:
+        """Whether tools stand in prompts or templates and results go back as text: the prompting loop."""
+        return self.family is not None and not self.family.format.native
+
+    def read(self, reply: Reply) -> Reply:
+        """The reply with its thoughts apart: what is decoded and stored."""
+        return without_thoughts(reply, self.think, self.thinking)
+
+    def texts(self, reply: Reply, mode: Any, functions: Sequence[Any]) -> list[str]:
+        """The call texts of a reply; raises `DecodeError`."""
+        return call_texts(reply, mode, self.decoder, functions, mended=self.mended)
+
+    def heard(self, raw: Reply, called: int) -> list[Message] | None:
+        """The messages a reply leaves in a rendered conversation; ``None`` where the adapter's API says it."""
+        if self.family is None:
+            return None
+        return self.family.read(raw.text or "", _ids(called)).messages
+
+    def with_calls(self, reply: Reply, called: int) -> Reply:
+        """A reply whose calls a server left in the text, as if it had parsed them: so they go back."""
+        if self.decoder is None or reply.tool_calls or not reply.text:
+            return reply
+        found = found_calls(reply.text, self.decoder)
+        if not found:
+            return reply
+        ids = call_ids(len(found), _ids(called))
+        calls = tuple(ToolCall(name, arguments_text(args), i) for i, (name, args) in zip(ids, found, strict=True))
+        return replace(reply, text="", tool_calls=calls)
+
+    def results(self, calls: Sequence[str], results: Sequence[str], called: int) -> list[Message] | None:
+        """The messages of results in a rendered conversation; ``None`` where the adapter's API says it."""
+        return None if self.family is None else self.family.results(calls, results, _ids(called))
+
+
+def _thinking(name: str, mode: str, decoder: str | None) -> Thinking:
+    """As the handler of the model's registered family does, else as its format does."""
+    names = (f"{name}-FC", name) if mode == "fc" else (name,)
+    row = next(filter(None, map(registered_format, names)), None)
+    if row is not None and row.mode == mode:
+        return row.thinking
+    return find_decoder(decoder).thinking if decoder else "none"
+
+
+def _ids(called: int) -> list[str]:
+    """Ids of the calls of one reply, when ``called`` calls were made before it."""
+    return [f"call{number:05d}" for number in range(called + 1, called + 65)]
