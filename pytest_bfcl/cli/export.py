@@ -45,6 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--names", dest="spelling", choices=NAMES, default="auto", help="native names in result folders"
     )
     parser.add_argument("--data", help="data set whose questions go into score/ (default: the run's own)")
+    parser.add_argument(
+        "--decoder", metavar="NAME|auto", help="the format of calls in the texts of an official result folder"
+    )
     parser.add_argument("--model-info", type=Path, metavar="FILE", help="TOML: display name, link, licence, prices")
 
 
@@ -55,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     from pytest_bfcl.scoring.official_csv import write_csvs
 
     csv_only = args.csv_only or args.layout == "csv"
-    sources = [_Source(path, args.data, args.spelling) for path in args.runs]
+    sources = [_Source(path, args.data, args.spelling, args.decoder) for path in args.runs]
     names = _names(args.names, [model for source in sources for model in source.models]) if args.names else {}
     standings = Standings(official=args.official)
     written: list[Path] = []
@@ -78,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
 class _Source:
     """One thing to export."""
 
-    def __init__(self, path: Path, data: str | None, names: Names) -> None:
+    def __init__(self, path: Path, data: str | None, names: Names = "auto", decoder: str | None = None) -> None:
         from pytest_bfcl.scoring.official_scores import is_score_folder
 
         if not path.exists():
@@ -89,6 +92,7 @@ class _Source:
         self.left_out = LeftOut()
         self._data = data
         self._names = names
+        self._decoder = decoder
         self._dataset: DataSet | None = None
         self._opened = False
 
@@ -104,7 +108,9 @@ class _Source:
     def _read(self) -> Iterator[Line]:
         from pytest_bfcl.runs import read_replay_lines
 
-        return read_replay_lines(self.path, self.left_out, names=self._names, dataset=self._official_entries())
+        return read_replay_lines(
+            self.path, self.left_out, self._decoder, names=self._names, dataset=self._official_entries()
+        )
 
     def _official_entries(self) -> DataSet | None:
         """The data that proves the spelling of names, for folders in the official layout only."""

@@ -155,8 +155,18 @@ def registered_format(model: str) -> Format | None:
 
 @cache
 def _registered() -> dict[str, str]:
+    return {_key(name): family for family, names in _registered_names().items() for name in names}
+
+
+@cache
+def _registered_names() -> dict[str, list[str]]:
     text = Path(__file__).with_name("registered.toml").read_text(encoding="utf-8")
-    return {_key(name): family for family, names in tomllib.loads(text).items() for name in names}
+    return tomllib.loads(text)
+
+
+def registered_models(family: str) -> list[str]:
+    """The names registered under a family, in the reference's order."""
+    return list(_registered_names().get(family, ()))
 
 
 def _key(model: str) -> str:
