@@ -129,7 +129,7 @@ def open_family(
 
 
 def _of_row(row: Format, think: Think) -> Family:
-    if row.template not in TEMPLATES:
+    if row.template is None or row.template not in TEMPLATES:
         raise UsageError(
             f"the family {row.name} is rendered by its model's own template: give the folder that has it, "
             "--bfcl-template DIR"
