@@ -15,7 +15,7 @@ from pytest_bfcl.dataset.categories import CATEGORIES, Category, category_of
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.decoding.formats.table import find_decoder
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.json_types import Fields
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.replies import UnknownShape, read_reply
 from pytest_bfcl.runs.fields import is_number, problem_of, shortened_json
 from pytest_bfcl.runs.lines import DamagedLine, OnDamaged, read_json_lines
@@ -171,25 +171,24 @@ def _add_output(transcript: Transcript, line: Fields, row: Category) -> None:
         transcript.inference_error = str(output)
 
 
+_WORDS = frozenset(("reasoning", "finish_reason", "problem"))
+_TOLD = {
+    "reasoning": "reasoning", "finish_reasons": "finish_reason", "problems": "problem", "input_tokens": "input_tokens",
+    "output_tokens": "output_tokens", "latency_s": "latency_s", "attempts": "attempts",
+    "reasoning_tokens": "reasoning_tokens", "first_token_s": "first_token_s",
+}  # fmt: skip
+"""Field of a line → field of its reply; a figure no run would write (text, NaN, below nothing) is not taken."""
+
+
 def _step(line: Fields, output: object, turn: int, step: int) -> Step:
-    def text(name: str) -> str | None:
-        found = _at(line.get(name), turn, step)
-        return found if isinstance(found, str) else None
-
-    def figure(name: str) -> Any:
-        return _figure_at(line.get(name), turn, step)
-
-    known = {
-        "reasoning": text("reasoning"),
-        "finish_reason": text("finish_reasons"),
-        "input_tokens": figure("input_tokens"),
-        "output_tokens": figure("output_tokens"),
-        "latency_s": figure("latency_s"),
-        "attempts": figure("attempts") or 1,
-        "problem": text("problems"),
-        "reasoning_tokens": figure("reasoning_tokens"),
-        "first_token_s": figure("first_token_s"),
-    }
+    known: Parsed = {}
+    for stored, name in _TOLD.items():  # most lines hold few of them
+        if (value := line.get(stored)) is None:
+            continue
+        found = _at(value, turn, step)
+        if isinstance(found, str) if name in _WORDS else is_number(found):
+            known[name] = found
+    known["attempts"] = known.get("attempts") or 1
     try:
         reply = Reply.from_output(output, **known)
     except TypeError:
@@ -214,12 +213,6 @@ def _at(value: object, turn: int, step: int) -> Any:
         found = value[turn][step] if _has(value, turn, step) else None
         return None if isinstance(found, list | dict) else found
     return value if (turn, step) == (0, 0) and not isinstance(value, dict) else None
-
-
-def _figure_at(value: object, turn: int, step: int) -> Any:
-    """As `_at` for a number; what no run would write (text, NaN, less than nothing) is taken as not measured."""
-    found = _at(value, turn, step)
-    return found if is_number(found) else None
 
 
 def _has(value: object, turn: int, step: int) -> bool:
