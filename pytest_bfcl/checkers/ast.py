@@ -174,11 +174,11 @@ def _no_match(
     tried: Mapping[tuple[int, int], BrokenRule | None],
 ) -> Verdict:
     attempts = [
-        Attempt(call, broken.reason.name, broken.details.to_json())
+        Attempt(call, broken.reason.name, broken.details)
         for call in unused
         if (broken := tried[number, call]) is not None
     ]
-    details = MatchDetails(answer=number, wanted=answers[number], called=list(calls), sub_errors=tuple(attempts))
+    details = MatchDetails(answer=number, wanted=answers[number], called=list(calls), attempts=tuple(attempts))
     return Verdict.wrong(reasons.NO_MATCH, details)
 
 

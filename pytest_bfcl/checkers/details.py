@@ -37,23 +37,22 @@ def told(value: object) -> object:
 
 
 class Attempt(NamedTuple):
-    """One call that was tried for an expected one: its number, why it does not fit, and the details as JSON."""
+    """One call that was tried for an expected one: its number, the reason why it does not fit, and its details."""
 
     call: int
     reason: str
-    detail: Object
-
-    def to_json(self) -> Parsed:
-        """As it stands among the ``sub_errors``."""
-        return {"call": self.call, "reason": self.reason, **self.detail}
+    details: Details
 
 
 @dataclass_transform(eq_default=False, kw_only_default=True)
 class _Record:
-    """A dataclass in all but one thing: only what is told is kept, since most fields of most failures are not."""
+    """A dataclass in all but one thing: only what is told is kept, since most fields of most failures are not.
+
+    It is made for every failure, so it has to be quick.
+    """
 
     def __init__(self, **told: Any) -> None:
-        self.__dict__.update(told)
+        self.__dict__ = told
 
     def __repr__(self) -> str:
         told = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
@@ -65,9 +64,8 @@ class Details(_Record):
 
     ``expected`` and ``called``: both sides of what is wrong. ``error``: a sentence of the part that refused. The rest
     is added to a finished verdict: ``advice`` when a known pitfall is the cause; ``lost_call``, the format of a call
-    that the server's parser left in the text; ``underlying``, the reason of a
-    failure that is put down to a cut reply; ``corrected_rules`` that decided; ``reference``, what the original does
-    here when it gives no verdict.
+    that the server's parser left in the text; ``underlying``, the reason of a failure that is put down to a cut reply;
+    ``corrected_rules`` that decided; ``reference``, what the original does here when it gives no verdict.
     """
 
     expected: object = UNTOLD
@@ -84,20 +82,19 @@ class Details(_Record):
         """The details a JSON object tells; never raises."""
         fields = _fields(cls)  # type: ignore[arg-type]  # mypy: a class has no hash
         found: Parsed = {}
-        for key, value in detail.items():
-            field = fields.get(_NAMES.get(key, key))
-            if field is not None and (read := field.read(value)) is not UNTOLD:
-                found[field.name] = read
+        for name, (key, read, _) in fields.items():
+            if key in detail and (value := read(detail[key])) is not UNTOLD:
+                found[name] = value
         return cls(**found)
 
     def to_json(self) -> Parsed:
         """What applies, by its name in ``detail``."""
         fields = _fields(type(self))  # type: ignore[arg-type]
-        return {
-            _KEYS.get(name, name): fields[name].write(value)
-            for name, value in self.__dict__.items()
-            if value is not None or fields[name].nullable
-        }
+        found = {}
+        for name, value in self.__dict__.items():
+            key, _, write = fields[name]
+            found[key] = value if write is None else write(value)
+        return found
 
     @property
     def place(self) -> int | None:
@@ -154,14 +151,14 @@ class ResultCountDetails(CountDetails):
 
 
 class TriedDetails(Details):
-    """Something expected that no call gives: its number, and the ``sub_errors`` of the calls tried for it."""
+    """Something expected that no call gives: its number, and the calls tried for it (``sub_errors`` in JSON)."""
 
     answer: int | None = None
-    sub_errors: tuple[Attempt, ...] | None = None
+    attempts: tuple[Attempt, ...] = ()
 
     def to_json(self) -> Parsed:
         """Also with the reasons of the tried calls alone."""
-        return Details.to_json(self) | {"sub_error_types": [tried.reason for tried in self.sub_errors or ()]}
+        return super().to_json() | {"sub_error_types": [tried.reason for tried in self.attempts]}
 
 
 class MatchDetails(TriedDetails):
@@ -251,10 +248,9 @@ class TroubleDetails(Details):
 class _Field(NamedTuple):
     """How a field goes to and from JSON; ``read`` gives `UNTOLD` for a value of another type."""
 
-    name: str
+    key: str
     read: Callable[[Any], object]
-    write: Callable[[Any], object]
-    nullable: bool
+    write: Callable[[Any], object] | None
 
 
 def _same(value: object) -> object:
@@ -277,37 +273,29 @@ def _object(value: object) -> object:
     return value if isinstance(value, Mapping) else UNTOLD
 
 
-def _attempts(value: object) -> object:
-    if not isinstance(value, list):
-        return UNTOLD
-    return tuple(
-        Attempt(each["call"], each["reason"], each)
-        for each in value
-        if isinstance(each, Mapping)
-        and type(each.get("call")) is int
-        and isinstance(each.get("reason"), str)
-        and each["call"] >= 0
-    )
+def _elsewhere(value: object) -> object:
+    """Attempts are read where the families of their reasons are known: `pytest_bfcl.checkers.reasons.details_of`."""
+    return UNTOLD
 
 
-def _written(attempts: tuple[Attempt, ...]) -> list[Parsed]:
-    return [each.to_json() for each in attempts]
+def _attempts(attempts: tuple[Attempt, ...]) -> list[Parsed]:
+    return [{"call": call, "reason": reason, **details.to_json()} for call, reason, details in attempts]
 
 
-_KINDS: dict[object, tuple[Callable[[Any], object], Callable[[Any], object]]] = {
-    int | None: (_number, _same),
+_KINDS: dict[object, tuple[Callable[[Any], object], Callable[[Any], object] | None]] = {
+    int | None: (_number, None),
     str | None: (_text, plain),
     list[object] | None: (_list, plain),
-    Object | None: (_object, _same),
-    tuple[Attempt, ...] | None: (_attempts, _written),
+    Object | None: (_object, None),
+    tuple[Attempt, ...]: (_elsewhere, _attempts),
     object: (_same, plain),
 }
-"""Type of a field → how it is read and written."""
-_KEYS = {"class_name": "class"}
-_NAMES = {key: name for name, key in _KEYS.items()}
+"""Type of a field → how it is read and written; ``None``: as it is."""
+_KEYS = {"class_name": "class", "attempts": "sub_errors"}
 
 
 @cache
 def _fields(family: type[Details]) -> dict[str, _Field]:
     """The fields of a family by name."""
-    return {name: _Field(name, *_KINDS[kind], kind is object) for name, kind in get_type_hints(family).items()}
+    kinds = get_type_hints(family)
+    return {name: _Field(_KEYS.get(name, name), *_KINDS[kind]) for name, kind in kinds.items()}

@@ -120,10 +120,10 @@ def _check_any_order(
                 unused.remove(call)
                 break
             given = ResultDetails(called=_shown(results[call]))
-            attempts.append(Attempt(call, wrong.reason.name, given.to_json()))
+            attempts.append(Attempt(call, wrong.reason.name, given))
         else:
             details = ResultMatchDetails(
-                answer=number, wanted_call=wanted[number], expected=value, sub_errors=tuple(attempts)
+                answer=number, wanted_call=wanted[number], expected=value, attempts=tuple(attempts)
             )
             return Verdict.wrong(reasons.RESULT_NO_MATCH, details)
     return Verdict.passed()

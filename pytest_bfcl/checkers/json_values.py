@@ -40,6 +40,8 @@ def plain(value: Any, depth: int = 0) -> Any:
     if cls is list or cls is tuple:
         kept = value if len(value) <= MAX_ITEMS else value[:MAX_ITEMS]
         return [item if type(item) is str and len(item) <= MAX_TEXT else plain(item, deeper) for item in kept]
+    if cls is Call:
+        return plain({value.name: value.arguments}, depth)
     return _unusual(value, depth)
 
 
@@ -52,8 +54,6 @@ def _key(key: object) -> str:
 
 
 def _unusual(value: object, depth: int) -> Any:
-    if isinstance(value, Call):
-        return plain(value.as_object(), depth)
     if isinstance(value, Mapping):
         return plain(dict(value), depth)
     if isinstance(value, (set, frozenset)):

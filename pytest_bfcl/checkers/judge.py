@@ -273,9 +273,9 @@ def _inference_error(reason: Reason, transcript: Transcript) -> Verdict:
 def _advice(verdict: Verdict, entry: Entry, transcript: Transcript) -> str | None:
     """What to do when a known pitfall is behind the failure (of the closest call, where several were tried)."""
     reason, details = verdict.reason, verdict.details
-    if isinstance(details, TriedDetails) and details.sub_errors:
-        closest = max(details.sub_errors, key=lambda tried: tried.reason != reasons.WRONG_NAME.name)
-        reason, details = closest.reason, reasons.details_of(closest.reason, closest.detail)
+    if isinstance(details, TriedDetails) and details.attempts:
+        closest = max(details.attempts, key=lambda tried: tried.reason != reasons.WRONG_NAME.name)
+        reason, details = closest.reason, closest.details
     known = reasons.REASONS.get(reason or "")
     if known is None or known.advice is None or details is None:
         return None

@@ -8,12 +8,13 @@ the names of a family stand in `pytest_bfcl.explaining.headlines`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 from pytest_bfcl.checkers import advice
 from pytest_bfcl.checkers.details import (
     AnswerDetails,
+    Attempt,
     CallDetails,
     CountDetails,
     Details,
@@ -26,6 +27,7 @@ from pytest_bfcl.checkers.details import (
     ResultDetails,
     ResultMatchDetails,
     StateDetails,
+    TriedDetails,
     TroubleDetails,
     TurnDetails,
     UndueDetails,
@@ -605,6 +607,20 @@ def details_of(reason: str | None, detail: Mapping[str, object]) -> Details:
     known = REASONS.get(name)
     if known is None and name.startswith(("adapter:", "harness:")):
         return TroubleDetails.of_json(detail)
-    family = CallDetails if known is None else known.details
+    details = _details(known, detail)
+    if isinstance(details, TriedDetails):
+        details.attempts = tuple(_attempts(detail.get("sub_errors")))
+    return details
+
+
+def _details(reason: Reason | None, detail: Mapping[str, object]) -> Details:
+    family = CallDetails if reason is None else reason.details
     assert issubclass(family, Details)
     return family.of_json(detail)
+
+
+def _attempts(listed: object) -> Iterator[Attempt]:
+    for each in listed if isinstance(listed, list) else ():
+        call, reason = (each.get("call"), each.get("reason")) if isinstance(each, Mapping) else (None, None)
+        if type(call) is int and call >= 0 and isinstance(reason, str):
+            yield Attempt(call, reason, _details(REASONS.get(reason), each))

@@ -78,15 +78,12 @@ class StateRecord:
     def verdict(self, rules: RuleSet = OFFICIAL) -> Verdict:
         """The verdict under the given rules: the first failing turn decides (spec §4.1)."""
         if self.counts_differ or ("C16" in rules and self.forced):
-            return Verdict.wrong(
-                reasons.FORCED_END,
-                EndDetails(
-                    turn=None if self.counts_differ else self.made_turns - 1,
-                    last_turn=max(self.made_turns - 1, 0) if self.counts_differ else None,
-                    expected=f"{self.expected_turns} turns",
-                    called=f"{self.made_turns} turns",
-                ),
-            )
+            end = EndDetails(expected=f"{self.expected_turns} turns", called=f"{self.made_turns} turns")
+            if self.counts_differ:
+                end.last_turn = max(self.made_turns - 1, 0)
+            else:
+                end.turn = self.made_turns - 1
+            return Verdict.wrong(reasons.FORCED_END, end)
         for number, turn in enumerate(self.turns):
             if "C17" in rules and turn.quiet_offence:
                 quiet = QuietTurnDetails(turn=number, expected="no call", called=turn.quiet_offence[:SHOWN_CALLS])
@@ -95,7 +92,8 @@ class StateRecord:
                 reason, details = turn.wrong
                 details.turn, details.expected = number, turn.expected[:SHOWN_CALLS]
                 details.called = [call for step in turn.made for call in step][:SHOWN_CALLS]
-                details.results = _telling_results(turn) or None
+                if results := _telling_results(turn):
+                    details.results = results
                 return Verdict.wrong(reason, details)
         return Verdict.passed()
 

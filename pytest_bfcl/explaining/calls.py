@@ -89,7 +89,7 @@ def compared(entry: Entry, transcript: Transcript, details: Details) -> Compared
     if isinstance(details, CallDetails):
         number = details.call
     else:
-        tried = [each.call for each in details.sub_errors or () if each.call < len(calls)]
+        tried = [each.call for each in details.attempts if each.call < len(calls)]
         number = min(tried, key=lambda call: distance(entry, transcript, calls[call], wanted), default=None)
     if number is None or number >= len(calls) or not wanted:
         return None
@@ -101,7 +101,7 @@ def other_attempts(
 ) -> Iterator[tuple[int, Call, str]]:
     """Calls tried for something expected, but for the closest: number, call, and why not (a reason's name)."""
     calls = calls_of(entry, transcript)
-    for tried in details.sub_errors or ():
+    for tried in details.attempts:
         if tried.call < len(calls) and (closest is None or tried.call != closest.number):
             yield tried.call, calls[tried.call], clean(tried.reason)
 

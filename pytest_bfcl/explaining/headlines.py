@@ -30,6 +30,7 @@ from pytest_bfcl.checkers.details import (
 )
 from pytest_bfcl.checkers.reasons import REASONS, UNREADABLE, WRONG_NAME, details_of, reply_reason, rule_of
 from pytest_bfcl.explaining.notation import allowed_text, answer_text, call_text, value_text
+from pytest_bfcl.failures import Reason
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.plain_text import clean, cut
 
@@ -59,7 +60,14 @@ def _sentence(name: str, detail: Fields) -> str:
     if reason is None:
         unknown = reply_reason(name.removeprefix("reply:")).headline if name.startswith("reply:") else ""
         return unknown or _text(rule_of(name, detail), 200) or name
-    words = _words(details_of(name, detail))
+    return _filled(reason, details_of(name, detail))
+
+
+def _filled(reason: Reason | None, details: Details) -> str:
+    """The headline of a reason with a case's details; empty for a reason nobody knows."""
+    if reason is None:
+        return ""
+    words = _words(details)
     try:
         return reason.headline.format_map(words)
     except LookupError:
@@ -140,10 +148,10 @@ def _words_of_count(details: CountDetails) -> dict[str, object]:
 def _unmatched(details: MatchDetails) -> str:
     wanted = details.wanted
     shown = answer_text(wanted, 130) if isinstance(wanted, Mapping) else f"number {(details.answer or 0) + 1}"
-    other = [tried for tried in details.sub_errors or () if tried.reason != WRONG_NAME.name]
+    other = [tried for tried in details.attempts if tried.reason != WRONG_NAME.name]
     if not other:
         return f"None of its calls is the expected {shown}."
-    why = _sentence(other[0].reason, other[0].detail)
+    why = _filled(REASONS.get(other[0].reason), other[0].details) or _text(other[0].reason, 200)
     return f"No call is the expected {shown}. Call {other[0].call + 1}: {why[:1].lower()}{why[1:]}"
 
 

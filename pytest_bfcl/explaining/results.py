@@ -53,10 +53,10 @@ def unmatched_lines(entry: Entry, transcript: Transcript, details: ResultMatchDe
     """Several calls: the expected result nothing gives, and what the unused calls gave."""
     lines = [("expected", wanted_result(details))]
     calls = calls_of(entry, transcript)
-    for position, tried in enumerate((details.sub_errors or ())[:MAX_LISTED]):
+    for position, tried in enumerate(details.attempts[:MAX_LISTED]):
         if tried.call < len(calls):
             lines.append(("called" if position == 0 else "", call_text(calls[tried.call], WIDTH // 2)))
-            lines.append(("", f"-> {value_text(tried.detail.get('called'), WIDTH // 2)}  <-- {clean(tried.reason)}"))
+            lines.append(("", f"-> {value_text(told(tried.details.called), WIDTH // 2)}  <-- {clean(tried.reason)}"))
     return lines
 
 

@@ -15,7 +15,7 @@ import pytest
 
 import pytest_bfcl
 from pytest_bfcl.checkers import reasons
-from pytest_bfcl.checkers.details import Attempt, Details
+from pytest_bfcl.checkers.details import Attempt, Details, ValueDetails
 from pytest_bfcl.checkers.reasons import REASONS, details_of
 from pytest_bfcl.explaining import failure_text, headline
 from pytest_bfcl.failures import FailureTag, Reason, Verdict
@@ -35,7 +35,7 @@ VALUES: dict[Any, Any] = {
     "str | None": "some words",
     "list[object] | None": ["look(shelf='top')"],
     "Object | None": {"shelves": {"expected": 1, "called": 2}},
-    "tuple[Attempt, ...] | None": (Attempt(0, reasons.VALUE.name, {"param": "n", "called": 4}),),
+    "tuple[Attempt, ...]": (Attempt(0, reasons.VALUE.name, ValueDetails(param="n", called=4)),),
     "object": "a value",
 }
 NOT_OF_A_CASE = ("advice", "underlying", "corrected_rules", "reference")
