@@ -531,6 +531,11 @@ ADAPTER_NOT_RECORDED = _adapter(
     "a replay must hold the reply, search or request",
     "The recording lacks it: record it once with the live provider.",
 )
+ADAPTER_TEMPLATE = _adapter(
+    "template",
+    "the model's chat template must render the conversation",
+    "The error names the template: choose another with `--bfcl-template`, or ask the chat endpoint.",
+)
 ADAPTER_FIXTURE = _adapter(
     "fixture",
     "the model fixture or callable must give a reply",
