@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.runs.archives import NAMES, archive_digest
 from pytest_bfcl.runs.damage import LeftOut
 from pytest_bfcl.runs.fingerprint import Fingerprint
 from pytest_bfcl.runs.journal import Journal
@@ -154,10 +155,16 @@ class RunDirectory:
 
     def write_summary(self, summary: Summary) -> None:
         """Replace ``summary.json``, and note in ``run.json`` how many lines it was made from."""
-        self.fingerprint = replace(self.fingerprint, counted=_counted(summary), left_out=len(self.left_out))
+        self.fingerprint = replace(
+            self.fingerprint, counted=_counted(summary), left_out=len(self.left_out), archives=self._archives()
+        )
         self._write_fingerprint()
         text = json.dumps(plain(summary), indent=1, ensure_ascii=False)
         write_atomically(self.path / SUMMARY_FILE, text.encode("utf-8", "backslashreplace") + b"\n")
+
+    def _archives(self) -> dict[str, str]:
+        own = {name: archive_digest(self.path / name) for name in NAMES}
+        return {**self.fingerprint.archives, **{name: digest for name, digest in own.items() if digest is not None}}
 
     def state(self, state: str) -> None:
         """Record how the run stands: ``finished`` or ``stopped:<why>``, with the time."""
@@ -198,7 +205,10 @@ class RunDirectory:
             if on_damaged is not None:
                 on_damaged(line)
 
-        return read_results(self.results_path, leave_out) if self.results_path.exists() else iter(())
+        path = self.results_path
+        if path.exists() and not path.is_file():
+            raise UsageError(f"{path} is no file: remove it, or restore the results")
+        return read_results(path, leave_out) if path.exists() else iter(())
 
     def gaps(self) -> list[str]:
         """What the results lack: lines that cannot be read, and lines that were there when the run was summarised.
@@ -321,6 +331,7 @@ def _joined(earlier: Fingerprint, now: Fingerprint) -> Fingerprint:
         selection=join_selections(earlier.selection, now.selection),
         counted=earlier.counted,
         left_out=earlier.left_out,
+        archives={**now.archives, **earlier.archives},
     )
 
 

@@ -185,7 +185,7 @@ _FIELDS: tuple[Field, ...] = (
     _object("extra"),
     Field("output", frozenset((str, list, dict)), _never, "text, a list or a message"),
     _list("calls"),
-    *map(_flag, ("underscore_names", "forced_quit", "decoded")),
+    *map(_flag, ("underscore_names", "forced_quit", "decoded", "incomplete")),
     Field("tool_results", _NONE, lambda value: _turns(value, _texts), "turns of steps of texts"),
     *(Field(name, _TEXT, _is_said, "text, or turns of steps of texts") for name in
       ("reasoning", "finish_reasons", "problems")),

@@ -12,7 +12,9 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
+from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.json_types import Fields
+from pytest_bfcl.runs.archives import REST, WEB, replayed_digest
 from pytest_bfcl.runs.summary_types import DataFacts, ModelFacts, RunFacts
 from pytest_bfcl.settings import Settings
 
@@ -150,6 +152,7 @@ class Fingerprint:
     changes outcomes (repeat, seed, step limit, search, REST, simulators). ``state`` is ``running``, ``finished`` or
     ``stopped:<why>``. ``counted`` are the result lines the last summary was made from, model → category → lines: with
     fewer in the file, some are gone. ``left_out``: damaged lines there were then.
+    ``archives``: digests of the recordings (``web``, ``rest``) the run made or answered from.
     """
 
     dataset: str = ""
@@ -167,6 +170,7 @@ class Fingerprint:
     state: str = "running"
     counted: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     left_out: int = 0
+    archives: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -188,6 +192,7 @@ class Fingerprint:
             models=tuple(ModelFingerprint.of(spec, mode, settings) for spec, mode in models),
             rules=settings.rules,
             selection=dict(selection or {}),
+            archives=_replayed(settings),
             conditions={
                 "repeat": settings.repeat,
                 "seed": settings.seed,
@@ -215,6 +220,7 @@ class Fingerprint:
             "state": self.state,
             "counted": {model: dict(counts) for model, counts in self.counted.items()},
             "left_out": self.left_out,
+            "archives": dict(self.archives),
             "short": self.short(),
         }
 
@@ -244,6 +250,7 @@ class Fingerprint:
             state=str(values.get("state", "")),
             counted=values.get("counted") or {},
             left_out=values.get("left_out") or 0,
+            archives=values.get("archives") or {},
         )
 
     @property
@@ -278,10 +285,44 @@ class Fingerprint:
             found += _compare(f"data file {name}", mine, theirs)
         found += _compare("rules", self.rules, other.rules)
         found += _compare("rules version", self.rules_version, other.rules_version)
-        for name in ("step_limit", "search", "simulators"):
+        for name in ("step_limit", "simulators"):
             found += _compare(name.replace("_", " "), self.conditions.get(name), other.conditions.get(name))
-        found += _compare("rest", self.conditions.get("rest", "auto"), other.conditions.get("rest", "auto"))
+        found += self._provider_differences(other)
         return found + self._model_differences(other) if models else found
+
+    def _provider_differences(self, other: Fingerprint) -> list[str]:
+        """Where both runs asked the outside, and were not told the same: by recordings, else by what was asked."""
+        found = []
+        for option, name in (("search", WEB), ("rest", REST)):
+            mine, theirs = self._provider(option), other._provider(option)
+            if not (self.uses(name) and other.uses(name)):
+                continue
+            if mine == theirs and not mine.startswith("replay"):
+                continue
+            kept, others = self.archives.get(name), other.archives.get(name)
+            if kept and others:
+                found += _compare(f"recorded {name}", kept[:12], others[:12])
+            else:
+                found += _compare(option, *(str(each.conditions.get(option) or "auto") for each in (self, other)))
+        return found
+
+    def uses(self, name: str) -> bool:
+        """Whether the run asked the outside by what is kept under ``name``; true while nothing is known of it."""
+        if self.archives.get(name) or not self.counted:
+            return True
+        if self.dataset == "official":
+            return False  # what the real web said is always recorded
+        rows = [
+            CATEGORIES[category] for counts in self.counted.values() for category in counts if category in CATEGORIES
+        ]
+        return any(row.group == "web_search" if name == WEB else row.checker == "rest" for row in rows)
+
+    def _provider(self, option: str) -> str:
+        """Who answers: ``local`` or ``live``, or the recording."""
+        choice = str(self.conditions.get(option) or "auto")
+        if choice in ("auto", "record"):
+            return "live" if self.dataset == "official" else "local"
+        return "live" if choice == "serpapi" else choice
 
     def _model_differences(self, other: Fingerprint) -> list[str]:
         mine = {model.model: model for model in self.models}
@@ -301,6 +342,14 @@ class Fingerprint:
             found += _compare(f"template of {name}", a.template, b.template)
             found += _compare(f"system prompt of {name}", a.prompt_sha256, b.prompt_sha256)
         return found
+
+
+def _replayed(settings: Settings) -> dict[str, str]:
+    found = {
+        WEB: replayed_digest(settings.search, WEB),
+        REST: replayed_digest(settings.rest, REST),
+    }
+    return {name: digest for name, digest in found.items() if digest is not None}
 
 
 def _short_model(model: ModelFingerprint) -> str:

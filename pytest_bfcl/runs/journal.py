@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.runs.fields import is_number, shortened_json
 from pytest_bfcl.runs.lines import DamagedLine, LineAppender, json_line_of_parsed, parse_object, plain, read_json_lines
 from pytest_bfcl.transcript import ProviderState, Reply, ToolCall
 
@@ -115,6 +116,7 @@ def reply_to_dict(reply: Reply) -> Parsed:
 
 def reply_from_dict(values: Fields) -> Reply:
     """The inverse of `reply_to_dict`. Raises `KeyError` or `TypeError` for other shapes."""
+    _check_reply(values)
     state = values.get("state")
     return Reply(
         text=values["text"],
@@ -130,6 +132,23 @@ def reply_from_dict(values: Fields) -> Reply:
         first_token_s=values.get("first_token_s"),
         state=ProviderState.from_dict(state) if isinstance(state, Mapping) else None,
     )
+
+
+def _check_reply(values: Any) -> None:
+    if not isinstance(values, Mapping):
+        raise TypeError(f"reply is {shortened_json(values)}, not an object")
+    for name in ("text", "reasoning", "finish_reason", "problem"):
+        if not isinstance(values.get(name), str | None):
+            raise TypeError(f"reply.{name} is {shortened_json(values[name])}, not text")
+    for name in ("input_tokens", "output_tokens", "latency_s", "attempts", "reasoning_tokens", "first_token_s"):
+        if values.get(name) is not None and not is_number(values[name]):
+            raise TypeError(f"reply.{name} is {shortened_json(values[name])}, not a number from 0")
+    calls = values["tool_calls"]
+    if not isinstance(calls, list) or not all(isinstance(call, Mapping) for call in calls):
+        raise TypeError(f"reply.tool_calls is {shortened_json(calls)}, not a list of calls")
+    for call in calls:
+        if not (isinstance(call["name"], str) and isinstance(call["arguments"], str)):
+            raise TypeError(f"reply.tool_calls has {shortened_json(call)}, not a call")
 
 
 class Journal:
@@ -205,8 +224,11 @@ class Journal:
             try:
                 key = _key_of(line.value)
                 reply_from_dict(line.value["reply"])
-            except (KeyError, TypeError) as error:
-                self.damaged.append(DamagedLine(path, line.number, f"not a journal line: {error!r}"))
+            except KeyError as error:
+                self.damaged.append(DamagedLine(path, line.number, f"not a journal line: {error.args[0]} is missing"))
+                continue
+            except TypeError as error:
+                self.damaged.append(DamagedLine(path, line.number, f"not a journal line: {error}"))
                 continue
             self._index[_digest(key)] = (number, line.offset, line.length)
 
@@ -219,9 +241,18 @@ class Journal:
 
 
 def _key_of(line: Fields) -> ReplyKey:
+    """What a line answers. Raises `KeyError` for a missing field, `TypeError` for one of another type."""
+    for name, kind in _KEY.items():
+        if type(line[name]) is not kind:
+            raise TypeError(
+                f"{name} is {shortened_json(line[name])}, not {'text' if kind is str else 'a whole number'}"
+            )
     return ReplyKey(
         line["model"], line["mode"], line["id"], line["repeat"], line["turn"], line["step"], line["request_sha256"]
     )
+
+
+_KEY = {"model": str, "mode": str, "id": str, "repeat": int, "turn": int, "step": int, "request_sha256": str}
 
 
 def _digest(key: ReplyKey) -> bytes:

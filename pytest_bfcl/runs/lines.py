@@ -111,8 +111,12 @@ class LineAppender:
     def __init__(self, path: Path, *, lines: bool = True) -> None:
         self.path = path
         self._lock = threading.Lock()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._fd: int | None = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o644)
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._fd: int | None = os.open(path, flags, 0o644)
+        except OSError as error:
+            raise storage_error(path, error) from error
         self.size = os.fstat(self._fd).st_size
         if self.size and lines:
             os.lseek(self._fd, self.size - 1, os.SEEK_SET)
@@ -180,7 +184,7 @@ def storage_error(path: Path, error: OSError) -> HarnessError:
 def write_atomically(path: Path, data: bytes | str) -> None:
     """Replace a small file so that readers see the old or the new content, never half of it."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    raw = data.encode() if isinstance(data, str) else data
+    raw = data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with open(temporary, "wb") as file:

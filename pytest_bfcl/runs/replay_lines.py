@@ -20,6 +20,7 @@ from pytest_bfcl.replies import UnknownShape, read_reply
 from pytest_bfcl.runs.fields import is_number, problem_of, shortened_json
 from pytest_bfcl.runs.lines import DamagedLine, OnDamaged, read_json_lines
 from pytest_bfcl.runs.official_layout import INFERENCE_ERROR, import_official
+from pytest_bfcl.runs.paths import refuse_links_out
 from pytest_bfcl.runs.result_line import ReplayLine
 from pytest_bfcl.runs.results import conversation_fields, read_results
 from pytest_bfcl.runs.wire_names import Names
@@ -65,6 +66,7 @@ def _read_folder(
 
     results = path / RESULTS_FILE
     if results.is_file():
+        refuse_links_out(path)
         yield from (cast(ReplayLine, record) for record in read_results(results, report))
     else:
         yield from import_official(

@@ -65,6 +65,7 @@ class RunFacts(TypedDict, total=False):
     state: str
     counted: dict[str, dict[str, Count]]
     left_out: Count
+    archives: dict[str, str]
     short: str
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from pytest_bfcl.dataset.index import read_line
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.runs.lines import LineAppender, json_line_of_parsed, parse_object, read_json_lines
+from pytest_bfcl.runs.lines import LONGEST_LINE, LineAppender, json_line_of_parsed, parse_object, read_json_lines
 from pytest_bfcl.transcript import Transcript
 
 INDEX_SUFFIX = ".index.jsonl"
@@ -64,7 +64,9 @@ class TranscriptStore:
             return None
         path, offset, length = place
         try:
-            return parse_object(zlib.decompress(read_line(path, offset, length), wbits=GZIP))
+            if offset + length > path.stat().st_size:
+                raise ValueError("the index leads beyond its end")
+            return parse_object(_unpacked(read_line(path, offset, length)))
         except (OSError, ValueError, zlib.error) as error:
             raise HarnessError(
                 "storage", f"cannot read the transcript of {key.entry_id} from {path}: {error}"
@@ -102,18 +104,32 @@ class TranscriptStore:
         return self._writers
 
 
+def _unpacked(data: bytes) -> bytes:
+    """One gzip member; raises `ValueError` when it is cut off, or larger than any transcript."""
+    unpacker = zlib.decompressobj(GZIP)
+    content = unpacker.decompress(data, LONGEST_LINE)
+    if not unpacker.eof:
+        raise ValueError("the compressed data is cut off, or too large")
+    return content
+
+
 def _read_index(path: Path) -> Iterator[tuple[EntryKey, tuple[int, int]]]:
     if not path.exists():
         return
     for line in read_json_lines(path):
         value = line.value
-        try:
+        texts = [value.get(name) for name in ("model", "mode", "id")]
+        numbers = [value.get(name) for name in ("repeat", "offset", "length")]
+        if all(isinstance(text, str) for text in texts) and all(map(is_place, numbers)):
             yield (
                 EntryKey(value["model"], value["mode"], value["id"], value["repeat"]),
                 (value["offset"], value["length"]),
             )
-        except KeyError:
-            continue
+
+
+def is_place(value: object) -> bool:
+    """Whether a value can be a position or a length in a file, in bytes."""
+    return type(value) is int and 0 <= value < 1 << 48
 
 
 def _key_dict(key: EntryKey) -> Parsed:

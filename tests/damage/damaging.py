@@ -28,15 +28,17 @@ ODD_VALUES: tuple[Any, ...] = (
 
 
 def make_run(path: Path) -> Path:
-    """A small finished run of everything a run directory can hold: right and wrong answers, errors, memory, pages."""
+    """A small finished run of everything a run directory can hold: right and wrong answers, errors, memory, pages.
+
+    Of a run that is there already, what it lacks is asked.
+    """
     data = open_data("bundled")
     entries = [data.load(ref) for name in CATEGORIES for ref in data.index(name)[:3]]
 
     async def reply(request: Any) -> Reply:
         number = sum(map(ord, request.entry.id))
-        if request.entry.row.checker == "answer" and request.step == 0 and request.functions:
-            name = request.functions[0]["name"]
-            return Reply(tool_calls=(ToolCall(name, '{"keywords": "x", "key": "k", "value": "v"}'),), latency_s=0.1)
+        if request.entry.category == "web_search_base" and request.step == 0:
+            return Reply(tool_calls=(ToolCall("search_engine_query", '{"keywords": "lighthouse"}'),), latency_s=0.1)
         if number % 3 == 0:
             return Reply(text="I cannot say.", input_tokens=3, output_tokens=4, latency_s=0.5)
         if number % 7 == 0:

@@ -1,0 +1,88 @@
+"""Runs and their replays are compared by what the outside told them, where both asked it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_bfcl.cli import main
+from pytest_bfcl.evaluation import open_data, run
+from pytest_bfcl.runs import Fingerprint, RunDirectory
+from pytest_bfcl.runs.archives import archive_digest
+from pytest_bfcl.settings import Settings
+from pytest_bfcl.transcript import Reply, ToolCall
+from tests.runs.samples import fingerprint
+
+
+def write(folder: Path, name: str, *lines: Any) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+
+
+ONE = {"call": ["search", "tea", 5, "wt-wt"], "result": [{"title": "Tea"}]}
+TWO = {"call": ["fetch", "https://tea.example", "raw"], "result": {"content": "hot"}}
+
+
+def test_a_digest_is_of_content_not_of_files(tmp_path: Path) -> None:
+    write(tmp_path / "a", "main.jsonl", ONE, TWO)
+    write(tmp_path / "b", "gw0.jsonl", TWO)
+    write(tmp_path / "b", "gw1.jsonl", ONE, ONE)
+    write(tmp_path / "c", "main.jsonl", ONE)
+    digests = [archive_digest(tmp_path / name) for name in "abc"]
+    assert digests[0] == digests[1] != digests[2]
+    assert archive_digest(tmp_path / "none") is None
+
+
+def asked(search: str, **changes: Any) -> Fingerprint:
+    conditions = {"step_limit": 20, "search": search, "simulators": "own"}
+    return fingerprint(conditions=conditions, counted={"m": {"web_search_base": 3}}, **changes)
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "same"),
+    [
+        (asked("serpapi", archives={"web": "aa"}), asked("replay:A", archives={"web": "aa"}), True),
+        (asked("serpapi", archives={"web": "aa"}), asked("replay:A", archives={"web": "bb"}), False),
+        (asked("replay:A", archives={"web": "aa"}), asked("replay:B", archives={"web": "aa"}), True),
+        (asked("serpapi", archives={"web": "aa"}), asked("serpapi", archives={"web": "bb"}), True),
+        (asked("auto"), asked("replay:A", archives={"web": "aa"}), True),  # the first never searched
+        (asked("record", dataset="bundled"), asked("local", dataset="bundled"), True),
+        (asked("local", dataset="bundled"), asked("replay:A", dataset="bundled", archives={"web": "aa"}), False),
+    ],
+)
+def test_providers_are_compared_where_both_used_them(mine: Fingerprint, theirs: Fingerprint, same: bool) -> None:
+    assert (mine.differences(theirs) == []) is same
+    assert (theirs.differences(mine) == []) is same
+
+
+def test_rest_likewise() -> None:
+    conditions = {"step_limit": 20, "search": "auto", "simulators": "own"}
+    live = fingerprint(conditions=conditions | {"rest": "live"}, counted={"m": {"rest": 2}}, archives={"rest": "aa"})
+    replayed = replace(live, conditions=conditions | {"rest": "replay:A"})
+    assert live.differences(replayed) == []
+    assert live.differences(replace(replayed, archives={"rest": "bb"})) == ["recorded rest: aa → bb"]
+
+
+async def searcher(request: Any) -> Reply:
+    """Searches once, then answers."""
+    if request.step == 0 and request.entry.category == "web_search_base":
+        return Reply(tool_calls=(ToolCall("search_engine_query", '{"keywords": "lighthouse"}'),))
+    return Reply(text="An answer.")
+
+
+searcher.mode = "fc"  # type: ignore[attr-defined]
+
+
+def test_a_run_and_its_replay_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = open_data("bundled")
+    entries = [data.load(ref) for name in ("irrelevance", "web_search_base") for ref in data.index(name)[:2]]
+    first, second = tmp_path / "first", tmp_path / "second"
+    run(entries, searcher, out=first, settings=Settings(search="record"))
+    run(entries, searcher, out=second, settings=Settings(search=f"replay:{first}"))
+    assert RunDirectory.open(first).fingerprint.archives == RunDirectory.open(second).fingerprint.archives != {}
+    assert main(["compare", str(first), str(second)]) == 0
+    assert "0 improved, 0 regressed" in capsys.readouterr().out
