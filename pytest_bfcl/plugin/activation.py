@@ -94,14 +94,14 @@ def _build_controller(
 ) -> None:
     plugins = session.config.pluginmanager
     end = SessionEnd(session, recording, results, expectations)
-    plugins.register(SessionStart(session, recording, results, conversations, engines), "bfcl-start")
+    plugins.register(SessionStart(session, recording, results, conversations, engines, end.gates), "bfcl-start")
     plugins.register(end, "bfcl-end")
     plugins.register(Terminal(session, recording, results, end), "bfcl-terminal")
     plugins.register(Progress(session.config, results), "bfcl-progress")
     if plugins.hasplugin("xdist"):
         from pytest_bfcl.plugin.distribution import Distribution
 
-        plugins.register(Distribution(session, recording, results), "bfcl-distribution")
+        plugins.register(Distribution(session, recording, results, end.gates), "bfcl-distribution")
     if plugins.hasplugin("html"):
         from pytest_bfcl.plugin.html_columns import Columns
 

@@ -18,6 +18,7 @@ from pytest_bfcl.plugin.notices import NOTES
 from pytest_bfcl.plugin.options import OPTIONS
 
 if TYPE_CHECKING:
+    from pytest_bfcl.plugin.gating import Gates
     from pytest_bfcl.plugin.recording import Recording
     from pytest_bfcl.plugin.results import Results
     from pytest_bfcl.plugin.session import Session
@@ -31,7 +32,8 @@ DEALT = ("load", "worksteal", "loadgroup")
 class Distribution:
     """The controller's side: settings for workers, scheduler, what the workers collected."""
 
-    def __init__(self, session: Session, recording: Recording, results: Results) -> None:
+    def __init__(self, session: Session, recording: Recording, results: Results, gates: Gates) -> None:
+        self._gates = gates
         self._session = session
         self._recording = recording
         self._results = results
@@ -95,6 +97,7 @@ class Distribution:
     def pytest_xdist_node_collection_finished(self, node: object, ids: Sequence[str]) -> None:
         """Remember what will be run, for the summary."""
         self._results.planned = list(ids)
+        self._gates.refuse_unreachable(ids, self._recording.earlier.settled_ids)
 
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: object) -> StripeScheduling | None:

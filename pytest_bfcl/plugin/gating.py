@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.plugin.data import category_at
 
 if TYPE_CHECKING:
     from pytest_bfcl.plugin.expectations import Expectations
@@ -40,6 +41,30 @@ class Gates:
     def asked(self) -> bool:
         """Whether any gate is set."""
         return bool(self.thresholds or self.baseline or self._expectations.asked)
+
+    def refuse_unreachable(self, nodeids: Iterable[str], earlier: Iterable[str]) -> None:
+        """Stop before the first request when what was selected cannot meet a threshold, whatever the answers.
+
+        ``nodeids`` will be run, the entry ids ``earlier`` have been in an earlier part. Raises `pytest.UsageError`.
+        """
+        from pytest_bfcl.scoring import unreachable
+        from pytest_bfcl.scoring.summary import full_sizes
+
+        if not self.thresholds:
+            return
+        data = self._session.data.dataset
+        selected = {category for category in map(category_at, nodeids) if category is not None}
+        selected |= {ref.category for ref in map(data.find, earlier) if ref is not None}
+        told = unreachable(
+            self.thresholds,
+            selected,
+            official=data.official,
+            full=full_sizes(data) or (),
+            allow_missing=self._session.plan.allow_missing,
+        )
+        if told:
+            listed = "\n".join(f"  {text}" for text in told[:4])
+            raise pytest.UsageError(f"--bfcl-fail-under cannot be met, nothing was asked:\n{listed}")
 
     def _data_is_guessed(self) -> bool:
         """Whether nothing but ``auto`` says which data this is."""

@@ -12,6 +12,7 @@ from pytest_bfcl.plugin.nodes import EntryItem
 if TYPE_CHECKING:
     from pytest_bfcl.plugin.conversations import Conversations
     from pytest_bfcl.plugin.engines import Engines
+    from pytest_bfcl.plugin.gating import Gates
     from pytest_bfcl.plugin.recording import Recording
     from pytest_bfcl.plugin.results import Results
     from pytest_bfcl.plugin.session import Session
@@ -27,7 +28,9 @@ class SessionStart:
         results: Results,
         conversations: Conversations,
         engines: Engines | None,
+        gates: Gates,
     ) -> None:
+        self._gates = gates
         self._engines = engines
         self._session = session
         self._recording = recording
@@ -47,6 +50,7 @@ class SessionStart:
         items = self._conversations.items
         if items and not self._session.distributed:
             self._results.planned = [item.nodeid for item in items]
+            self._gates.refuse_unreachable(self._results.planned, self._recording.earlier.settled_ids)
             if self._engines is not None:
                 self._engines.start()
             try:

@@ -71,6 +71,11 @@ class EarlierParts:
         base = base_of(model)
         return DoneKey(entry_id, model if base in self.twice else base, repeat)
 
+    @property
+    def settled_ids(self) -> set[str]:
+        """The entries that have a verdict for some model."""
+        return {key.entry_id for key in self.settled}
+
     def is_settled(self, trial: Trial) -> bool:
         """Whether a trial has its verdict."""
         return bool(self.settled) and self._key(trial, trial.entry_id) in self.settled

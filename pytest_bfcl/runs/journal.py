@@ -134,7 +134,7 @@ def reply_from_dict(values: Fields) -> Reply:
     )
 
 
-def _check_reply(values: Any) -> None:
+def _check_reply(values: object) -> None:
     if not isinstance(values, Mapping):
         raise TypeError(f"reply is {shortened_json(values)}, not an object")
     for name in ("text", "reasoning", "finish_reason", "problem"):
@@ -219,6 +219,9 @@ class Journal:
         self.close()
 
     def _read(self, path: Path) -> None:
+        if not path.is_file():
+            self.damaged.append(DamagedLine(path, 1, "not a file"))
+            return
         number = self._number(path)
         for line in read_json_lines(path, self.damaged.append):
             try:

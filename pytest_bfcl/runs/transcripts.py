@@ -114,7 +114,7 @@ def _unpacked(data: bytes) -> bytes:
 
 
 def _read_index(path: Path) -> Iterator[tuple[EntryKey, tuple[int, int]]]:
-    if not path.exists():
+    if not path.is_file():
         return
     for line in read_json_lines(path):
         value = line.value

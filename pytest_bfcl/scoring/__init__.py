@@ -8,7 +8,7 @@ from pytest_bfcl.scoring.comparison import (
     compare_runs,
     pair_models,
 )
-from pytest_bfcl.scoring.gates import Gate, GateCheck, GateResult, evaluate_gates, parse_gate
+from pytest_bfcl.scoring.gates import Gate, GateCheck, GateResult, evaluate_gates, parse_gate, unreachable
 from pytest_bfcl.scoring.measurements import Measurement, by_model, measurement_of_run, open_measurement
 from pytest_bfcl.scoring.statistics import mcnemar, wilson
 from pytest_bfcl.scoring.summary import full_sizes, summarise
@@ -32,5 +32,6 @@ __all__ = [
     "pair_models",
     "parse_gate",
     "summarise",
+    "unreachable",
     "wilson",
 ]

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs.summary_types import CheckSummary, GateSummary, ModelSummary, Summary
-from pytest_bfcl.scoring.aggregate import FORMULAS
+from pytest_bfcl.scoring import aggregate
+from pytest_bfcl.scoring.aggregate import FORMULAS, Term, categories_in, formula
 from pytest_bfcl.scoring.summary import dataset_name
 
 if TYPE_CHECKING:
     from pytest_bfcl.scoring.comparison import Comparison
 
 OVERALL = ("overall", "overall_v3")
+SCORES: dict[str, Term] = {"overall": aggregate.OVERALL, "overall_v3": aggregate.OVERALL_V3}
+NOT_OFFICIAL = "not the official data: these scores are not BFCL scores; ask for all=… or a group"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +104,33 @@ def parse_gate(text: str) -> Gate:
     return Gate(group, percent)
 
 
+def unreachable(
+    gates: Iterable[Gate], selected: Collection[str], *, official: bool, full: Collection[str] = (), allow_missing: bool
+) -> list[str]:
+    """Why gates cannot be met whatever the model answers, a sentence each; known before the first request.
+
+    ``selected`` are the categories that will be run or have been, ``full`` those of a data set that is not official.
+    """
+    told = []
+    for gate in gates:
+        lacking = [name for name in _needed(gate, official, full) if name not in selected]
+        if gate.group in OVERALL and not official:
+            told.append(f"{gate}: {NOT_OFFICIAL}")
+        elif lacking and not allow_missing:
+            told.append(f"{gate}: not selected: {', '.join(lacking)} (--bfcl-allow-missing accepts that)")
+    return told
+
+
+def _needed(gate: Gate, official: bool, full: Collection[str]) -> list[str]:
+    """The categories without which a gate's value is missing, or none of it is there."""
+    if gate.group in OVERALL:
+        return list(dict.fromkeys(categories_in(SCORES[gate.group])))
+    if gate.group in CATEGORIES and gate.group not in GROUPS:
+        return [gate.group]
+    needed = list(dict.fromkeys(categories_in(formula(gate.group))))
+    return needed if official or not full else [name for name in needed if name in full] or needed
+
+
 def evaluate_gates(
     summary: Summary,
     gates: Sequence[Gate] = (),
@@ -145,7 +175,7 @@ def _threshold(model: str, numbers: ModelSummary, gate: Gate, allow_missing: boo
     value, missing, note = _value(numbers, gate.group)
     name = str(gate)
     if gate.group in OVERALL and not official:
-        why = f"{gate.group}: not the official data: these scores are not BFCL scores; ask for all=… or a group"
+        why = f"{gate.group}: {NOT_OFFICIAL}"
         return GateCheck(name, model, False, why, None, gate.percent)
     if missing and not allow_missing:
         why = f"{gate.group}: not run: {', '.join(missing)} (--bfcl-allow-missing accepts that)"

@@ -199,9 +199,29 @@ def test_a_baseline_that_does_not_fit_is_refused_before_anything_is_asked(
 
 def test_a_group_that_was_run_in_part_only_is_missing(project: Project) -> None:
     result = project.run(*ONE, "--bfcl-fail-under", "non_live=1", out="one")
-    assert result.ret == 1
-    result.stdout.fnmatch_lines(["gate MISSED: non_live: not run: multiple *"])
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*cannot be met, nothing was asked*", "*non_live=1: not selected: multiple *"])
+    assert not (project.path / "one").exists()
     assert project.run(*ONE, "--bfcl-fail-under", "non_live=1", "--bfcl-allow-missing", out="two").ret == 0
+
+
+@WORKERS
+@pytest.mark.parametrize(
+    ("gate", "said"),
+    [
+        ("overall=1", "overall=1: not the official data*"),
+        ("overall_v3=1", "overall_v3=1: not the official data*"),
+        ("multiple=1", "multiple=1: not selected: multiple (*"),
+    ],
+)
+def test_a_gate_that_cannot_be_met_is_refused_before_anything_is_asked(
+    project: Project, gate: str, said: str, workers: tuple[str, ...]
+) -> None:
+    result = project.run(*ONE, "--bfcl-fail-under", gate, "--bfcl-fail-under", "simple_python=1", *workers)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*cannot be met, nothing was asked*"])
+    assert f"{said.rstrip('*').rstrip('(')}" in result.stdout.str() + result.stderr.str()
+    assert not list((project.path / "run").glob("journal/*"))
 
 
 def test_all_is_not_about_format_sensitivity(project: Project) -> None:

@@ -97,7 +97,6 @@ def test_exitfirst_gives_no_gate_verdict(project: Project) -> None:
     [
         (("--bfcl-fail-under", "simple_python=75"), 0),
         (("--bfcl-fail-under", "simple_python=76"), 1),
-        (("--bfcl-fail-under", "simple_python=50", "--bfcl-fail-under", "live=1"), 1),
         (("--bfcl-fail-under", "simple_python=50", "--bfcl-fail-under", "live=1", "--bfcl-allow-missing"), 0),
         ((), 1),
     ],
