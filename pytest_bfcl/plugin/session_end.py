@@ -50,9 +50,9 @@ class SessionEnd:
         if run is None:
             return
         asked, entries, answered = self._seen(run)
-        if entries and not answered:
-            self._notices.stopped = self._notices.stopped or "no request got an answer"
         stopped = self._stopped(session)
+        if stopped is None and entries and not answered:
+            stopped = self._notices.stopped = "no request got an answer"
         interrupted = stopped == INTERRUPTED and session.exitstatus == pytest.ExitCode.INTERRUPTED
         self._kept(lambda: self._settle_modes(run, asked))
         self._kept(lambda: run.state(f"stopped:{stopped}" if stopped else "finished"))
