@@ -30,6 +30,9 @@ class FailureTag(StrEnum):
     HARNESS_ERROR = "HARNESS_ERROR"
     """A defect of this package or of the data."""
 
+    WIRE_FAULT = "WIRE_FAULT"
+    """The server broke a rule of the API (`pytest_bfcl.wire`); not of an entry, in no accuracy."""
+
     @property
     def counts(self) -> bool:
         """Whether an entry with this tag enters the accuracy (as a failure)."""

@@ -32,6 +32,7 @@ VERBS = {
     "new": "begin an entry of your own, from tools you have",
     "import": "turn recorded conversations into entries",
     "schema": "print the JSON Schema of own entries",
+    "wire": "explain the checks of a server, write their page again",
     "doctor": "check this installation and an endpoint",
 }
 

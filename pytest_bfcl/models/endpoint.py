@@ -73,6 +73,11 @@ class Endpoint:
             self.notes.append(f"{self.key_variable} has white space around the key; it is sent without")
         return key
 
+    @property
+    def has_key(self) -> bool:
+        """Whether requests carry a key."""
+        return bool(self._key)
+
     def address(self, path: str) -> str:
         """Where a path of the API is; a query of the base URL stays at the end."""
         parts = urlsplit(self.url)
@@ -87,7 +92,7 @@ class Endpoint:
         """Send a body; with a joiner the answer may come as events. Raises `AdapterError` for transport trouble."""
         import aiohttp
 
-        session = self._connected()
+        session = self.connected()
         started = time.perf_counter()
         try:
             # A redirect is an answer like any other: following it would resend the key to another place.
@@ -119,7 +124,7 @@ class Endpoint:
         """A JSON answer to ``GET``, or ``None`` for anything else; never raises for what the server does."""
         import aiohttp
 
-        session = self._connected()
+        session = self.connected()
         address = self.address(path) if base is None else f"{base}/{path}"
         try:
             async with session.get(
@@ -138,7 +143,8 @@ class Endpoint:
                 await session.close()
             session.detach()
 
-    def _connected(self) -> aiohttp.ClientSession:
+    def connected(self) -> aiohttp.ClientSession:
+        """The session of the running loop, with key and headers; raises `AdapterError` when there is no usable key."""
         loop = asyncio.get_running_loop()
         if self._session is None or self._loop is not loop:
             self._check_key()

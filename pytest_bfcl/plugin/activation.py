@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,8 @@ from pytest_bfcl.plugin.session import SESSION, Session
 from pytest_bfcl.plugin.session_end import SessionEnd
 from pytest_bfcl.plugin.session_start import SessionStart
 from pytest_bfcl.plugin.terminal import Terminal
-from pytest_bfcl.running import Runner, Store
+from pytest_bfcl.plugin.wire_nodes import MARKS, WireContext
+from pytest_bfcl.running import Contender, Runner, Store
 
 
 def activate(config: pytest.Config) -> None:
@@ -34,6 +36,8 @@ def activate(config: pytest.Config) -> None:
         config.hook.pytest_bfcl_register_simulators(register=register_simulator)
     for line in marker_lines():
         config.addinivalue_line("markers", line)
+    for name, text in MARKS.items():
+        config.addinivalue_line("markers", f"{name}: {text}")
     try:
         _build(config)
     except UsageError as error:
@@ -71,7 +75,8 @@ def _build(config: pytest.Config) -> None:
     context = NodeContext(variants, runner.skip_reason, outcomes)
 
     plugins.register(session.notices, "bfcl-notices")
-    plugins.register(Collection(session, context, earlier, conversations), "bfcl-collection")
+    wire = _wire_context(session, contenders, recording)
+    plugins.register(Collection(session, context, earlier, conversations, wire), "bfcl-collection")
     plugins.register(LastFailedGuard(), "bfcl-lastfailed")
     plugins.register(outcomes, "bfcl-outcomes")
     plugins.register(GcThresholds(), "bfcl-gc")
@@ -82,6 +87,22 @@ def _build(config: pytest.Config) -> None:
         results = Results(session, recording, variants, outcomes.take_fresh)
         plugins.register(results, "bfcl-results")
         _build_controller(session, recording, results, conversations, expectations, engines)
+
+
+def _wire_context(session: Session, contenders: Sequence[Contender], recording: Recording) -> WireContext | None:
+    """The checks of the server, when they are asked for."""
+    only = session.data.wire_names
+    if not session.data.asks_for_wire:
+        return None
+    from pytest_bfcl.plugin.wire_checks import WireChecks, checks_of
+    from pytest_bfcl.plugin.wire_report import WireReport
+
+    checks = WireChecks(session)
+    plugins = session.config.pluginmanager
+    plugins.register(checks, "bfcl-wire")
+    if not session.is_worker:
+        plugins.register(WireReport(session, recording), "bfcl-wire-report")
+    return WireContext(checks_of(contenders, only, recording.path, session.settings), checks, only)
 
 
 def _build_controller(

@@ -12,6 +12,7 @@ from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plugin import pytest_internals, selection
 from pytest_bfcl.plugin.nodes import DataRoot, EntryFile, EntryItem, NodeContext
+from pytest_bfcl.plugin.wire_nodes import WireContext, WireFile
 from pytest_bfcl.running.planning import needed_stages
 
 if TYPE_CHECKING:
@@ -26,8 +27,14 @@ class Collection:
     """The collection hooks of an active session."""
 
     def __init__(
-        self, session: Session, context: NodeContext, earlier: EarlierParts, conversations: Conversations
+        self,
+        session: Session,
+        context: NodeContext,
+        earlier: EarlierParts,
+        conversations: Conversations,
+        wire: WireContext | None,
     ) -> None:
+        self._wire = wire
         self._data = session.data
         self._plan = session.plan
         self._context = context
@@ -57,12 +64,14 @@ class Collection:
         report = yield
         if isinstance(collector, pytest.Session) and report.passed:
             files = self._data.virtual_files()
-            if files:
+            if files or self._wire is not None:
                 parent = self._data_root(collector, report.result)
-                nodes = [
+                nodes: list[pytest.Collector] = [
                     EntryFile.make(parent, self._context, self._data.dataset, [category], only=only)
                     for category, only in files
                 ]
+                if self._wire is not None:
+                    nodes.append(WireFile.make(parent, self._wire))
                 report.result = [*report.result, *nodes]
         return report
 
@@ -174,6 +183,6 @@ class LastFailedGuard:
     @pytest.hookimpl(tryfirst=True)
     def pytest_make_collect_report(self, collector: pytest.Collector) -> pytest.CollectReport | None:
         """Collect entry files before the cache plugin can answer for them."""
-        if not isinstance(collector, EntryFile):
+        if not isinstance(collector, EntryFile | WireFile):
             return None
         return pytest_internals.collect_report(collector)

@@ -53,6 +53,7 @@ class SessionData:
         self._config = config
         self._plan = plan
         self._directory = config.invocation_params.dir
+        self._wire_names: list[str | None] = []
         self.arguments = self._take_arguments()
 
     # -- sets ----------------------------------------------------------------------------------------------------
@@ -146,7 +147,7 @@ class SessionData:
             return default
         if self.ids is not None:
             return list(dict.fromkeys(ref.category for ref in map(dataset.find, self.ids) if ref is not None))
-        asked = selection.mentioned(self._config.getoption("markexpr", "") or "")
+        asked = selection.mentioned(self._marks)
         wanted = resolve_categories([selection.DEFAULT, *asked])
         own = [name for name in have if not CATEGORIES[name].scored] if not dataset.official else []
         if not any(name in wanted for name in have):
@@ -156,6 +157,8 @@ class SessionData:
     def virtual_files(self) -> list[tuple[str, set[str] | None]]:
         """Category → the ids wanted of it (``None``: all), for data that is not a file on the command line."""
         ids = set(self.ids) if self.ids is not None else None
+        if self.arguments is None and self._marked_wire and not selection.mentioned(self._marks):
+            return []  # no entry has that mark: nothing to look for in them
         if self.arguments is None:
             return [(name, ids) for name in self.categories_of(self.dataset)]
         files: dict[str, set[str] | None] = {}
@@ -165,6 +168,26 @@ class SessionData:
             elif files.setdefault(category, set()) is not None:
                 files[category].add(name)  # type: ignore[union-attr]
         return list(files.items())
+
+    @property
+    def _marks(self) -> str:
+        return str(self._config.getoption("markexpr", "") or "")
+
+    @property
+    def _marked_wire(self) -> bool:
+        return selection.asks_for_wire(self._marks)
+
+    @property
+    def wire_names(self) -> frozenset[str] | None:
+        """Names of wire checks asked for by argument, empty when none are; ``None``: all, by mark or whole file."""
+        if None in self._wire_names or (not self._wire_names and self.arguments is None and self._marked_wire):
+            return None
+        return frozenset(name for name in self._wire_names if name is not None)
+
+    @property
+    def asks_for_wire(self) -> bool:
+        """Whether checks of the server are asked for."""
+        return self.wire_names is None or bool(self.wire_names)
 
     def asked_for(self) -> Parsed:
         """What was asked for, as it stands in the fingerprint."""
@@ -195,6 +218,8 @@ class SessionData:
             virtual = None if exists else selection.virtual_argument(argument)
             if virtual is None:
                 left.append(argument)
+            elif virtual.category == selection.WIRE:
+                self._wire_names.append(virtual.name)
             else:
                 taken.append(virtual)
         pytest_internals.replace_arguments(config, left)
@@ -220,6 +245,8 @@ def category_at(nodeid: str) -> str | None:
     if not path.endswith(".jsonl"):
         return None
     virtual = selection.virtual_argument(nodeid)
+    if virtual is not None and virtual.category == selection.WIRE:
+        return None
     if virtual is not None and virtual.category in CATEGORIES:
         return virtual.category
     category = category_of(name.partition("[")[0])

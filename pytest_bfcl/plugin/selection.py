@@ -42,6 +42,15 @@ def mentioned(expression: str) -> list[str]:
     return [word for word in words if word in CATEGORIES or word in GROUPS]
 
 
+WIRE = "wire"
+"""The mark, and the name of the virtual file, of checks of the server."""
+
+
+def asks_for_wire(expression: str) -> bool:
+    """Whether a ``-m`` expression asks for the wire checks."""
+    return WIRE in [word for negated, word in _WORD.findall(expression or "") if not negated]
+
+
 def scenario_of(entry_id: str) -> tuple[str, str] | None:
     """(memory category, scenario) of a memory question or write stage, ``None`` for every other entry.
 

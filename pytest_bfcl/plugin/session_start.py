@@ -48,11 +48,13 @@ class SessionStart:
             print_estimate(session.config, [item for item in session.items if isinstance(item, EntryItem)])
             return True
         items = self._conversations.items
-        if items and not self._session.distributed:
+        here = not self._session.distributed
+        if items and here:
             self._results.planned = [item.nodeid for item in items]
             self._gates.refuse_unreachable(self._results.planned, self._recording.earlier.settled_ids)
-            if self._engines is not None:
-                self._engines.start()
+        if self._engines is not None and here and (items or self._session.data.asks_for_wire):
+            self._engines.start()
+        if items and here:
             try:
                 self._conversations.create_models()
             except UsageError as error:

@@ -5,18 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
 import time
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.models import create_model
-from pytest_bfcl.models.endpoint import is_local
+from pytest_bfcl.models.endpoint import Endpoint
 from pytest_bfcl.models.openai import OpenAIModel
-from pytest_bfcl.models.redaction import hide, public_url, redact, url_secrets
+from pytest_bfcl.models.redaction import hide, redact
 from pytest_bfcl.wire.exchange import Exchange, Trouble
 
 if TYPE_CHECKING:
@@ -30,39 +29,33 @@ BYTES_LIMIT = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
-    """Where to ask, for which model, with which key. The key is shown nowhere: ``hidden`` takes it out of texts."""
+class Place:
+    """Where to ask, for which model, with which further fields. Texts leave through ``hidden``, without keys."""
 
-    base_url: str
+    server: Endpoint
     model: str
-    key_variable: str = "OPENAI_API_KEY"
-    key: str = field(default="", repr=False)
+    api: str = "chat"
+    parameters: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, spec: ModelSpec, settings: Settings) -> Endpoint:
-        """The endpoint a model spec names; raises `UsageError` for models that are not asked over HTTP by ourselves."""
+    def of(cls, spec: ModelSpec, settings: Settings) -> Place:
+        """The place a model spec names; raises `UsageError` for models that are not asked over HTTP by ourselves."""
         model = create_model(spec, settings)
-        if not isinstance(model, OpenAIModel):
+        if not isinstance(model, OpenAIModel) or model.api.name not in ("chat", "responses"):
             raise UsageError(
-                f"the wire checks need an OpenAI-compatible endpoint, not {spec.text}: "
+                f"the wire checks need an endpoint that speaks chat completions or Responses, not {spec.text}: "
                 "write openai:NAME with --bfcl-base-url URL, or vllm:NAME, sglang:NAME, llamacpp:NAME, …"
             )
-        key = os.environ.get(model.key_variable, "").strip()
-        return cls(model.base_url, model.name, model.key_variable, key)
+        return cls(model.server, model.name, model.api.name, model.settings.parameters)
 
     @property
     def shown(self) -> str:
         """The address without user, password and query."""
-        return public_url(self.base_url).rstrip("/")
-
-    @property
-    def secrets(self) -> tuple[str, ...]:
-        """What must not be shown."""
-        return (self.key, *url_secrets(self.base_url))
+        return self.server.shown.rstrip("/")
 
     def hidden(self, text: str) -> str:
         """``text`` without the secrets."""
-        return hide(text, self.secrets)
+        return hide(text, self.server.secrets)
 
 
 class Incoming(Protocol):
@@ -179,48 +172,24 @@ def _of_aiohttp(error: Exception) -> bool:
 
 
 class HttpTransport:
-    """The real network, by aiohttp; loopback and private addresses are never asked through a proxy."""
+    """The real network, through a model's endpoint: its key, headers, limits and proxies."""
 
-    def __init__(self, endpoint: Endpoint, *, concurrency: int = 32, silence_s: float = 120.0) -> None:
-        self.endpoint = endpoint
-        self.concurrency = concurrency
-        self.silence_s = silence_s
-        self._session: aiohttp.ClientSession | None = None
+    def __init__(self, server: Endpoint) -> None:
+        self.server = server
 
     @asynccontextmanager
     async def open(self, path: str, content: bytes) -> AsyncIterator[Incoming]:
         """Post to the endpoint's path."""
-        if self._session is None:
-            self._session = self._new_session()
-        from yarl import URL
-
-        base = URL(self.endpoint.base_url)
-        address = base.with_path(base.path.rstrip("/") + path).with_query(base.query)
-        response = await self._session.post(address, data=content, allow_redirects=False)
+        address = self.server.address(path.lstrip("/"))
+        response = await self.server.connected().post(address, data=content, allow_redirects=False)
         try:
             yield _HttpIncoming(response)
         finally:
-            response.close() if not response.content.at_eof() else response.release()
-
-    def _new_session(self) -> aiohttp.ClientSession:
-        import aiohttp
-
-        headers = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
-        if self.endpoint.key and "@" not in self.endpoint.base_url:
-            headers["authorization"] = f"Bearer {self.endpoint.key}"
-        return aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=self.concurrency, keepalive_timeout=4.0, ttl_dns_cache=300),
-            headers=headers,
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=30.0, sock_read=self.silence_s),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            trust_env=not is_local(self.endpoint.base_url),
-        )
+            response.release() if response.content.at_eof() else response.close()
 
     async def aclose(self) -> None:
         """Close all connections."""
-        session, self._session = self._session, None
-        if session is not None:
-            await session.close()
+        await self.server.aclose()
 
 
 class _HttpIncoming:

@@ -30,6 +30,10 @@ class LikelyBroke(Broke):
     certain = False
 
 
+class Suspected(LikelyBroke):
+    """The same question is answered rightly one way and wrongly another: counts when it is seen a second time."""
+
+
 class NotCalled(Ending):
     """The model did not do what was plainly asked: nothing is said about the server."""
 

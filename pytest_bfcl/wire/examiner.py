@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from pytest_bfcl.failures import BenchmarkError, HarnessError
 from pytest_bfcl.wire.check import Check
-from pytest_bfcl.wire.ends import Broke, Ending, NotCalled, Refused
-from pytest_bfcl.wire.outcome import Attempt, Outcome, summed
+from pytest_bfcl.wire.ends import Broke, Ending, NotCalled, Refused, Suspected
+from pytest_bfcl.wire.outcome import Attempt, Outcome, share_called, summed
 from pytest_bfcl.wire.probe import Line, Probe
 
 CROSSTALK = "crosstalk"
@@ -28,6 +27,7 @@ class Examiner:
         self.line = line
         self.checks: Mapping[str, Check] = {check.name: check for check in checks}
         self._running: dict[str, asyncio.Task[Outcome]] = {}
+        self._rounds: dict[str, asyncio.Task[Outcome]] = {}
         self._floor = _Floor()
 
     async def outcomes(self, names: Iterable[str] | None = None) -> list[Outcome]:
@@ -45,7 +45,9 @@ class Examiner:
         return self._running[name]
 
     async def _examine(self, check: Check) -> Outcome:
-        outcome = await self._attempts(check, alone=check.alone)
+        if check.alone and check.name != CROSSTALK:  # it may leave a server behind that answers nothing
+            await asyncio.gather(*(self.start(name) for name in check.after if name in self.checks))
+        outcome = await self._first(check)
         if outcome.state != "broke":
             return outcome
         for name in check.after:
@@ -55,15 +57,29 @@ class Examiner:
 
     async def _confirmed(self, check: Check, outcome: Outcome) -> Outcome:
         """A rule that is broken only while other requests run is a matter of `CROSSTALK`."""
-        if (await self._attempts(check, alone=True)).state != "held":
+        again = await self._attempts(check, alone=True)
+        if outcome.suspected and again.state != "broke":
+            return outcome.unconfirmed()
+        if again.state != "held":
             return outcome
-        if CROSSTALK in self.checks and (await self.start(CROSSTALK)).state == "broke":
+        # Its attempts alone: its outcome may wait for this one.
+        if CROSSTALK in self.checks and (await self._first(self.checks[CROSSTALK])).state == "broke":
             return outcome.blocked(CROSSTALK)
         return replace(outcome, why=f"{outcome.why} (while other requests ran; asked again alone, it held)")
 
+    def _first(self, check: Check) -> asyncio.Task[Outcome]:
+        """The check's first round of attempts, before anything it builds on is looked at."""
+        if check.name not in self._rounds:
+            self._rounds[check.name] = asyncio.create_task(self._attempts(check, alone=check.alone))
+        return self._rounds[check.name]
+
     async def _attempts(self, check: Check, *, alone: bool) -> Outcome:
         async with self._floor.taken(alone=alone):
-            attempts = await asyncio.gather(*(self._attempt(check, n) for n in range(self.line.conduct.repeat)))
+            numbers = range(self.line.conduct.repeat)
+            if alone:
+                attempts = [await self._attempt(check, number) for number in numbers]
+            else:
+                attempts = await asyncio.gather(*(self._attempt(check, number) for number in numbers))
         return summed(check, attempts)
 
     async def _attempt(self, check: Check, number: int) -> Attempt:
@@ -83,33 +99,27 @@ class Examiner:
             return Attempt("error", text, tuple(probe.exchanges[-1:]), error=HarnessError("wire", text))
         if not probe.called:
             return _ended("not_called", NotCalled("no answer to this check held a call", *probe.exchanges[:1]), probe)
-        return Attempt("held", figures=probe.figures)
+        return Attempt("held", called=True, figures=probe.figures)
 
     async def aclose(self) -> None:
         """Give up what still runs and close the connections."""
-        for task in self._running.values():
+        tasks = [*self._running.values(), *self._rounds.values()]
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._running.values(), return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         await self.line.client.transport.aclose()
-
-    @property
-    def trigger_rate(self) -> float | None:
-        """Share of finished attempts in which the model called where it plainly should; ``None`` before any."""
-        done = [task.result() for task in self._running.values() if task.done() and not task.cancelled()]
-        return trigger_rate(done)
 
 
 def trigger_rate(outcomes: Iterable[Outcome]) -> float | None:
-    """Share of attempts in which the model called as it was plainly asked; ``None`` when nothing was asked."""
-    counts: Counter[str] = Counter()
-    for outcome in outcomes:
-        counts.update(outcome.counts)
-    asked = counts["held"] + counts["broke"] + counts["not_called"]
-    return (counts["held"] + counts["broke"]) / asked if asked else None
+    """Share of attempts in which the model called where it plainly should; ``None`` when nothing was asked."""
+    return share_called((outcome.called, outcome.counts) for outcome in outcomes)
 
 
 def _ended(state: str, end: Ending, probe: Probe) -> Attempt:
-    return Attempt(state, end.why, end.exchanges[:3], end.proof, getattr(end, "certain", True), figures=probe.figures)
+    certain, suspected = getattr(end, "certain", True), isinstance(end, Suspected)
+    return Attempt(
+        state, end.why, end.exchanges[:3], end.proof, certain, suspected, probe.called, figures=probe.figures
+    )
 
 
 class _Floor:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -17,7 +17,7 @@ from pytest_bfcl.wire.asks import Ask
 from pytest_bfcl.wire.chat import Chat
 from pytest_bfcl.wire.client import WireClient
 from pytest_bfcl.wire.differences import Match, Wanted, compare
-from pytest_bfcl.wire.ends import Broke, LikelyBroke, NotCalled, Refused
+from pytest_bfcl.wire.ends import Broke, LikelyBroke, NotCalled, Refused, Suspected
 from pytest_bfcl.wire.exchange import Exchange
 from pytest_bfcl.wire.responses import Responses
 
@@ -45,11 +45,19 @@ class Conduct:
 class Line:
     """The way to one model: client, dialect, and what the endpoint has taught us about parameters."""
 
-    def __init__(self, client: WireClient, dialect: Dialect, model: str, conduct: Conduct) -> None:
+    def __init__(
+        self,
+        client: WireClient,
+        dialect: Dialect,
+        model: str,
+        conduct: Conduct,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> None:
         self.client = client
         self.dialect = dialect
         self.model = model
         self.conduct = conduct
+        self.parameters = dict(parameters or {})
         self.renamed: dict[str, str | None] = {}
 
     def body(self, ask: Ask) -> Parsed:
@@ -57,7 +65,12 @@ class Line:
         body = self.dialect.body(ask, self.model)
         if self.conduct.temperature is not None:
             body["temperature"] = self.conduct.temperature
-        return {name: value for key, value in body.items() if (name := self.renamed.get(key, key)) is not None}
+        body |= self.parameters
+        return {
+            name: value
+            for key, value in body.items()
+            if (name := self.renamed.get(key, key)) is not None and value is not None
+        }
 
     def learn(self, exchange: Exchange, body: Parsed) -> bool:
         """Whether the refusal teaches how to ask: reasoning models know no temperature, and name the limit
@@ -145,24 +158,36 @@ class Probe:
     async def weigh(self, pairs: Sequence[tuple[Ask, Answer]], judge: Callable[[Answer], Match]) -> None:
         """Whose fault is a difference? Returns when every answer is exact.
 
-        Damage is the server's. When one way of asking gives the exact answer and another does not, that one is asked
-        again twice: if it never comes out right, the server is at fault. Everything else is the model's.
+        Damage is the server's. When one way of asking gives the exact answer and another does not, both are asked
+        again:
+        if the one never comes out right and the other always, the server is suspected. Everything else is the model's.
         """
         found = [(ask, answer, judge(answer)) for ask, answer in pairs]
         for _, answer, match in found:
             if match.kind == "damaged":
                 raise LikelyBroke(f"{answer.form}: {match.why}", answer)
         odd = [(ask, answer, match) for ask, answer, match in found if match.kind != "exact"]
-        if len(odd) == len(found):
-            raise NotCalled(odd[0][2].why, *(answer for _, answer, _ in odd)) if odd else AssertionError
+        if odd and len(odd) == len(found):
+            raise NotCalled(odd[0][2].why, *(answer for _, answer, _ in odd))
         for ask, answer, match in odd:
-            again = [judge(await self.ask(ask)) for _ in range(2)]
-            if all(each.kind != "exact" for each in again):
-                right = next(answer for _, answer, match in found if match.kind == "exact")
-                raise LikelyBroke(
-                    f"{answer.form}: {match.why}, three times of three; asked the other way it is right", answer, right
-                )
-            raise NotCalled(f"the model answers now so, now otherwise: {match.why}", answer)
+            right = next(pair for pair in found if pair[2].kind == "exact")
+            await self._suspect(ask, right[0], judge, match.why)
+            raise Suspected(
+                f"{answer.form}: {match.why}, {AGAIN + 1} times of {AGAIN + 1}; asked the other way it is right as "
+                f"often",
+                answer, right[1],
+            )  # fmt: skip
+
+    async def _suspect(self, odd: Ask, right: Ask, judge: Callable[[Answer], Match], why: str) -> None:
+        """Asks both ways again; raises `NotCalled` as soon as the model is seen to waver."""
+        for ask, same in ((odd, False), (right, True)):
+            for _ in range(AGAIN):
+                if (judge(await self.ask(ask)).kind == "exact") != same:
+                    raise NotCalled(f"the model answers now so, now otherwise: {why}")
+
+
+AGAIN = 4
+"""How often an odd way and a right way of asking are repeated before the server is suspected."""
 
 
 async def together(*coroutines: Coroutine[Any, Any, T]) -> tuple[T, ...]:

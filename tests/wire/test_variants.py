@@ -27,7 +27,8 @@ def test_escaped_json_and_small_servers_are_as_good() -> None:
 
 @pytest.mark.parametrize("variant", [*CHAT, *RESPONSES], ids=lambda variant: f"{variant.api}: {variant.name}")
 def test_a_fault_is_found_by_its_checks_alone(variant: Variant) -> None:
-    outcomes = examine(variant.server(), variant.api)
+    slack_s = 0.2 if "disconnect" in variant.fails else 5.0
+    outcomes = examine(variant.server(), variant.api, slack_s=slack_s)
     assert states(outcomes, "broke") == variant.fails
     assert states(outcomes, "error") == set()
 
@@ -35,7 +36,8 @@ def test_a_fault_is_found_by_its_checks_alone(variant: Variant) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("variant", SHARED, ids=lambda variant: variant.name)
 def test_a_fault_that_any_api_can_have_is_found_over_responses(variant: Variant) -> None:
-    outcomes = examine(variant.server(), variant.api)
+    slack_s = 0.2 if "disconnect" in variant.fails else 5.0
+    outcomes = examine(variant.server(), variant.api, slack_s=slack_s)
     assert states(outcomes, "broke") == variant.fails & {check.name for check in checks_for("responses")}
     assert states(outcomes, "error") == set()
 

@@ -184,6 +184,11 @@ def swap_flying(server: Reference, said: Said) -> Said:
     return replace(server.flying[-1], ids=[]) if len(server.flying) > 1 else said
 
 
+def lose_under_load(server: Reference, said: Said) -> Said:
+    """Nothing of another request, but calls get lost while many are in flight."""
+    return Said(before="Busy.") if len(server.flying) > 20 and server.asked % 2 else said
+
+
 def merged(said: Said, heard: Heard) -> None:
     """Calls of one answer become one."""
     if len(said.calls) > 1:
@@ -194,7 +199,7 @@ def hold_slot(server: Reference, finished: bool) -> None:
     if finished:
         server.slots.release()
     else:
-        asyncio.get_running_loop().call_later(3.0, server.slots.release)
+        asyncio.get_running_loop().call_later(30.0, server.slots.release)
 
 
 def drop(events: list[Json], wanted: Callable[[Json], bool], which: int) -> list[Json]:
@@ -840,6 +845,7 @@ CHAT: tuple[Variant, ...] = (
     Variant("errors without a message", fails("error_form"), {"refuse": lambda r: (r.status, {"detail": r.message})}),
     # load
     Variant("cross-talk", fails("crosstalk"), {"fly": swap_flying}),
+    Variant("every fourth call lost under load", fails("crosstalk"), {"fly": lose_under_load}, slots=4),
     Variant("a disconnect frees nothing", fails("disconnect"), {"release": hold_slot}, slots=8),
 )
 

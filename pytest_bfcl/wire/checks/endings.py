@@ -114,7 +114,8 @@ def cut(*, stream: bool) -> Judge:
         if compare(wanted, answer).kind == "exact":
             raise Broke(f"the limit of {CUT_AT} tokens was not kept: the whole call is there", answer)
         spent = answer.usage.output if answer.usage else None
-        if spent is not None and spent < CUT_AT // 2:
+        complete = bool(answer.calls) and all(call.values is not None for call in answer.calls)
+        if (spent is None and complete) or (spent is not None and spent < CUT_AT):
             raise NotCalled("the model stopped by itself", answer)
         raise Broke(f"the answer was cut at {CUT_AT} tokens and ends with {answer.finish!r}, not as cut", answer)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
+from math import comb
 
 from pytest_bfcl.wire.answers import Answer
 from pytest_bfcl.wire.asks import Ask
@@ -37,12 +38,33 @@ async def _crosstalk(probe: Probe) -> None:
     odd = [n for n, answer in enumerate(answers) if compare(many[n][1], answer).kind != "exact"]
     if len(odd) == AT_ONCE:
         raise NotCalled("the model did not do what was asked", answers[0])
-    for number in odd[:4]:
-        ask, wanted = many[number]
-        alone = [compare(wanted, await probe.ask(ask)).kind for _ in range(2)]
-        if alone == ["exact", "exact"]:
-            why = compare(wanted, answers[number]).why
-            raise LikelyBroke(f"one of {AT_ONCE} at once: {why}; alone it is right twice", answers[number])
+    if odd:
+        await _under_load(probe, many, odd, answers[odd[0]])
+
+
+async def _under_load(
+    probe: Probe, many: Sequence[tuple[Ask, list[Wanted]]], odd: Sequence[int], shown: Answer
+) -> None:
+    """Are odd answers the server's, or does the model waver? All at once again, and the odd ones one after another."""
+    alone = [compare(many[n][1], await probe.ask(many[n][0])).kind for n in [*odd[:8]] * 3]
+    if set(alone) != {"exact"}:
+        raise NotCalled("the model answers now so, now otherwise", shown)
+    again = await asyncio.gather(*(probe.ask(ask) for ask, _ in many))
+    failures = len(odd) + sum(compare(many[n][1], answer).kind != "exact" for n, answer in enumerate(again))
+    if by_chance(failures, 2 * AT_ONCE, len(alone)) > CHANCE:
+        raise NotCalled(f"{failures} odd answers among {2 * AT_ONCE} may be chance", shown)
+    raise LikelyBroke(
+        f"{failures} of {2 * AT_ONCE} answers are odd when {AT_ONCE} are asked at once, none of {len(alone)} alone",
+        shown,
+    )
+
+
+CHANCE = 0.01
+
+
+def by_chance(failures: int, at_once: int, alone: int) -> float:
+    """Probability that all failures are among those asked at once, if it made no difference (Fisher's exact test)."""
+    return comb(at_once, failures) / comb(at_once + alone, failures)
 
 
 def _words(wanted: Sequence[Wanted]) -> list[str]:
