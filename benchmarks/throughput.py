@@ -120,7 +120,7 @@ def measure_bare(server: MockServer, bodies: list[bytes], concurrency: int) -> d
     return {"rate": count / span, "cpu_ms": 1000 * cpu / count}
 
 
-def measure_plugin(server: MockServer, concurrency: int, expected: int, parent: str) -> dict[str, float]:
+def measure_plugin(server: MockServer, concurrency: int, expected: int, parent: str, *options: str) -> dict[str, float]:
     """``parent`` keeps the folders of all repeats: making files just after deleting thousands is slow on some disks."""
     server.call("/reset", b"")
     folder = tempfile.mkdtemp(dir=parent)
@@ -132,7 +132,7 @@ def measure_plugin(server: MockServer, concurrency: int, expected: int, parent: 
         sys.executable, "-m", "pytest", "-q", "--tb=no", "-r", "N", "-p", "no:cacheprovider",
         "-p", "no:hypothesispytest", "-p", "throughput_probe", "--model", "openai:mock@fc", "--bfcl-data=official",
         f"--bfcl-categories={','.join(CATEGORIES)}", f"--bfcl-base-url={server.root}/v1",
-        f"--bfcl-concurrency={concurrency}", f"--bfcl-out={folder}/run",
+        f"--bfcl-concurrency={concurrency}", f"--bfcl-out={folder}/run", *options,
     ]  # fmt: skip
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     if done.returncode not in (0, 1):
