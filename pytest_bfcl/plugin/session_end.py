@@ -129,6 +129,7 @@ class SessionEnd:
     def _summarise(self, run: RunDirectory, entries: set[tuple[str, str]]) -> Summary:
         from pytest_bfcl.dataset import known_issues
         from pytest_bfcl.scoring import full_sizes, summarise
+        from pytest_bfcl.scoring.model_info import described
 
         summary = summarise(
             run.records(),
@@ -140,7 +141,7 @@ class SessionEnd:
             infos=self._session.model_info,
         )
         if self._session.plan.model_info:
-            summary["model_info"] = self._session.plan.model_info["models"]
+            summary["model_info"] = described(self._session.plan.model_info)
         if self._session.settings.gpu_hour_usd is not None:  # what the machine cost while this part ran
             hours = (time.monotonic() - self._began) / 3600
             summary["machine_cost_usd"] = round(hours * self._session.settings.gpu_hour_usd, 6)

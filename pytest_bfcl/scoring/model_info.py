@@ -84,6 +84,16 @@ _ASKING: dict[str, type] = {
 """Fields of a model's table that say how it is asked, with their TOML types: fields of `Settings`."""
 
 
+def described(values: Mapping[str, Any]) -> dict[str, Any]:
+    """What files of a run keep of the parsed file: what describes the models, not how they are asked (headers)."""
+    models = values.get("models", {})
+    return {
+        spec: {name: value for name, value in table.items() if name not in _ASKING}
+        for spec, table in (models.items() if isinstance(models, Mapping) else ())
+        if isinstance(table, Mapping)
+    }
+
+
 def settings_by_model(values: Fields, source: str = "model info") -> dict[str, Parsed]:
     """Model spec → how it is asked, where its table says so. Raises `UsageError`; never shows a header's value."""
     found: dict[str, Parsed] = {}

@@ -128,3 +128,21 @@ def test_what_an_endpoint_refuses_is_said_once(bench: Bench, session, workers: t
     lines = [line for line in result.outlines if "refuses temperature=0.001" in line]
     assert len(lines) == 1
     assert {outcome for outcome, _ in bench.verdicts().values()} == {"passed"}
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+def test_no_file_of_a_run_shows_a_header(bench: Bench, session, workers: tuple[str, ...]) -> None:
+    bench.serve()
+    info = bench.path / "info.toml"
+    info.write_text('[models."openai:mock"]\nname = "M"\nheaders = { X-Own = "own-secret-0123456789" }\n')
+    result = session(
+        "--bfcl-categories=simple_python", "--bfcl-header", "X-Team: team-secret-0123456789",
+        f"--bfcl-model-info={info}", *workers,
+    )  # fmt: skip
+    assert result.ret == 0
+    kept = [path for path in (bench.path / "run").rglob("*") if path.is_file()]
+    assert kept
+    for path in kept:
+        assert b"secret-0123456789" not in path.read_bytes(), path
+    assert '"X-Team": "[hidden]"' in (bench.path / "run" / "run.json").read_text()
+    assert "secret-0123456789" not in str(result.stdout) + str(result.stderr)
