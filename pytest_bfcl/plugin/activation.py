@@ -24,6 +24,7 @@ from pytest_bfcl.plugin.session import SESSION, Session
 from pytest_bfcl.plugin.session_end import SessionEnd
 from pytest_bfcl.plugin.session_start import SessionStart
 from pytest_bfcl.plugin.terminal import Terminal
+from pytest_bfcl.plugin.termination import Termination
 from pytest_bfcl.plugin.wire_nodes import MARKS, WireContext
 from pytest_bfcl.running import Contender, Runner, Store
 
@@ -116,6 +117,7 @@ def _build_controller(
     plugins = session.config.pluginmanager
     end = SessionEnd(session, recording, results, expectations)
     plugins.register(SessionStart(session, recording, results, conversations, engines, end.gates), "bfcl-start")
+    plugins.register(Termination(), "bfcl-termination")
     plugins.register(end, "bfcl-end")
     plugins.register(Terminal(session, recording, results, end), "bfcl-terminal")
     plugins.register(Progress(session.config, results), "bfcl-progress")

@@ -53,6 +53,40 @@ def test_one_ctrl_c_is_enough(bench: Bench) -> None:
     assert not {line["id"] for line in server.lines()} & set(records)
 
 
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_run_that_is_ended_by_a_signal_says_so(
+    bench: Bench, number: signal.Signals, workers: tuple[str, ...]
+) -> None:
+    server = bench.serve({"kind": "slow", "seconds": 60, "ids": "simple_python_2|multiple"})
+    process = bench.start("--bfcl-concurrency=8", "-q", *workers)
+    wait_for(server, 6)
+    process.send_signal(number)
+    text, _ = process.communicate(timeout=30)
+    assert process.returncode == pytest.ExitCode.INTERRUPTED, text
+    assert "Traceback" not in text
+    assert bench.summary()["fingerprint"]["state"] == "stopped:interrupted"
+    records = bench.records()
+    server.faults()
+    code, _ = bench.finish("--bfcl-concurrency=8", "-q", *workers)
+    assert code == 0
+    assert len(bench.records()) == ALL
+    assert set(records) <= set(bench.records())
+
+
+def test_a_signal_before_anything_was_answered(bench: Bench) -> None:
+    server = bench.serve({"kind": "slow", "seconds": 60, "ids": "."})
+    process = bench.start("--bfcl-concurrency=8", "-q", "-n", "2")
+    for _ in range(600):
+        if server.lines("asked"):
+            break
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    text, _ = process.communicate(timeout=30)
+    assert process.returncode == pytest.ExitCode.INTERRUPTED, text
+    assert bench.summary()["fingerprint"]["state"] == "stopped:interrupted"
+
+
 def test_ctrl_c_in_the_middle_of_a_conversation(bench: Bench) -> None:
     (bench.path / "conftest.py").write_text(
         "import asyncio, signal, pytest\n"
