@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.conversation import RunStopped
 from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.dataset.transforms import is_transformed
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.rescoring import open_data, score_lines
@@ -100,10 +101,9 @@ async def arun(
 
     Provider trouble becomes records with outcome ``error``. Raises `UsageError` for wrong arguments.
     """
-    data, chosen = _chosen(entries, categories)
-    evaluation = _Evaluation(
-        data, chosen, model, settings or Settings(), Path(out) if out is not None else None, search
-    )
+    settings = settings or Settings()
+    data, chosen = _chosen(entries, categories, settings)
+    evaluation = _Evaluation(data, chosen, model, settings, Path(out) if out is not None else None, search)
     return await evaluation.run(categories, progress)
 
 
@@ -198,6 +198,8 @@ class _Evaluation:
             self.fingerprint = self.fingerprint.ended(f"stopped:{stopped}" if stopped else "finished")
         sizes: dict[str, int] = {}
         for entry in self.chosen:
+            if is_transformed(entry.id, self.settings.transforms):
+                continue
             sizes[entry.category] = sizes.get(entry.category, 0) + 1
         summary = summarise(
             records,
@@ -212,7 +214,9 @@ class _Evaluation:
         return RunResult(records, summary, self.fingerprint, self.out, stopped, tuple(dict.fromkeys(self.notes)))
 
 
-def _chosen(entries: Any, categories: Iterable[str] | None) -> tuple[DataSet, Sequence[EntryRef | Entry]]:
+def _chosen(
+    entries: Any, categories: Iterable[str] | None, settings: Settings
+) -> tuple[DataSet, Sequence[EntryRef | Entry]]:
     """The data set and the entries of it to run."""
     from pytest_bfcl.dataset import DataSet, resolve_categories
 
@@ -221,7 +225,11 @@ def _chosen(entries: Any, categories: Iterable[str] | None) -> tuple[DataSet, Se
     names = None if categories is None else resolve_categories(categories)
     if isinstance(entries, DataSet):
         wanted = names if names is not None else [c for c in entries.categories() if CATEGORIES[c].scored]
-        return entries, [ref for name in wanted for ref in entries.index(name)]
+        refs = (ref for name in wanted for ref in entries.index(name))
+        if not settings.transforms:
+            return entries, list(refs)
+        entries.rewordings = settings.rewordings
+        return entries, [each for ref in refs for each in entries.variants(ref, settings.transforms)]
     given: Sequence[Entry] = list(entries)
     kept = [entry for entry in given if names is None or entry.category in names]
     # Entries do not know their data set: its texts matter, so official entries need the official set.

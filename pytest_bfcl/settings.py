@@ -108,6 +108,10 @@ class Settings:
     gpu_hour_usd: float | None = None
     names: Literal["auto", "dots", "underscores"] = "auto"
     """How native names in replayed official result folders are spelled; ``auto``: as the calls prove."""
+    transforms: tuple[str, ...] = ()
+    """How entries are put otherwise, beside as they are (`pytest_bfcl.dataset.transforms`)."""
+    rewordings: Mapping[str, Mapping[str, list[list[Parsed]]]] = field(default_factory=dict)
+    """Name of a transform that is a file of own words → entry id → question."""
     serve: str | None = None
     """The arguments of the engines that are started for the run (may be empty); ``None``: none is started."""
     served: Mapping[str, str] = field(default_factory=dict)
@@ -155,6 +159,7 @@ class Settings:
         """The inverse of `to_dict`; unknown keys are ignored so that older workers accept newer settings."""
         known = {f.name for f in fields(cls)}
         kept = {k: v for k, v in values.items() if k in known}
+        kept["transforms"] = tuple(kept.get("transforms") or ())
         if isinstance(kept.get("price"), dict):
             kept["price"] = Price(**kept["price"])
         return cls(**kept)

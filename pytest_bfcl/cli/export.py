@@ -106,11 +106,15 @@ class _Source:
         return list(dict.fromkeys(str(line.get("model") or "model") for line in self._read()))
 
     def _read(self) -> Iterator[Line]:
-        from pytest_bfcl.runs import read_replay_lines
+        from pytest_bfcl.dataset.transforms import is_transformed
+        from pytest_bfcl.runs import RunDirectory, read_replay_lines
 
-        return read_replay_lines(
+        found = read_replay_lines(
             self.path, self.left_out, self._decoder, names=self._names, dataset=self._official_entries()
         )
+        conditions = RunDirectory.open(self.path).fingerprint.conditions if is_run(self.path) else {}
+        transforms = conditions.get("transforms") or ()
+        return (line for line in found if not transforms or not is_transformed(str(line.get("id")), transforms))
 
     def _official_entries(self) -> DataSet | None:
         """The data that proves the spelling of names, for folders in the official layout only."""

@@ -60,8 +60,9 @@ def run(args: argparse.Namespace) -> int:
 def _sizes(merged: RunDirectory) -> dict[str, int]:
     """Entries per category that the runs had to do with."""
     from pytest_bfcl.dataset.categories import CATEGORIES
+    from pytest_bfcl.scoring.robustness import plain_records
 
-    found = {(str(record["id"]), str(record["category"])) for record in merged.records()}
+    found = {(str(record["id"]), str(record["category"])) for record in plain_records(merged)}
     counts = Counter(category for _, category in found)
     return {name: count for name, count in counts.items() if CATEGORIES[name].checker != "none"}
 

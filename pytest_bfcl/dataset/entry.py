@@ -37,6 +37,8 @@ class EntryRef(NamedTuple):
     variant: int = -1
     line: int = 0
     """One-based number of the line in its file, for people."""
+    transform: str = ""
+    """How the entry is put otherwise (`pytest_bfcl.dataset.transforms`); empty for the entry as it is."""
 
 
 class Entry(BaseModel):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -19,6 +19,7 @@ from pytest_bfcl.dataset.entry_checks import check_entry
 from pytest_bfcl.dataset.index import DataProblem, Scan, data_digest, line_spans, parse_line, read_line
 from pytest_bfcl.dataset.layouts import BundledLayout, FileLayout, FilesLayout, Layout, OfficialLayout, Part
 from pytest_bfcl.dataset.texts import Texts, digest
+from pytest_bfcl.dataset.transforms import MARK, Rewordings, names_for, split_id, transform
 from pytest_bfcl.dataset.verified import NAME, Verification, verification
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Parsed
@@ -69,6 +70,8 @@ class DataSet:
         self._by_id: dict[str, dict[str, EntryRef]] = {}
         self._answer_spans: dict[Path, list[tuple[int, int]]] = {}
         self._class_documents: dict[str, list[FunctionDoc]] = {}
+        self.rewordings: Rewordings = {}
+        """Questions in other words, for transforms that are a user's file."""
 
     def __repr__(self) -> str:
         return f"<DataSet {self.name} {self.version} {self.root}>"
@@ -127,6 +130,12 @@ class DataSet:
             self._refs[category] = [ref for ref in listed if ref.id not in left_out] if left_out else listed
         return self._refs[category]
 
+    def variants(self, ref: EntryRef, names: Sequence[str]) -> Iterator[EntryRef]:
+        """A reference, then one for every transform (of those asked for) that applies to its entry."""
+        yield ref
+        for name in names_for(ref.id, ref.category, names, self.rewordings):
+            yield ref._replace(id=f"{ref.id}{MARK}{name}", transform=name)
+
     def problems(self, category: str) -> list[DataProblem]:
         """What could not be used of the category's files (users' data; trusted data has none)."""
         return [problem for _, scan in self._scan(_known(category)) for problem in scan.problems]
@@ -138,6 +147,9 @@ class DataSet:
 
     def find(self, entry_id: str) -> EntryRef | None:
         """The reference of an expanded id, or ``None``."""
+        base, name = split_id(entry_id)
+        if name is not None and (ref := self.find(base)) is not None:
+            return ref._replace(id=entry_id, transform=name)
         category = self._layout.find_category(entry_id)
         if category is None:
             return None
@@ -177,6 +189,9 @@ class DataSet:
         Raises `HarnessError` (kind ``data``) when its line is unusable, and for own entries also when they cannot be
         judged as meant (`check_entry`): the message names file, line and field.
         """
+        if ref.transform:
+            base = ref._replace(id=split_id(ref.id)[0], transform="")
+            return transform(self.load(base), ref.transform, self.rewordings)
         entry = self._built(ref)
         if self.own:
             errors = [finding for finding in check_entry(entry) if finding.severity == "error"]

@@ -73,7 +73,7 @@ def _build(config: pytest.Config) -> None:
     conversations = Conversations(session, runner)
     expectations = Expectations(session)
     outcomes = Outcomes(session, runner, conversations, expectations)
-    context = NodeContext(variants, runner.skip_reason, outcomes)
+    context = NodeContext(variants, runner.skip_reason, outcomes, session.settings.transforms)
 
     plugins.register(session.notices, "bfcl-notices")
     wire = _wire_context(session, contenders, recording)

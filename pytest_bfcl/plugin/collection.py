@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.dataset.transforms import split_id
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plugin import pytest_internals, selection
 from pytest_bfcl.plugin.nodes import DataRoot, EntryFile, EntryItem, NodeContext
@@ -105,8 +106,10 @@ class Collection:
         kept = [item for item in entries if not item.is_write_stage]
         plan = self._plan
         if plan.sample is not None:
-            chosen = selection.stratified_sample((item.ref.id for item in kept), plan.sample, plan.settings["seed"])
-            kept = [item for item in kept if item.ref.id in chosen]
+            chosen = selection.stratified_sample(
+                (item.ref.id for item in kept if not item.ref.transform), plan.sample, plan.settings["seed"]
+            )
+            kept = [item for item in kept if split_id(item.ref.id)[0] in chosen]
         if plan.shard is not None:
             index, count = plan.shard
             units = selection.stripes([item.nodeid for item in kept], count)[index - 1]

@@ -63,7 +63,11 @@ class SessionData:
         """What ``--bfcl-data`` says; raises `UsageError` when there is none."""
         from pytest_bfcl.evaluation import open_data
 
-        return open_data(self._plan.data)
+        return self._with_words(open_data(self._plan.data))
+
+    def _with_words(self, dataset: DataSet) -> DataSet:
+        dataset.rewordings = self._plan.settings.get("rewordings") or {}
+        return dataset
 
     @cached_property
     def dataset(self) -> DataSet:
@@ -93,7 +97,7 @@ class SessionData:
         from pytest_bfcl.simulators import documents_of
 
         own = [path for path in self.named_files if not self._is_chosen(path)]
-        return open_files(own, documents_of) if own else None
+        return self._with_words(open_files(own, documents_of)) if own else None
 
     def dataset_at(self, path: Path) -> DataSet:
         """The data that a file on the command line belongs to."""
@@ -103,7 +107,7 @@ class SessionData:
             return self.chosen
         if self.files is not None and path.resolve() in (self.files.root, *self.files.paths):
             return self.files
-        return open_data(str(path))
+        return self._with_words(open_data(str(path)))
 
     @cached_property
     def _uses_chosen(self) -> bool:

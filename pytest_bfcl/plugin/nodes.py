@@ -75,6 +75,7 @@ class NodeContext:
     variants: Sequence[Variant]
     skip_reason: Callable[[str, DataSet, Contender | None], str | None]
     test: EntryTest
+    transforms: tuple[str, ...] = ()
     broken_lines: set[str] = field(default_factory=set)
 
     @cached_property
@@ -193,7 +194,7 @@ class EntryFile(pytest.Module):
         for ref in (ref for name in self.categories for ref in self.dataset.index(name)):
             if not self.virtual and ref.path != self.path:  # of another file on the command line
                 continue
-            variants = [variant for variant in self.context.variants if self._is_wanted(ref.id, variant.label)]
+            variants = [each for each in self.context.variants if self._is_wanted(ref.id, each.label)]
             errors = self.dataset.entry_errors(ref) if variants and self.dataset.own else []
             for problem in errors[:1]:  # mending one may mend the others; `pytest-bfcl validate` lists them all
                 for broken in self._told(problem):
@@ -201,9 +202,11 @@ class EntryFile(pytest.Module):
                         Trial.of(ref, variant.contender, self.dataset, variant.repeat) for variant in variants
                     )
                     yield broken
-            for variant in () if errors else variants:
-                first = EntryItem.make(self, ref, variant, first)
-                yield first
+            for each in self.dataset.variants(ref, self.context.transforms) if not errors else ():
+                for variant in self.context.variants:
+                    if self._is_wanted(ref.id, variant.label) or self._is_wanted(each.id, variant.label):
+                        first = EntryItem.make(self, each, variant, first)
+                        yield first
 
     def _is_wanted(self, entry_id: str, label: str | None) -> bool:
         return self.only is None or entry_id in self.only or f"{entry_id}[{label}]" in self.only

@@ -7,7 +7,7 @@ and files on the controller's disk do not).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import reduce
 from operator import or_
@@ -97,6 +97,9 @@ OPTIONS: tuple[Option, ...] = (
            "auto", "SOURCE"),
     Option("rest", "who answers the requests of retired categories: auto, local, live, record, replay, replay:PATH",
            kinds.rest, "auto", "SOURCE"),
+    Option("transform", "put every entry otherwise too and show the drop: shuffle-tools, rename-tools, "
+           "rename-parameters, distractors, enum-order, short-descriptions, whitespace, lower-case, upper-case, or a "
+           ".jsonl of own words; repeatable", metavar="NAME", many=True),
     Option("simulators", "our own simulators, or those of an installed bfcl-eval", default="own",
            choices=("own", "reference")),
     Option("fail-under", "gate: fail when the group's accuracy in percent is lower; repeatable", metavar="GROUP=PCT",
@@ -211,12 +214,14 @@ def make_plan(config: pytest.Config) -> Plan:
 
     values = {option.name: read(config, option) for option in OPTIONS}
     price, model_info = values["price"], _toml(values["model-info"])
+    transforms, rewordings = _transforms(values["transform"] or ())
     settings = Settings.from_dict(
         {
             "mode": values["mode"], "concurrency": values["concurrency"], "timeout_s": values["timeout"],
             "retries": values["retries"], "temperature": values["temperature"], "max_tokens": values["max-tokens"],
             "seed": values["seed"], "base_url": values["base-url"], "repeat": values["repeat"],
             "rules": values["rules"], "search": values["search"], "rest": values["rest"],
+            "transforms": list(transforms), "rewordings": rewordings,
             "simulators": values["simulators"], "api": values["api"], "stream": values["stream"],
             "reasoning": values["reasoning"], "decoder": values["decoder"], "think": values["think"],
             "template": values["template"],
@@ -260,6 +265,18 @@ def _pairs(texts: list[str] | None, option: str, read_pair: Callable[[str], tupl
             raise pytest.UsageError(f"--bfcl-{option}: {error}") from None
         found[name] = value
     return found
+
+
+def _transforms(asked: Sequence[str]) -> tuple[tuple[str, ...], dict[str, dict[str, Any]]]:
+    if not asked:
+        return (), {}
+    from pytest_bfcl.dataset.transforms import read_transforms
+    from pytest_bfcl.failures import UsageError
+
+    try:
+        return read_transforms(asked)
+    except UsageError as error:
+        raise pytest.UsageError(f"--bfcl-transform: {error}") from None
 
 
 def _text(path: str | None, option: str) -> str | None:

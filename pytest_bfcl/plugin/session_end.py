@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.dataset.transforms import is_transformed
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.plugin.data import category_at
@@ -152,8 +153,12 @@ class SessionEnd:
         found = {(entry_id_of(node), category_at(node)) for node in self._results.planned}
         found |= entries | self._results.broken
         sizes: dict[str, int] = {}
-        for _, category in found:
-            if category is not None and CATEGORIES[category].checker != "none":
+        for entry_id, category in found:
+            if (
+                category is not None
+                and CATEGORIES[category].checker != "none"
+                and (not is_transformed(entry_id, self._session.settings.transforms))
+            ):
                 sizes[category] = sizes.get(category, 0) + 1
         return sizes
 

@@ -214,6 +214,13 @@ def fact_lines(model: ModelSummary) -> Iterator[str]:
             f"repeated {k} times: pass@1 {percent(repeats['pass_at_1'])}, pass^{k} {percent(repeats['pass_pow_k'])}, "
             f"pass@{k} {percent(repeats['pass_at_k'])}, flip rate {percent(repeats['flip_rate'])}"
         )
+    for name, cell in (model.get("robustness") or {}).items():
+        if cell["difference"] is not None:
+            low, high = _bounds(cell["interval95"])
+            yield (
+                f"{name}: {percent(cell['accuracy'])} -> {percent(cell['transformed'])} over {cell['pairs']} entries, "
+                f"{100 * cell['difference']:+.1f} points (95 %: {low:+.1f} - {high:+.1f})"
+            )
     without = [
         f"{name} {percent(found['accuracy_without_known_issues'])}"
         for name, found in model["categories"].items()

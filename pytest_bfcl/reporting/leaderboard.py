@@ -25,6 +25,7 @@ from pytest_bfcl.scoring.cost import cost_usd, mean, percentile95
 from pytest_bfcl.scoring.leaderboard import model_rows
 from pytest_bfcl.scoring.model_info import ModelInfo, find_info, parse_model_info
 from pytest_bfcl.scoring.official_csv import ModelRow, write_csvs
+from pytest_bfcl.scoring.robustness import plain_records
 from pytest_bfcl.scoring.statistics import Tally, interval, spread_of
 from pytest_bfcl.scoring.tally import ModelTally
 
@@ -161,12 +162,12 @@ def _check_same(runs: Sequence[RunDirectory]) -> None:
 def contestants(run: RunDirectory, infos: Infos, *, official: bool = False) -> list[Contestant]:
     """The models of one run."""
     tallies: dict[str, ModelTally] = {}
-    for record in run.records():
+    for record in plain_records(run):
         key = str(record.get("model") or "model")
         if key not in tallies:
             tallies[key] = ModelTally(key, str(record.get("mode") or ""))
         tallies[key].add(record)
-    rows = {row.info.name: row for row in model_rows(run.records(), official=official)}
+    rows = {row.info.name: row for row in model_rows(plain_records(run), official=official)}
     fingerprint = run.fingerprint
     summary = run.summary()
     told = summary.get("model_info") if summary else None

@@ -171,10 +171,25 @@ def _extras(model: Summary) -> Iterator[Parsed]:
         delta = formats["max_delta"]
         head = f"format sensitivity: largest difference {delta}, standard deviation {formats['standard_deviation']}"
         yield {"title": head, "head": ("format", "correct", "accuracy"), "rows": rows}
+    if robust := model.get("robustness"):
+        yield _robustness(robust)
     stages = model.get("write_stages")
     if stages:
         rows = [(name, str(count)) for name, count in stages.items()]
         yield {"title": "write stages of the memory (not scored)", "head": ("outcome", "conversations"), "rows": rows}
+
+
+def _robustness(cells: Summary) -> Parsed:
+    """How far the score falls when the same entries are put otherwise."""
+    rows = []
+    for name, cell in cells.items():
+        low, high = cell["interval95"] or (0.0, 0.0)
+        drop = "–" if cell["difference"] is None else f"{100 * cell['difference']:+.1f}"
+        span = "–" if cell["difference"] is None else f"{100 * low:+.1f} to {100 * high:+.1f}"
+        both = (rendering.percent(cell["accuracy"]), rendering.percent(cell["transformed"]))
+        rows.append((name, str(cell["pairs"]), *both, drop, span, f"{cell['regressed']} / {cell['improved']}"))
+    head = ("", "entries", "as they are", "put otherwise", "points", "95 % interval", "lost / won")
+    return {"title": "the same entries put otherwise (paired; in no score)", "head": head, "rows": rows}
 
 
 def _conversations(turns: Summary) -> Parsed:

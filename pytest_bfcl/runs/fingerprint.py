@@ -6,6 +6,7 @@ Stored as ``run.json``; every printed score carries `Fingerprint.short`.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -201,6 +202,7 @@ class Fingerprint:
                 "rest": settings.rest,
                 "simulators": settings.simulators,
                 **({} if settings.serve is None else {"serve": settings.serve}),
+                **({"transforms": _transforms(settings)} if settings.transforms else {}),
                 **({} if settings.names == "auto" else {"names": settings.names}),
             },
         )
@@ -288,6 +290,11 @@ class Fingerprint:
         for name in ("step_limit", "simulators"):
             found += _compare(name.replace("_", " "), self.conditions.get(name), other.conditions.get(name))
         found += self._provider_differences(other)
+        put, otherwise_put = (dict(each.conditions.get("transforms") or {}) for each in (self, other))
+        for name in sorted(put.keys() & otherwise_put.keys()):
+            found += _compare(f"words of {name}", put[name], otherwise_put[name])
+        if models:
+            found += _compare("transforms", ", ".join(sorted(put)), ", ".join(sorted(otherwise_put)))
         return found + self._model_differences(other) if models else found
 
     def _provider_differences(self, other: Fingerprint) -> list[str]:
@@ -350,6 +357,14 @@ def _replayed(settings: Settings) -> dict[str, str]:
         REST: replayed_digest(settings.rest, REST),
     }
     return {name: digest for name, digest in found.items() if digest is not None}
+
+
+def _transforms(settings: Settings) -> dict[str, str]:
+    """Name → digest of the words, for a transform that is a file of them; else empty."""
+    found = dict.fromkeys(settings.transforms, "")
+    for name, questions in settings.rewordings.items():
+        found[name] = hashlib.sha256(json.dumps(questions, sort_keys=True).encode()).hexdigest()[:12]
+    return found
 
 
 def _short_model(model: ModelFingerprint) -> str:

@@ -164,6 +164,19 @@ class FormatSensitivity(TypedDict):
     configurations: dict[str, Cell]
 
 
+class RobustnessCell(TypedDict):
+    """One transform: entries judged both as they are (``accuracy``) and put otherwise (``transformed``)."""
+
+    pairs: Count
+    accuracy: Share | None
+    transformed: Share | None
+    difference: float | None
+    interval95: tuple[float, float] | list[float] | None
+    improved: Count
+    regressed: Count
+    errors: Count
+
+
 class Latency(TypedDict):
     """Seconds per request."""
 
@@ -199,6 +212,7 @@ class ModelSummary(TypedDict):
     breakdown: dict[str, dict[str, Cell]]
     repeats: Repeats | None
     format_sensitivity: FormatSensitivity | None
+    robustness: NotRequired[dict[str, RobustnessCell]]
     write_stages: dict[str, Count]
     cost_usd: float | None
     unpriced: Count

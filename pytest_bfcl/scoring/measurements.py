@@ -11,6 +11,7 @@ from pytest_bfcl.dataset.categories import CATEGORIES, category_of
 from pytest_bfcl.failures import FailureTag, UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.runs.damage import LeftOut
+from pytest_bfcl.scoring.robustness import plain_records
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet
@@ -95,7 +96,10 @@ def measurement_of_run(run: RunDirectory) -> Measurement:
         state = run.fingerprint.state
         return [*run.gaps(), *([f"{run.path} is not finished ({state})"] if state != "finished" else [])]
 
-    return Measurement(str(run.path), lambda rules: by_model(run.records(), rules), run.fingerprint, gaps)
+    def read(rules: str) -> dict[str, dict[Key, Judged]]:
+        return by_model(plain_records(run), rules)
+
+    return Measurement(str(run.path), read, run.fingerprint, gaps)
 
 
 def open_measurement(text: str | Path, dataset: DataSet | None = None) -> Measurement:

@@ -35,6 +35,7 @@ from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import CategoryScore, Term
 from pytest_bfcl.scoring.cost import Usage, cost_usd, deviation, mean, percentile95
 from pytest_bfcl.scoring.model_info import ModelInfo, find_info
+from pytest_bfcl.scoring.robustness import Robustness
 from pytest_bfcl.scoring.statistics import Tally, category_interval, interval, spread_of
 from pytest_bfcl.scoring.tally import CategoryTally, ModelTally
 
@@ -79,6 +80,8 @@ def summarise(
     """
     fingerprint = cast(RunFacts, dict(fingerprint or {}))
     issues = list(known_issues)
+    transforms = frozenset((fingerprint.get("conditions") or {}).get("transforms") or ())
+    robustness: dict[tuple[str, str], Robustness] = {}
     tallies: dict[tuple[str, str], ModelTally] = {}
     for record in records:
         key = (str(record.get("model") or ""), str(record.get("mode") or ""))
@@ -86,7 +89,10 @@ def summarise(
         if tally is None:
             known = frozenset(issue.id for issue in issues if key[1] in issue.modes)
             tally = tallies[key] = ModelTally(*key, known_issues=known)
-        tally.add(record)
+        if transforms and robustness.setdefault(key, Robustness(transforms)).add(record):
+            tally.add_cost(record)
+        else:
+            tally.add(record)
     official = dataset_name(fingerprint) == "official"
     if full_sizes is None:
         full_sizes = {name: row.official_size for name, row in CATEGORIES.items()} if official else dict(sizes or {})
@@ -94,9 +100,12 @@ def summarise(
     plan.state = str(fingerprint.get("state") or "")
     plan.infos = dict(infos or {})
     ordered = sorted(tallies, key=_model_order(fingerprint))
+    models = {_label(key, tallies): _ModelSummary(tallies[key], plan).to_dict() for key in ordered}
+    for key, found in robustness.items():
+        models[_label(key, tallies)]["robustness"] = found.to_dict()
     return {
         "fingerprint": fingerprint,
-        "models": {_label(key, tallies): _ModelSummary(tallies[key], plan).to_dict() for key in ordered},
+        "models": models,
         "gate": {"verdict": "none", "checks": []},
     }
 

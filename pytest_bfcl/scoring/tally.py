@@ -127,7 +127,7 @@ class ModelTally:
         """Count one result line."""
         category = str(record.get("category"))
         row = CATEGORIES.get(category)
-        self._add_cost(record)
+        self.add_cost(record)
         if row is not None and row.group == "memory_prereq":
             self.write_stages.add(record, False)
             self.write_usage.add(record)
@@ -149,7 +149,8 @@ class ModelTally:
             self.reasons[str(record.get("reason"))] += 1
         self.corrected_rules.update(str(name) for name in record.get("corrected_rules") or ())
 
-    def _add_cost(self, record: ResultLine) -> None:
+    def add_cost(self, record: ResultLine) -> None:
+        """Count what a line cost."""
         cost = record.get("cost_usd")
         if isinstance(cost, int | float):
             self.cost += cost
