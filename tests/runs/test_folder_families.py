@@ -1,0 +1,126 @@
+"""Official result folders of models with formats of their own: read by the registered family, or refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.models import create_model
+from pytest_bfcl.rescoring import score_lines
+from pytest_bfcl.runs import import_official, read_replay_lines
+from pytest_bfcl.settings import Settings
+
+CALL = {"name": "shop.find", "arguments": {"what": "tea"}}
+ENTRY = {
+    "function": [
+        {
+            "name": "shop.find",
+            "description": "Finds things.",
+            "parameters": {
+                "type": "dict",
+                "properties": {"what": {"type": "string", "description": "What."}},
+                "required": ["what"],
+            },
+        }
+    ],
+    "possible_answer": [{"shop.find": {"what": ["tea"]}}],
+}
+HERMES = f"<tool_call>\n{json.dumps(CALL)}\n</tool_call>"
+
+
+def folder(root: Path, model: str, *results: Any, category: str = "simple_python") -> Path:
+    file = root / model / "non_live" / f"BFCL_v4_{category}_result.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    lines = [json.dumps({"id": f"{category}_{n}", "result": result}) for n, result in enumerate(results)]
+    file.write_text("\n".join(lines) + "\n")
+    return root / model
+
+
+def valid(path: Path, **options: Any) -> list[Any]:
+    lines = ({**line, **ENTRY} for line in read_replay_lines(path, decoder=options.get("decoder")))
+    return [line.get("valid", line) for line in score_lines(lines, **options)]
+
+
+REGISTERED = {
+    "Qwen_Qwen3-8B-FC": HERMES,
+    "MadeAgents_Hammer2.1-7b": f"```\n[{json.dumps(CALL)}]\n```",
+    "meta-llama_Llama-3.1-8B-Instruct-FC": json.dumps({"name": "shop.find", "parameters": {"what": "tea"}}),
+    "Salesforce_xLAM-2-3b-fc-r": f"{json.dumps(CALL)}; {json.dumps(CALL)}",
+    "katanemo_Arch-Agent-7B": [{"shop.find": {"what": "tea"}}],
+    "ibm-granite_granite-3.1-8b-instruct": [{"shop.find": {"what": "tea"}}],
+    "ibm-granite_granite-20b-functioncalling": f"<function_call> {json.dumps({**CALL, 'name': 'shop_find'})}",
+    "THUDM_glm-4-9b-chat": 'shop_find\n{"what": "tea"}',
+    "openbmb_MiniCPM3-4B-FC": "<|tool_call_start|>\n```python\nshop_find(what='tea')\n```\n<|tool_call_end|>",
+    "google_functiongemma-270m-it-FC": (
+        "<start_function_call>call:shop.find{what:<escape>tea<escape>}<end_function_call>"
+    ),
+    "microsoft_phi-4": "```python\n[shop.find(what='tea')]\n```",
+    "mistralai_Ministral-8B-Instruct-2410": [{"shop.find": {"what": "tea"}}],
+    "gemini-2.5-flash-FC": [{"shop_find": {"what": "tea"}}],
+    "gpt-4o-2024-11-20-FC": [{"shop_find": '{"what": "tea"}'}],
+    "command-a-03-2025-FC": [{"tool_name": "shop_find", "parameters": {"what": "tea"}}],
+    "DM-Cito-8B-v3": [{"name": "shop.find", "arguments": {"what": "tea"}}],
+    "gorilla-openfunctions-v2": "shop.find(what='tea')",
+    "nvidia_llama-3.1-nemotron-ultra-253b-v1": "<TOOLCALL>[shop.find(what='tea')]</TOOLCALL>",
+}
+
+
+@pytest.mark.parametrize("model", REGISTERED)
+def test_registered_models_are_read_by_their_family(tmp_path, model):
+    expected = model != "Salesforce_xLAM-2-3b-fc-r"  # two calls where one is due: read, and wrong
+    path = folder(tmp_path, model, REGISTERED[model], "No function fits.")
+    assert valid(path) == [expected, False]
+
+
+def test_texts_of_hosted_models_are_no_calls(tmp_path):
+    for model, result in {
+        "gemini-2.5-flash-FC": ["Sorry."],
+        "command-a-03-2025-FC": "Sorry.",
+        "xiaoming-14B": "x",
+    }.items():
+        path = folder(tmp_path, model, result, category="irrelevance")
+        assert [line["valid"] for line in score_lines({**each, **ENTRY} for each in read_replay_lines(path))] == [True]
+
+
+def test_a_folder_nobody_can_read_is_refused_with_what_to_do(tmp_path):
+    path = folder(tmp_path, "my-finetune-FC", HERMES)
+    with pytest.raises(UsageError, match="--decoder hermes"):
+        list(read_replay_lines(path))
+    assert valid(path, decoder="hermes") == [True]
+    with pytest.raises(UsageError, match="unknown decoder"):
+        list(read_replay_lines(path, decoder="nonsense"))
+
+
+def test_native_folders_of_others_are_still_native(tmp_path):
+    path = folder(tmp_path, "somebodys-FC", [{"shop_find": '{"what": "tea"}'}], "I cannot help.", HERMES)
+    assert {line["mode"] for line in import_official(path)} == {"fc"}
+    verdicts = list(score_lines({**line, **ENTRY} for line in read_replay_lines(path)))
+    assert [verdict["valid"] for verdict in verdicts] == [True, False, False]
+    assert verdicts[2]["detail"]["lost_call"] == "hermes"
+    assert "server's parser lost a call" in verdicts[2]["detail"]["advice"]
+    assert "lost_call" not in verdicts[1]["detail"]
+
+
+def test_refusals_under_an_fc_label_are_no_reason_to_refuse(tmp_path):
+    path = folder(tmp_path, "polite-FC", "I cannot help.", "No.", category="irrelevance")
+    assert {line["mode"] for line in read_replay_lines(path)} == {"fc"}
+
+
+def test_thoughts_of_recorded_texts(tmp_path):
+    line = {"id": "simple_python_0", "output": f"<think>hm</think>{HERMES}", "mode": "fc", **ENTRY}
+    assert [v["valid"] for v in score_lines([line], decoder="hermes")] == [True]
+    assert [v["valid"] for v in score_lines([{**line, "decoder": "hammer"}], decoder="hermes")] == [False]
+    text = {**line, "output": "<think>hm</think>[shop.find(what='tea')]", "mode": "prompt"}
+    assert [v["valid"] for v in score_lines([text])] == [False]
+    assert [v["valid"] for v in score_lines([text], think="strip")] == [True]
+    assert [v["valid"] for v in score_lines([{**line, "decoder": "nonsense"}]) if "valid" in v] == []
+
+
+def test_replay_takes_a_decoder(tmp_path):
+    path = folder(tmp_path, "my-finetune-FC", HERMES)
+    model = create_model(f"replay:{path}", Settings(decoder="hermes"))
+    assert model.mode == "fc"
