@@ -19,6 +19,9 @@ Mode = Literal["fc", "prompt"]
 Message = Parsed
 """A chat message in the OpenAI shape: ``role``, ``content``, and for calls ``tool_calls`` / ``tool_call_id``."""
 
+CALLS_A_STEP = 500
+"""Calls of one step that are carried out: a model that writes more has run away, its conversation ends and fails."""
+
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
 
 

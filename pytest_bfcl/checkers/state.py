@@ -15,10 +15,10 @@ from pytest_bfcl.checkers.corrected import OFFICIAL, RuleSet
 from pytest_bfcl.checkers.details import EndDetails, ObtainedDetails, QuietTurnDetails, StateDetails, TurnDetails
 from pytest_bfcl.checkers.differences import state_difference
 from pytest_bfcl.checkers.response import calls_behind, is_error, missing_results
-from pytest_bfcl.checkers.steps import turn_calls, was_forced
+from pytest_bfcl.checkers.steps import ran_away, turn_calls, was_forced
 from pytest_bfcl.failures import BenchmarkError, HarnessError, Reason, UsageError, Verdict
 from pytest_bfcl.json_types import Parsed
-from pytest_bfcl.transcript import wire_name
+from pytest_bfcl.transcript import CALLS_A_STEP, wire_name
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
@@ -64,6 +64,7 @@ class StateRecord:
     expected_calls: list[int]
     made_turns: int
     forced: bool
+    ran_away: bool = False
 
     @property
     def expected_turns(self) -> int:
@@ -77,7 +78,7 @@ class StateRecord:
 
     def verdict(self, rules: RuleSet = OFFICIAL) -> Verdict:
         """The verdict under the given rules: the first failing turn decides (spec §4.1)."""
-        if self.counts_differ or ("C16" in rules and self.forced):
+        if self.counts_differ or self.ran_away or ("C16" in rules and self.forced):
             end = EndDetails(expected=f"{self.expected_turns} turns", called=f"{self.made_turns} turns")
             if self.counts_differ:
                 end.last_turn = max(self.made_turns - 1, 0)
@@ -144,14 +145,15 @@ def replay(entry: Entry, transcript: Transcript, kind: Kind = "own") -> StateRec
     cannot be used, `UsageError` for simulators that are not installed.
     """
     truth = _ground_truth(entry)
-    record = StateRecord([], [len(calls) for calls in truth], len(transcript.turns), was_forced(transcript))
+    away = ran_away(transcript)
+    record = StateRecord([], [len(calls) for calls in truth], len(transcript.turns), was_forced(transcript), away)
     names = {wire_name(name): name for name in _function_names(entry) if wire_name(name) != name}
     mine = _executor(entry, kind, names)
     theirs = _executor(entry, kind, {})
     obtained: list[str] = []
     for number, (turn, expected) in enumerate(zip(transcript.turns, truth, strict=False)):
         made = turn_calls(turn, transcript)
-        calls = [call for step in made for call in step]
+        calls = [call for step in made for call in step[:CALLS_A_STEP]]
         told = TurnRecord(made, expected, results=mine.execute_all(calls))
         obtained += told.results
         results = theirs.execute_all(expected)

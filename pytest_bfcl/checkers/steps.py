@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.decoding import DecodeError, call_texts, is_empty
+from pytest_bfcl.transcript import CALLS_A_STEP
 
 if TYPE_CHECKING:
     from pytest_bfcl.transcript import Step, Transcript, Turn
@@ -27,6 +28,11 @@ def step_calls(step: Step, transcript: Transcript) -> list[str] | None:
 def turn_calls(turn: Turn, transcript: Transcript) -> list[list[str]]:
     """The steps of one turn that called something; others are dropped as a whole (multi_turn spec §4.1)."""
     return [calls for step in turn.steps if (calls := step_calls(step, transcript)) is not None]
+
+
+def ran_away(transcript: Transcript) -> bool:
+    """Whether a step makes more calls than are carried out."""
+    return any(len(calls) > CALLS_A_STEP for turn in transcript.turns for calls in turn_calls(turn, transcript))
 
 
 def was_forced(transcript: Transcript) -> bool:

@@ -21,7 +21,7 @@ from pytest_bfcl.conversation.world import World, open_world
 from pytest_bfcl.failures import AdapterError, BenchmarkError, HarnessError
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.callable import read_result
-from pytest_bfcl.transcript import Message, Mode, Reply, Step, Transcript, Turn, wire_name
+from pytest_bfcl.transcript import CALLS_A_STEP, Message, Mode, Reply, Step, Transcript, Turn, wire_name
 
 if TYPE_CHECKING:
     from pytest_bfcl.conversation.journal import Journal, Snapshots
@@ -191,9 +191,9 @@ class _Conversation:
                 step.calls = []
                 return True
             step.calls = list(texts)
-            for text in texts:
+            for text in texts[:CALLS_A_STEP]:
                 step.results.append(await world.execute(text))
-            if len(turn.steps) > self.settings.step_limit:
+            if len(turn.steps) > self.settings.step_limit or len(texts) > CALLS_A_STEP:
                 self.transcript.forced_quit = True
                 return False
             self._show_results(step)

@@ -20,7 +20,7 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Resolve = Callable[[str, int], Sequence[str]]
 
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
-_NAT64_LOCAL = ipaddress.ip_network("64:ff9b:1::/48")
+_GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
 
 
 class Refused(ValueError):
@@ -116,6 +116,33 @@ def _layers(address: Address) -> list[Address]:
 
 
 def _is_global(address: Address) -> bool:
-    if isinstance(address, ipaddress.IPv6Address) and (address.is_site_local or address in _NAT64_LOCAL):
+    if isinstance(address, ipaddress.IPv6Address) and address not in _GLOBAL_UNICAST:
         return False
-    return address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified)
+    return not any(address in block for block in SPECIAL[address.version])
+
+
+SPECIAL: dict[int, tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]] = {
+    4: tuple(map(ipaddress.IPv4Network, (
+        "0.0.0.0/8",  # this network
+        "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16",  # private use
+        "100.64.0.0/10",  # shared address space of carriers
+        "127.0.0.0/8",  # loopback
+        "169.254.0.0/16",  # link-local, where clouds keep their metadata
+        "192.0.0.0/24",  # protocol assignments
+        "192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24",  # documentation
+        "192.31.196.0/24", "192.52.193.0/24", "192.175.48.0/24",  # AS112, AMT
+        "192.88.99.0/24",  # relays of 6to4, deprecated
+        "198.18.0.0/15",  # benchmarking
+        "224.0.0.0/4",  # multicast
+        "240.0.0.0/4",  # reserved, and the limited broadcast
+    ))),
+    6: tuple(map(ipaddress.IPv6Network, (
+        "2001::/23",  # protocol assignments: Teredo, ORCHID, benchmarking and others
+        "2001:db8::/32", "3fff::/20",  # documentation
+        "2002::/16",  # 6to4
+        "2620:4f:8000::/48",  # AS112
+    ))),
+}  # fmt: skip
+"""IANA's special-purpose registries of both families: what is not the public web, whatever this Python thinks of it.
+
+Of IPv6 only what lies in the block of global unicast addresses, 2000::/3, outside which nothing is public."""

@@ -11,7 +11,7 @@ from pytest_bfcl.dataset import Entry
 from pytest_bfcl.explaining import failure_text
 from pytest_bfcl.failures import FailureTag
 from pytest_bfcl.simulators import Simulator, register_simulator, tool
-from pytest_bfcl.transcript import Reply
+from pytest_bfcl.transcript import CALLS_A_STEP, Reply
 from tests.checkers.building import conversation
 
 
@@ -168,3 +168,12 @@ def test_broken_ground_truth_is_ours() -> None:
     entry = pantry([[LOOK]])
     entry.possible_answer = None
     assert judge(entry, conversation([[[LOOK]]])).reason == "harness:data"
+
+
+def test_more_calls_in_a_step_than_are_carried_out_end_the_conversation() -> None:
+    """Right at the limit it is judged as ever, one beyond it is the model's mistake under both rule sets."""
+    entry = pantry([[LOOK]])
+    assert judge(entry, conversation([[[LOOK] * CALLS_A_STEP]])).valid
+    both = judge_both(entry, conversation([[[LOOK] * (CALLS_A_STEP + 1)]]))
+    for verdict in (both.official, both.corrected):
+        assert (verdict.outcome, verdict.reason) == ("failed", "multi_turn:force_terminated")
