@@ -9,7 +9,7 @@ from typing import Any
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Request
-from pytest_bfcl.models.wire import STATE_LIMIT, WORD_LIMIT, check_size, count, cut_stream, identifier, reasoning_count
+from pytest_bfcl.models.wire import WORD_LIMIT, check_size, count, cut_stream, identifier, keepable, reasoning_count
 from pytest_bfcl.rendering.tools import Style
 from pytest_bfcl.transcript import Message, ProviderState, Reply, ToolCall, arguments_text
 
@@ -181,7 +181,7 @@ def _state(blocks: Sequence[Fields]) -> ProviderState | None:
         for block in blocks
         if block.get("type") != "text" or block.get("text")
     )
-    if not kept or len(repr(kept)) > STATE_LIMIT:
+    if not kept or not keepable(kept):
         return None
     return ProviderState("anthropic", parts=kept)
 

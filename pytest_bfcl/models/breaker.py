@@ -184,4 +184,6 @@ def sign_of(error: AdapterError) -> str:
 def stop_reason(model: object) -> str | None:
     """Why the whole run should stop because of this model's endpoint, or ``None``."""
     breaker = getattr(model, "breaker", None)
-    return breaker.reason if isinstance(breaker, Breaker) else None
+    if not isinstance(breaker, Breaker) or breaker.reason is None:
+        return None
+    return f"{breaker.reason} ({breaker.advice})" if breaker.advice else breaker.reason

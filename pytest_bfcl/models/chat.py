@@ -10,7 +10,7 @@ from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.chat_stream import ChatJoiner
 from pytest_bfcl.models.dialects import GENERIC, Dialect
-from pytest_bfcl.models.wire import STATE_LIMIT, WORD_LIMIT, check_size, count, identifier, reasoning_count
+from pytest_bfcl.models.wire import WORD_LIMIT, check_size, count, identifier, keepable, reasoning_count
 from pytest_bfcl.rendering.tools import Style
 from pytest_bfcl.transcript import Message, ProviderState, Reply, ToolCall, arguments_text
 
@@ -221,6 +221,6 @@ def _state(message: Fields, field: str | None, call_fields: list[Parsed], inline
     further = tuple(call_fields) if any(call_fields) else ()
     if not all(isinstance(part, Mapping) for part in parts):
         parts = ()
-    if (fields or further or parts) and len(repr((fields, further, parts))) > STATE_LIMIT:
+    if (fields or further or parts) and not keepable(fields, further, parts):
         return None
     return ProviderState("chat", field, fields, further, parts)

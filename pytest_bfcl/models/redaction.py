@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
-from pytest_bfcl.transcript import Reply, ToolCall
+from pytest_bfcl.transcript import ProviderState, Reply, ToolCall
 
 TEXT_LIMIT = 500
 """Longest excerpt of a foreign text in an error message, in characters."""
@@ -50,7 +51,8 @@ def discreet(reply: Reply, secrets: Iterable[str]) -> Reply:
     """
     known = [secret for secret in secrets if len(secret) >= _SHORTEST_IN_REPLY]
     said = (reply.text, reply.reasoning, reply.finish_reason, *(p for c in reply.tool_calls for p in _parts(c)))
-    if not any(secret in text for text in said if text for secret in known):
+    state = reply.state and reply.state.to_dict()
+    if not any(secret in text for text in (*said, repr(state) if state else "") if text for secret in known):
         return reply
     return replace(
         reply,
@@ -58,7 +60,17 @@ def discreet(reply: Reply, secrets: Iterable[str]) -> Reply:
         reasoning=reply.reasoning and hide(reply.reasoning, known),
         finish_reason=reply.finish_reason and hide(reply.finish_reason, known),
         tool_calls=tuple(ToolCall(*(part and hide(part, known) for part in _parts(c))) for c in reply.tool_calls),
+        state=ProviderState.from_dict(_hidden(state, known)) if state else None,
     )
+
+
+def _hidden(value: Any, secrets: Iterable[str]) -> Any:
+    """A parsed value with the secrets hidden in all its texts."""
+    if isinstance(value, str):
+        return hide(value, secrets)
+    if isinstance(value, dict):
+        return {_hidden(name, secrets): _hidden(each, secrets) for name, each in value.items()}
+    return [_hidden(each, secrets) for each in value] if isinstance(value, list) else value
 
 
 def _parts(call: ToolCall) -> tuple[str, str, str]:

@@ -10,12 +10,12 @@ from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.wire import (
-    STATE_LIMIT,
     WORD_LIMIT,
     check_size,
     count,
     cut_stream,
     identifier,
+    keepable,
     reasoning_count,
 )
 from pytest_bfcl.rendering.tools import Style
@@ -171,7 +171,7 @@ def _reasoning(items: Sequence[Fields]) -> str | None:
 
 
 def _state(items: Sequence[Fields]) -> ProviderState | None:
-    if not items or len(repr(items)) > STATE_LIMIT:
+    if not items or not keepable(items):
         return None
     # What a provider sent as null it need not get back; some refuse a null status.
     return ProviderState(

@@ -20,6 +20,7 @@ ID_LIMIT = 100_000
 """Longest id of a call: some carry a signature of the model's thoughts."""
 STATE_LIMIT = 2_000_000
 """Characters of one reply's provider state that are kept and sent again; a larger one is let go."""
+_DEPTH_LIMIT = 60  # of a provider's state
 _TOKENS_LIMIT = 10**9  # tokens of one reply that are believed
 
 
@@ -98,6 +99,19 @@ def identifier(value: object, position: int) -> str:
     if isinstance(value, str) and 0 < len(value) <= ID_LIMIT:
         return value
     return f"call_{position}"
+
+
+def keepable(*values: object) -> bool:
+    """Whether what a provider sent may be kept and sent again: not too large, not nested beyond what files hold."""
+    return _is_flat(values, _DEPTH_LIMIT) and len(repr(values)) <= STATE_LIMIT
+
+
+def _is_flat(value: object, depth: int) -> bool:
+    if isinstance(value, Mapping):
+        return depth > 0 and all(_is_flat(each, depth - 1) for each in value.values())
+    if isinstance(value, list | tuple):
+        return depth > 0 and all(_is_flat(each, depth - 1) for each in value)
+    return True
 
 
 def check_size(text: str | None, calls: list[ToolCall]) -> None:

@@ -11,6 +11,7 @@ from pytest_bfcl.conversation import converse
 from pytest_bfcl.models import create_model
 from pytest_bfcl.models.chat import read_completion, remembered
 from pytest_bfcl.models.dialects import dialect_of
+from pytest_bfcl.models.probing import probe_request
 from pytest_bfcl.runs import Journal
 from pytest_bfcl.settings import Settings
 from tests.conversation.worlds import TEXTS, shelf_entry
@@ -178,3 +179,28 @@ def test_litellm_sends_signatures_back():
     kept = model.remember(reply, plain)
     assert kept["tool_calls"][0]["provider_specific_fields"] == {"thought_signature": "b"}
     assert kept["thinking_blocks"] == message["thinking_blocks"]
+
+
+def test_a_key_that_comes_back_in_a_field_is_hidden(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-private-0123456789")
+
+    async def echo(req: web.Request) -> web.StreamResponse:
+        message = {"content": "hi", "debug": {"headers": [req.headers["authorization"]]}}
+        return web.json_response({"choices": [{"message": message, "finish_reason": "stop"}]})
+
+    async def work():
+        async with serving(echo) as url:
+            model = create_model("openai:m@fc", Settings(base_url=url, retries=0))
+            reply = await model.generate(probe_request())
+            await model.aclose()
+            return reply
+
+    state = run(work()).state
+    assert state.fields == {"debug": {"headers": ["Bearer [hidden]"]}}
+
+
+@pytest.mark.parametrize("value", ["x" * 3_000_000, json.loads("[" * 300 + "]" * 300)])
+def test_what_no_file_could_hold_is_let_go(value):
+    message = {"content": "hi", "extra": value}
+    reply = read_completion({"choices": [{"message": message, "finish_reason": "stop"}]})
+    assert (reply.text, reply.state) == ("hi", None)

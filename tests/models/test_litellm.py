@@ -333,3 +333,37 @@ def test_it_stays_at_home():
     assert not getattr(litellm, "telemetry", False)
     assert set(litellm.success_callback) <= {"cache"}  # its own in-memory one
     assert not litellm.callbacks
+
+
+def test_a_stream_with_parameters_and_headers(monkeypatch):
+    from tests.models.test_streams import CHAT, sse
+
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789")
+    seen = []
+
+    async def handler(req):
+        seen.append((req.headers.get("x-team"), await req.json()))
+        response = web.StreamResponse(headers={"content-type": "text/event-stream"})
+        await response.prepare(req)
+        head = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+        await response.write(sse(*(head | event for event in CHAT)))
+        return response
+
+    async def work():
+        async with serving(handler) as url:
+            settings = Settings(
+                base_url=url, stream=True, headers={"X-Team": "a"}, parameters={"top_k": 3}, retries=0, temperature=None
+            )
+            model = LitellmModel(parse_spec("litellm:openai/m@fc"), settings)
+            try:
+                return await model.generate(request(WEATHER, parameters=settings.sent_parameters()))
+            finally:
+                await model.aclose()
+
+    reply = run(work())
+    assert [(c.name, c.arguments) for c in reply.tool_calls] == [("weather", '{"town": "Zürich"}'), ("clock", "{}")]
+    assert (reply.reasoning, reply.output_tokens) == ("thinking é", 9)
+    assert reply.first_token_s > 0
+    team, body = seen[0]
+    assert (team, body["stream"], body["top_k"]) == ("a", True, 3)
+    assert "temperature" not in body

@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from pytest_bfcl.checkers import judge
+from pytest_bfcl.conversation import converse
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.models import create_model
 from pytest_bfcl.models.base import Request
@@ -111,3 +112,61 @@ def test_lasting_faults_are_errors_of_those_entries(mock_server, official):
     assert 0 < len(errors) < 20
     assert all(isinstance(e, AdapterError) and e.kind == "server" for e in errors)
     assert all(r.valid for r in results if not isinstance(r, BaseException))
+
+
+@pytest.mark.parametrize("api", ["chat", "responses"])
+@pytest.mark.parametrize("stream", [False, True])
+def test_reasoning_comes_back_unchanged(mock_server, official, api, stream):
+    """The server answers 400 when reasoning, a signature, an encrypted item or an id of 600 characters is missing."""
+    modes = "field,signature" if api == "chat" else "responses_item"
+    configure(mock_server, reasoning=modes, require_reasoning=True)
+    httpx.post(f"{mock_server}/reset", timeout=5).raise_for_status()
+    try:
+        entries = [official.load(ref) for ref in official.index("multi_turn_base")[:6]]
+        settings = Settings(base_url=f"{mock_server}/v1", api=api, stream=stream)
+        verdicts = run(conversations(entries, settings, official.texts))
+        told = httpx.get(f"{mock_server}/stats", timeout=5).json()["reasoning"]
+    finally:
+        configure(mock_server, reasoning="", require_reasoning=False)
+    assert all(verdict.valid for verdict in verdicts), verdicts
+    assert told["returned"] > 30
+    assert (told["missing"], told["changed"]) == (0, 0)
+
+
+def test_dropped_reasoning_is_missed_there(mock_server, official):
+    configure(mock_server, reasoning="field", require_reasoning=True)
+    try:
+        entries = [official.load(ref) for ref in official.index("multi_turn_base")[:1]]
+        settings = Settings(base_url=f"{mock_server}/v1", reasoning="drop")
+        with pytest.raises(AdapterError, match="reasoning_content is missing"):
+            run(conversations(entries, settings, official.texts))
+    finally:
+        configure(mock_server, reasoning="", require_reasoning=False)
+
+
+@pytest.mark.parametrize("api", ["chat", "responses"])
+def test_broken_streams_cost_attempts_not_answers(mock_server, official, api):
+    configure(mock_server, cut_rate=0.15, eof_rate=0.15, reset_rate=0.05)
+    try:
+        results = answers(mock_server, official, "simple_python", 30, retries=12, api=api, stream=True)
+    finally:
+        configure(mock_server, cut_rate=0, eof_rate=0, reset_rate=0)
+    assert all(not isinstance(r, BaseException) and r.valid for r in results), results
+
+
+@pytest.mark.parametrize("category", ["simple_python", "parallel_multiple", "live_multiple", "irrelevance"])
+def test_a_streamed_reply_is_the_reply(mock_server, official, category):
+    for api in ("chat", "responses"):
+        plain = answers(mock_server, official, category, 20, api=api)
+        assert answers(mock_server, official, category, 20, api=api, stream=True) == plain
+
+
+async def conversations(entries, settings, texts):
+    """Verdicts of whole conversations."""
+    model = create_model("openai:bench@fc", settings)
+    try:
+        held = [converse(entry, model, settings=settings, texts=texts) for entry in entries]
+        transcripts = await asyncio.gather(*held)
+    finally:
+        await model.aclose()
+    return [judge(entry, transcript) for entry, transcript in zip(entries, transcripts, strict=True)]
