@@ -44,10 +44,14 @@ def problem_of(line: Fields, required: Iterable[str] = RESULT) -> str | None:
     for name in required:
         if get(name) is None:
             return f"{name} is missing"
-    for field in _FIELDS:
-        value = get(field.name)
-        if value is not None and type(value) not in field.usual and not field.fits(value):
-            return f"{field.name} is {shortened_json(value)}, not {field.wanted}"
+    for name, value in line.items():  # a line has few of the fields there are
+        if (
+            value is not None
+            and (field := _BY_NAME.get(name)) is not None
+            and type(value) not in field.usual
+            and not field.fits(value)
+        ):
+            return f"{name} is {shortened_json(value)}, not {field.wanted}"
     for name in ("detail", "extra") if "outcome" in line else ():
         if isinstance(inner := get(name), dict) and (found := _inside(name, inner)) is not None:
             return found
@@ -201,6 +205,7 @@ _FIELDS: tuple[Field, ...] = (
     *map(_flag, ("valid", "corrected_valid")),
     *map(_text, ("skipped", "error")),
 )  # fmt: skip
+_BY_NAME = {field.name: field for field in _FIELDS}
 
 _DETAIL: tuple[Field, ...] = (
     *map(_text, ("rule", "error", "advice", "param", "class", "reference", "type", "underlying", "lost_call")),
