@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""
-    parser.add_argument("path", nargs="?", help="a .jsonl of own entries, or a directory")
+    parser.add_argument("path", nargs="*", help="a .jsonl of own entries, several of them, or a directory")
     parser.add_argument("--data", default="auto", help="auto, bundled, official, or a path (default: %(default)s)")
     parser.add_argument("--categories", metavar="NAMES", help="only these, separated by commas (groups too)")
     parser.add_argument("--simulator", action="append", metavar="MODULE:CLASS",
@@ -30,13 +31,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Validate and report; 1 when something is wrong."""
-    from pytest_bfcl.dataset import open_dataset, resolve_categories
+    from pytest_bfcl.dataset import open_dataset, open_files, resolve_categories
     from pytest_bfcl.dataset.validation import validate, validated_categories
     from pytest_bfcl.simulators import documents_of
 
     for where in args.simulator or ():
         _register(where)
-    dataset = open_dataset(args.path or args.data, documents=documents_of)
+    if len(args.path) > 1:
+        dataset = open_files(list(map(Path, args.path)), documents_of)
+    else:
+        dataset = open_dataset(args.path[0] if args.path else args.data, documents=documents_of)
     chosen = resolve_categories(args.categories.split(",")) if args.categories else None
     problems = validate(dataset, chosen)
     if dataset.own:
@@ -55,7 +59,6 @@ def run(args: argparse.Namespace) -> int:
 def _register(where: str) -> None:
     """Make a class of the user's known, as a conftest or an entry point does in a run."""
     from importlib import import_module
-    from pathlib import Path
 
     from pytest_bfcl.failures import UsageError
     from pytest_bfcl.simulators import register_simulator

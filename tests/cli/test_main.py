@@ -158,3 +158,12 @@ def test_interrupts_and_our_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     for error, code in ((KeyboardInterrupt(), 130), (HarnessError("data", "broken"), 1)):
         monkeypatch.setattr(fetch, "run", raises(error))
         assert main(["fetch"]) == code
+
+
+def test_validate_several_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first = write_entry(tmp_path / "a.jsonl")
+    second = write_entry(tmp_path / "b.jsonl", id="other", possible_answer=[{"rang": {}}])
+    assert main(["validate", str(first), str(second)]) == 1
+    assert f"{second}:1: other: possible_answer[0]: the answer calls 'rang'" in capsys.readouterr().out
+    assert main(["validate", str(first), str(write_entry(tmp_path / "c.jsonl"))]) == 2
+    assert f"stands in {first}:1 and in {tmp_path / 'c.jsonl'}:1" in capsys.readouterr().err

@@ -88,7 +88,9 @@ def on_terminal(bench: Bench, *args: str, **variables: str) -> str:
 
 
 def test_progress_on_a_terminal_and_none_in_ci(bench: Bench) -> None:
-    bench.serve({"kind": 400, "ids": "simple_python_0$"}, delay=0.5)
+    bench.serve({"kind": 400, "ids": "simple_python_0$"}, delay=0.15)
+    quicker = "from pytest_bfcl.plugin import progress\nprogress.FIRST_S, progress.EVERY_S = 0.4, 0.2\n"
+    (bench.path / "conftest.py").write_text(quicker)  # else the run must last three seconds
     options = ("--tb=no", "--bfcl-concurrency=5", "--bfcl-price=1000,2000", "--bfcl-max-errors=10")
     shown = on_terminal(bench, *options)
     lines = re.findall(

@@ -236,11 +236,12 @@ def test_the_95_percent_interval_of_a_difference_covers_the_truth() -> None:
         for _ in range(2000):
             easy = source.beta(3.5, 1.5, clusters) - 0.7  # a cluster's difficulty is the same for both models
             pairs = PairTally()
-            for number, shift in enumerate(easy):
-                before = source.random(each) < np.clip(0.7 + shift, 0, 1)
-                after = source.random(each) < np.clip(0.7 + shift, 0, 1) * 0.95
-                for old, new in zip(before, after, strict=True):
-                    pairs.add(str(number), bool(old), bool(new))
+            rate = np.clip(0.7 + easy, 0, 1)[:, None]
+            before = (source.random((clusters, each)) < rate).tolist()
+            after = (source.random((clusters, each)) < rate * 0.95).tolist()
+            for number, (olds, news) in enumerate(zip(before, after, strict=True)):
+                for old, new in zip(olds, news, strict=True):
+                    pairs.add(str(number), old, new)
             low, high = interval(pairs.difference, paired_spread({"live_simple": 1.0}, {"live_simple": pairs}), -1, 1)
             inside += low <= -0.035 <= high
         assert 0.93 <= inside / 2000 <= 0.97
