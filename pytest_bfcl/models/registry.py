@@ -13,6 +13,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from pytest_bfcl.decoding.formats.reading import TextReading
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.models.base import Model
 from pytest_bfcl.models.spec import ModelSpec, parse_spec
@@ -102,7 +103,7 @@ def create_model(spec: str | ModelSpec, settings: Settings, *, dataset: Any = No
     """The adapter for a spec; nothing is sent and no heavy library imported yet.
 
     The mode is the spec's suffix, else ``mode``, else the settings' (``auto`` begins with native calls).
-    Raises `UsageError` for an unknown provider, a missing file or a broken base URL.
+    Raises `UsageError` for an unknown provider, a missing file, a broken base URL, or a decoder nobody can tell.
     """
     if isinstance(spec, str):
         spec = parse_spec(spec)
@@ -113,6 +114,8 @@ def create_model(spec: str | ModelSpec, settings: Settings, *, dataset: Any = No
     missing = [name for name in ("spec", "mode", "underscore_names", "generate") if not hasattr(model, name)]
     if missing:
         raise UsageError(f"provider {spec.provider!r} returned an object without {', '.join(missing)}")
+    if settings.decoder == "auto" and spec.provider != "replay" and getattr(model, "family", None) is None:
+        TextReading("auto").decoder_for(spec.name)  # said now, not with every entry
     return model
 
 

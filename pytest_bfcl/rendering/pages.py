@@ -27,8 +27,8 @@ _HISTORY = {
 _UNREPRODUCED = {
     "falcon3-fc": "Its prompt comes from the tokenizer's own template, so it needs the folder that has it; the "
     "recorded cases hold no prompt to compare with.",
-    "minicpm-fc": "Its prompt holds Python stubs that a code generator writes; that part is not reproduced. Recorded "
-    "outputs are read, and the model can be asked with its own template (`--bfcl-template DIR`).",
+    "minicpm-fc": "The reference lets a code generator write the Python stubs of its prompt; usual schemas come out "
+    "the same here, unusual ones (constraints, odd names) may not.",
     "chat-fc": "A reply with text whose list of calls is empty, not missing, loses its text at the reference; we "
     "keep it.",
     "cohere-fc": "Only recorded outputs are read so; live, litellm asks with native calls.",
@@ -39,7 +39,7 @@ _UNREPRODUCED = {
     "gorilla": "The handler's endpoint is gone; recorded outputs are read.",
     "nexus": "Registered nowhere; recorded outputs are read.",
 }
-_NO_PROMPTS = frozenset({"falcon3-fc", "minicpm-fc"})
+_NO_PROMPTS = frozenset({"falcon3-fc"})
 
 
 def family_pages() -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pytest_bfcl.rendering import functiongemma, prompting, qwen, tool_lists
+from pytest_bfcl.rendering import functiongemma, minicpm, prompting, qwen, tool_lists
 from pytest_bfcl.rendering.parts import Template
 
 TEMPLATES: Mapping[str, Template] = {
@@ -34,4 +34,5 @@ TEMPLATES: Mapping[str, Template] = {
     "mistral": tool_lists.mistral,
     "thinkagent": tool_lists.thinkagent,
     "functiongemma": functiongemma.functiongemma,
+    "minicpm3": minicpm.minicpm3,
 }

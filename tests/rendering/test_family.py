@@ -139,3 +139,25 @@ def test_a_folder_needs_to_say_how_calls_are_written(tmp_path):
     with pytest.raises(UsageError, match="--bfcl-decoder"):
         open_family(str(hub(tmp_path)), model="my-model")
     assert open_family(str(hub(tmp_path)), model="gpt-oss-20b").format.decoder == "harmony"
+
+
+def test_stubs_of_minicpm():
+    from pytest_bfcl.rendering.minicpm import minicpm3
+    from pytest_bfcl.rendering.parts import Prompted
+
+    texts = FormatTexts({"minicpm3.imports": "IMPORTS\n", "minicpm3.rules": "{tools}RULES {{x}}\n"})
+    properties = {
+        "when": {"type": "array", "items": {"type": "string"}, "description": "Days."},
+        "from": {
+            "type": "string",
+            "description": "Where it begins, and a description that is long enough to be wrapped.",
+        },
+        "options": {"type": "dict", "properties": {"n": {"type": "integer"}}, "description": "More."},
+    }
+    doc = {**DOC, "parameters": {"type": "dict", "properties": properties, "required": ["from"]}}
+    prompt = minicpm3(Prompted([{"role": "user", "content": "Hi"}], [doc], texts, 2))
+    assert prompt.count("RULES {x}") == 2
+    assert "def shop_find(when=None, from, options=None):" in prompt
+    assert "when: Optional[List[str]] = Field(None, description='Days.')" in prompt
+    assert "class Options(BaseModel):\n    n: Optional[int] = None" in prompt
+    assert "    from_: str = Field(\n        ...,\n        alias='from',\n" in prompt

@@ -30,7 +30,7 @@ class TextReading:
             return find_decoder(self.decoder).name if self.decoder is not None else None
         name = guessed_decoder(model)
         if name is None:
-            raise UsageError(f"nothing says how {model or 'this model'} writes calls: name a decoder")
+            raise UsageError(f"nothing says how {model or 'this model'} writes calls: name a decoder, not auto")
         return name
 
     def apply(self, transcript: Transcript) -> Transcript:
