@@ -193,6 +193,12 @@ class SessionData:
         """Whether checks of the server are asked for."""
         return self.wire_names is None or bool(self.wire_names)
 
+    @cached_property
+    def _is_rerun(self) -> bool:
+        """Whether ``--lf`` picks failures of the last session; without any it runs everything."""
+        cache = getattr(self._config, "cache", None)
+        return bool(getattr(self._config.option, "lf", False) and cache and cache.get("cache/lastfailed", {}))
+
     def asked_for(self) -> Parsed:
         """What was asked for, as it stands in the fingerprint."""
         option = self._config.option
@@ -203,6 +209,7 @@ class SessionData:
             "shard": "{}/{}".format(*self._plan.shard) if self._plan.shard else None,
             "marks": getattr(option, "markexpr", "") or None,
             "keywords": getattr(option, "keyword", "") or None,
+            "last_failed": self._is_rerun,
             "arguments": [f"{category}::{name}" if name else category for category, name in self.arguments or ()],
         }
         return {name: value for name, value in asked.items() if value}

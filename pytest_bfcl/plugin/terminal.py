@@ -71,7 +71,9 @@ class Terminal:
         for name, model in summary["models"].items():
             known = f" ({model['info']['name']})" if model["info"] else ""
             terminalreporter.write_sep("=", f"function calling: {name}{known}")
-            if self._config.get_verbosity() > -2:
+            if (summary["fingerprint"].get("selection") or {}).get("last_failed"):
+                terminalreporter.write_line(rerun_line(model))
+            elif self._config.get_verbosity() > -2:
                 for line in [*table_lines(model), *format_lines(model)]:
                     terminalreporter.write_line(line)
             for line in fact_lines(model):
@@ -108,6 +110,15 @@ class Terminal:
 
 
 MOST_REASONS = 10
+
+
+def rerun_line(model: ModelSummary) -> str:
+    """What ``--lf`` came to: how many of the earlier failures pass now, not a share of anything."""
+    from pytest_bfcl.scoring.summary import RERUN
+
+    passed = sum(found["passed"] for found in model["categories"].values())
+    failed = sum(found["failed"] for found in model["categories"].values())
+    return f"{RERUN}: {passed} of {passed + failed} pass now"
 
 
 def skip_lines(skips: Mapping[str, int]) -> Iterator[str]:

@@ -67,6 +67,8 @@ def notices(summary: Summary) -> list[str]:
         found.append(f"The run ended early ({state.partition(':')[2] or 'stopped'}): the numbers cover what was done.")
     elif state == "running":
         found.append("The run was still going on, or was killed, when this was written.")
+    if (fingerprint.get("selection") or {}).get("last_failed"):
+        found.append("Only entries that had failed before were run again (--lf): the shares below are no scores.")
     if fingerprint.get("rules") == "corrected":
         found.append("The headline outcomes of this run are by the corrected rules.")
     return found

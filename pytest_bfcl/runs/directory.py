@@ -46,6 +46,8 @@ RESULTS_FILE = "results.jsonl"
 SUMMARY_FILE = "summary.json"
 LOCK_FILE = ".lock"
 MOST_SHARDS = 10_000
+LAST_FAILED = "last_failed"
+"""In a selection: only entries that failed before were run again (``--lf``)."""
 
 
 def default_path(models: Iterable[str], root: Path = Path("reports")) -> Path:
@@ -338,6 +340,9 @@ def _joined(earlier: Fingerprint, now: Fingerprint) -> Fingerprint:
 def join_selections(a: Fields, b: Fields) -> Parsed:
     """Both selections in one: lists are united in order, differing single values become lists."""
     joined = dict(a)
+    if not (a.get(LAST_FAILED) and b.get(LAST_FAILED)):  # one part was more than a rerun of failures
+        joined.pop(LAST_FAILED, None)
+        b = {name: value for name, value in b.items() if name != LAST_FAILED}
     for name, value in b.items():
         if name not in joined or joined[name] == value:
             joined[name] = value

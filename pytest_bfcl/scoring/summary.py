@@ -98,6 +98,7 @@ def summarise(
         full_sizes = {name: row.official_size for name, row in CATEGORIES.items()} if official else dict(sizes or {})
     plan = _Plan(dict(sizes or {}), dict(full_sizes), official, max_errors_pct, _repeat(fingerprint))
     plan.state = str(fingerprint.get("state") or "")
+    plan.rerun = is_rerun(fingerprint)
     plan.infos = dict(infos or {})
     ordered = sorted(tallies, key=_model_order(fingerprint))
     models = {_label(key, tallies): _ModelSummary(tallies[key], plan).to_dict() for key in ordered}
@@ -122,6 +123,7 @@ class _Plan:
         self.max_errors_pct = max_errors_pct
         self.repeat = repeat
         self.state = ""
+        self.rerun = False
         self.infos: dict[str, ModelInfo] = {}
 
 
@@ -301,6 +303,8 @@ class _ModelSummary:
         }
 
     def _why_not(self, missing: list[str], term: Term) -> str | None:
+        if self.plan.rerun:
+            return RERUN
         if told := self._too_many_errors():
             return told
         if not self.plan.official:
@@ -453,6 +457,14 @@ def _label(key: tuple[str, str], tallies: Mapping[tuple[str, str], ModelTally]) 
     """The model's spec; with the mode added when one spec was recorded in both modes."""
     same = [other for other in tallies if other[0] == key[0]]
     return key[0] if len(same) == 1 else f"{key[0]} ({key[1]})"
+
+
+RERUN = "a rerun of entries that failed before (--lf): no score"
+
+
+def is_rerun(fingerprint: RunFacts) -> bool:
+    """Whether a run only asked entries again that had failed: its shares say nothing of the model."""
+    return bool((fingerprint.get("selection") or {}).get("last_failed"))
 
 
 def dataset_name(fingerprint: RunFacts) -> str:
