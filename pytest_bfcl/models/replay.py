@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from pytest_bfcl.dataset.categories import CATEGORIES, category_of
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.decoding.formats.reading import TextReading
 from pytest_bfcl.failures import AdapterError, UsageError
@@ -49,9 +50,16 @@ class ReplayModel:
         self.underscore_names = any(line.get("underscore_names") for line in lines)
         self._lines = _by_key(lines, path)
         self._repeats = {repeat for _, repeat in self._lines}
+        self._categories = {line.get("category") or category_of(str(line["id"])) for line in self._lines.values()}
 
     def __len__(self) -> int:
         return len(self._lines)
+
+    def lacks(self, category: str) -> str | None:
+        """Why a category is not run: nothing of it was recorded. ``None`` where something was, and for write stages."""
+        if CATEGORIES[category].checker == "none" or category in self._categories:
+            return None
+        return f"not run: {self.path} holds no answer of its category"
 
     def transcript_for(self, entry: Entry, repeat: int = 1) -> Transcript | None:
         """The recorded conversation of an entry.

@@ -33,6 +33,8 @@ class Outside:
     def skip_reason(self, category: str, data: DataSet, contender: Contender) -> str | None:
         """Why the entries of a category cannot be run with a contender, ``None`` when they can."""
         key = (category, id(data), contender.mode, contender.stored)
+        if contender.stored and (lacks := getattr(contender.model, "lacks", None)) and (why := lacks(category)):
+            return str(why)
         if key not in self._reasons:
             provided = contender.stored or (self._given is not None and CATEGORIES[category].group == "web_search")
             archive = self._store.archive("web")

@@ -153,3 +153,10 @@ def test_damaged_lines_are_told(tmp_path):
     with pytest.warns(UserWarning, match="1 damaged"):
         model = create_model(f"replay:{path}", Settings())
     assert len(model) == 1
+
+
+def test_categories_without_a_line_are_not_run(tmp_path):
+    model = replay(tmp_path, {"id": "simple_python_0", "category": "simple_python", "output": "f()"})
+    assert model.lacks("simple_python") is None
+    assert model.lacks("memory_kv_prereq") is None
+    assert "holds no answer of its category" in model.lacks("web_search_base")
