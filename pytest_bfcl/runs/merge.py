@@ -51,6 +51,8 @@ def _joined(runs: Sequence[RunDirectory]) -> Fingerprint:
             raise UsageError(f"{runs[0].path} and {run.path} measured different things\n{listed}")
         selection = join_selections(selection, run.fingerprint.selection)
     stopped = [run.fingerprint.state for run in runs if run.fingerprint.state != "finished"]
+    # A merged run must not look whole where a part is not.
+    stopped += [f"stopped:lines are missing in {run.path.name}" for run in runs if run.gaps()]
     if missing := missing_shards(selection):
         stopped.append(f"stopped:parts are missing: {', '.join(missing)}")
     ends = [run.fingerprint.ended_at for run in runs if run.fingerprint.ended_at]

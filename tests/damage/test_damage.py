@@ -12,6 +12,7 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.failures import BenchmarkError, UsageError
+from pytest_bfcl.runs import RunDirectory
 from tests.damage.damaging import VERBS, damage, make_run, words
 
 GO_ON = "go on"
@@ -112,6 +113,16 @@ def test_lines_that_are_gone_are_missed(good: Path, tmp_path: Path, capsys: pyte
         assert "--allow-missing" in said
     assert main(words("compare --allow-missing", run_dir, good, tmp_path / "out")) == 0
     assert "has 1 of 3 lines of web_search_base" in capsys.readouterr().out
+
+
+def test_a_merged_run_does_not_look_whole_where_a_part_is_not(good: Path, tmp_path: Path) -> None:
+    run_dir = shutil.copytree(good, tmp_path / "run")
+    lines = (run_dir / "results.jsonl").read_bytes().splitlines(keepends=True)
+    (run_dir / "results.jsonl").write_bytes(b"".join(lines[:-2]))
+    main(words("merge", run_dir, good, tmp_path / "out"))
+    assert RunDirectory.open(tmp_path / "out").fingerprint.state == "stopped:lines are missing in run"
+    main(words("merge", good, good, tmp_path / "whole"))
+    assert RunDirectory.open(tmp_path / "whole").fingerprint.state == "finished"
 
 
 @pytest.mark.parametrize("verb", ["report", "merge", "leaderboard", "compare", "export", "score"])
