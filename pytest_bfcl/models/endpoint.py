@@ -29,6 +29,7 @@ BODY_LIMIT = REPLY_LIMIT
 """Largest answer read, in bytes; a longer one is a malformed body."""
 
 _KEEPALIVE_S = 4.0  # under the 5 s after which common servers close idle connections
+_EVENTS = (b"data:", b"event:", b": ")
 _SECRET_IN_REPLY = 16  # characters from which the value of a header cannot be an ordinary word of an answer
 
 
@@ -100,6 +101,8 @@ class Endpoint:
                 if joiner is not None and response.status == 200 and response.content_type == "text/event-stream":
                     return await self._streamed(response, joiner, started)
                 data = await _bounded(response)
+                if joiner is not None and response.status == 200 and data.lstrip().startswith(_EVENTS):
+                    return self._joined(data, joiner, response)  # events under another name
         except (aiohttp.ClientError, TimeoutError) as error:
             raise self._transport_error(error) from None
         except (OSError, ValueError) as error:
@@ -119,6 +122,14 @@ class Endpoint:
         if reader.error is not None:
             return Answer(response.status, json.dumps(reader.error), response.headers)
         return Answer(response.status, "", response.headers, joiner.body(), first)
+
+    def _joined(self, data: bytes, joiner: Joiner, response: aiohttp.ClientResponse) -> Answer:
+        reader = EventReader(joiner)
+        reader.feed(data)
+        reader.close()
+        if reader.error is not None:
+            return Answer(response.status, json.dumps(reader.error), response.headers)
+        return Answer(response.status, "", response.headers, joiner.body())
 
     async def get(self, path: str, *, base: str | None = None, timeout_s: float = 5.0) -> Any:
         """A JSON answer to ``GET``, or ``None`` for anything else; never raises for what the server does."""
@@ -174,6 +185,8 @@ class Endpoint:
 
         seconds = self.settings.timeout_s
         headers = {"content-type": "application/json", "accept": "application/json"}
+        if self.settings.stream:
+            headers["accept"] += ", text/event-stream"
         basic = _basic(self.url)
         if basic or (self._key and self._key_header == "authorization"):
             headers["authorization"] = basic or f"Bearer {self._key}"

@@ -83,6 +83,10 @@ class OpenAIModel:
         self._most_tokens: int | None = None
         self._tools = CompiledTools(self.api.style, size=max(settings.concurrency + 32, 128))
 
+        given = settings.temperature is not None and "temperature" not in settings.parameters
+        if given and getattr(self.api, "reasons", False):
+            self.notes.append(f"{self.spec}: sent without temperature, which the model does not take")
+
     @property
     def base_url(self) -> str:
         """The base URL, without a slash at its end."""
@@ -135,7 +139,7 @@ class OpenAIModel:
         for parameter, value in request.parameters.items():
             if value is None:
                 body.pop(parameter, None)
-            elif not (parameter == "temperature" and reasons):
+            elif not (parameter == "temperature" and reasons and parameter not in self.settings.parameters):
                 body[self._renamed.get(parameter, parameter)] = value
         for name in self._left_out:
             body.pop(name, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from aiohttp import web
@@ -204,3 +205,19 @@ def test_what_no_file_could_hold_is_let_go(value):
     message = {"content": "hi", "extra": value}
     reply = read_completion({"choices": [{"message": message, "finish_reason": "stop"}]})
     assert (reply.text, reply.state) == ("hi", None)
+
+
+def test_models_of_openais_that_reason_are_sent_no_temperature():
+    settings = Settings(api="responses", base_url="http://localhost:1/v1")
+    plain, asked = (create_model("openai:gpt-5-mini@fc", each) for each in (
+        settings, replace(settings, parameters={"temperature": 1}),
+    ))  # fmt: skip
+    question = probe_request(settings.sent_parameters())
+    assert "temperature" not in plain.payload(question)
+    assert plain.payload(question)["reasoning"] == {"summary": "auto"}
+    assert len(plain.notes) == 1
+    assert asked.payload(probe_request({"temperature": 1}))["temperature"] == 1
+    assert not asked.notes
+    other = create_model("openai:gpt-4.1@fc", settings).payload(question)
+    assert other["temperature"] == 0.001
+    assert "include" not in other

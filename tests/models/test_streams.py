@@ -232,6 +232,15 @@ def test_a_server_that_does_not_stream_is_read_as_it_answers():
     assert (reply.text, reply.first_token_s) == ("ok", None)
 
 
+@pytest.mark.parametrize("kind", ["text/plain", "application/json"])
+def test_events_under_another_content_type(kind):
+    async def handler(req):
+        return web.Response(body=sse(*CHAT), content_type=kind)
+
+    reply, _ = ask(handler, stream=True)
+    assert len(reply.tool_calls) == 2
+
+
 @pytest.mark.parametrize("cut", [True, False])
 def test_a_stream_cut_in_the_middle_is_asked_again(cut):
     reply, _ = ask(failing(2, streaming(*CHAT[:5], cut=cut)), stream=True)
