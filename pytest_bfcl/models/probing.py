@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import difflib
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
@@ -12,6 +13,7 @@ from pytest_bfcl.models.base import Request
 if TYPE_CHECKING:
     from pytest_bfcl.models.endpoint import Endpoint
 
+_MEND_S = 6.0  # for all its questions together
 _SHOWN = 5  # names of models that a message lists
 _TAILS = ("/chat/completions", "/completions", "/responses", "/messages", "/models")
 
@@ -39,6 +41,14 @@ async def likely_mend(server: Endpoint, model: str) -> str:
 
     Empty when nothing was found out.
     """
+    try:
+        async with asyncio.timeout(_MEND_S):
+            return await _mend(server, model)
+    except TimeoutError:
+        return ""
+
+
+async def _mend(server: Endpoint, model: str) -> str:
     names = _names(await server.get("models"))
     if names is not None:
         return _advice_on_names(names, model)

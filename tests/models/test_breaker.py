@@ -279,3 +279,17 @@ def test_a_key_with_a_blank_inside_is_told(monkeypatch, raw):
     (error,), _ = ask_all(Server(trouble), ["q"])
     assert (error.kind, "OPENAI_API_KEY" in error.message) == ("auth", True)
     assert "sk-abc" not in str(error)
+
+
+def test_looking_for_the_right_address_does_not_hold_up_the_error():
+    async def handler(req):
+        if req.method == "GET":
+            await asyncio.sleep(30)
+        return web.Response(status=404, text="nothing here")
+
+    started = time.monotonic()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pytest_bfcl.models.probing._MEND_S", 0.3)
+        (error,), _ = ask_all(handler, ["q"], base="/v1")
+    assert error.kind == "bad_request"
+    assert time.monotonic() - started < 3
