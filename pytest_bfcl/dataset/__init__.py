@@ -10,7 +10,8 @@ from pytest_bfcl.dataset.entry import Entry, EntryRef, FunctionDoc
 from pytest_bfcl.dataset.hints import with_hints
 from pytest_bfcl.dataset.index import DataProblem
 from pytest_bfcl.dataset.known_issues import KnownIssue, known_issues
-from pytest_bfcl.dataset.loading import DataSet, UnknownEntry, open_dataset, open_files
+from pytest_bfcl.dataset.loading import DataSet, UnknownEntry
+from pytest_bfcl.dataset.opening import open_dataset, open_files
 from pytest_bfcl.dataset.selection import read_ids
 from pytest_bfcl.dataset.texts import Texts
 

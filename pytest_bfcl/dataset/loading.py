@@ -1,4 +1,4 @@
-"""Opening a data set: the bundled one, the fetched official one, or a user's own files.
+"""The entries of one data set: the bundled one, the fetched official one, or a user's own files.
 
 A `DataSet` indexes ids cheaply and parses a body only when asked; it holds no open files.
 """
@@ -12,15 +12,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from pytest_bfcl.dataset import expansion, fetching
+from pytest_bfcl.dataset import expansion
 from pytest_bfcl.dataset.categories import CATEGORIES, Category
 from pytest_bfcl.dataset.entry import Entry, EntryRef, FunctionDoc
 from pytest_bfcl.dataset.entry_checks import check_entry
 from pytest_bfcl.dataset.index import DataProblem, Scan, data_digest, line_spans, parse_line, read_line
-from pytest_bfcl.dataset.layouts import BundledLayout, FileLayout, FilesLayout, Layout, OfficialLayout, Part
-from pytest_bfcl.dataset.texts import Texts, digest
+from pytest_bfcl.dataset.layouts import FilesLayout, Layout, Part
+from pytest_bfcl.dataset.texts import Texts
 from pytest_bfcl.dataset.transforms import MARK, Rewordings, names_for, split_id, transform
-from pytest_bfcl.dataset.verified import NAME, Verification, verification
+from pytest_bfcl.dataset.verified import NAME, Verification
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Parsed
 
@@ -172,7 +172,7 @@ class DataSet:
     @cached_property
     def file_digests(self) -> dict[str, str]:
         """Digest of each of `paths`, by the shortest name that tells them apart."""
-        return {name: data_digest(path) for name, path in zip(_names(self.paths), self.paths, strict=True)}
+        return {name: data_digest(path) for name, path in zip(file_names(self.paths), self.paths, strict=True)}
 
     def categories_in(self, path: Path) -> list[str]:
         """The categories of which a file holds entries."""
@@ -373,129 +373,16 @@ class DataSet:
         return chain[: chain.index(ref.id)] if ref.id in chain else chain
 
 
-def open_dataset(choice: str | Path = "auto", documents: Callable[[str], list[FunctionDoc]] | None = None) -> DataSet:
-    """Open ``auto`` (fetched official set, else the bundled one), ``bundled``, ``official``, ``verified`` or a path.
-
-    A path is a directory in the official or bundled layout, or one ``.jsonl`` of own entries. ``documents`` gives
-    tool documents of classes the data has no file for. Raises `UsageError` saying what to run or to name.
-    """
-    text = str(choice)
-    if text in ("auto", "official", NAME):
-        fetched = fetching.fetched_folder()
-        if fetched is not None:
-            return _open_fetched(fetched, documents, verified=text == NAME)
-        if text in ("official", NAME):
-            raise UsageError("the official BFCL data is not here yet; run `pytest-bfcl fetch` once (about 2 MB)")
-        text = "bundled"
-    if text == "bundled":
-        return _open_bundled(documents)
-    return _open_path(Path(text).expanduser(), documents)
-
-
-def open_files(paths: Sequence[Path], documents: Callable[[str], list[FunctionDoc]] | None = None) -> DataSet:
-    """Several ``.jsonl`` of own entries as one set; one file alone is opened as `open_dataset` does.
-
-    Raises `UsageError` when an id stands in two of them: results are kept by id.
-    """
-    unique = list(dict.fromkeys(path.resolve() for path in paths))
-    if len(unique) == 1:
-        return open_dataset(unique[0], documents)
-    if missing := next((path for path in unique if not path.is_file()), None):
-        raise UsageError(f"no data at {missing}: name .jsonl files")
-    layout = FilesLayout(tuple(map(FileLayout, unique)))
-    if clash := layout.clash():
-        raise UsageError(f"{clash}: results are kept by id, so give one of them another")
-    stems = sorted(path.stem for path in unique)  # the order of arguments changes nothing
-    name = "+".join(stems) if len(stems) <= 3 else f"{stems[0]}+{len(stems) - 1} more"
-    return DataSet(layout, name=name, version="", texts=Texts.own(), documents=documents)
-
-
 def joint_digest(digests: Mapping[str, str]) -> str:
     """One digest of several files, whatever order they were named in."""
     lines = "".join(f"{name}\0{digest}\n" for name, digest in sorted(digests.items()))
     return hashlib.sha256(lines.encode()).hexdigest()
 
 
-def _names(paths: Sequence[Path]) -> list[str]:
+def file_names(paths: Sequence[Path]) -> list[str]:
     """Names of files; with their folders where two are called alike."""
     names = [path.name for path in paths]
     return names if len(set(names)) == len(names) else [path.as_posix() for path in paths]
-
-
-def _open_fetched(
-    folder: Path, documents: Callable[[str], list[FunctionDoc]] | None, *, verified: bool = False
-) -> DataSet:
-    manifest = fetching.read_manifest(folder)
-    reviewed = verification(manifest.version)
-    mark = f"+verified.{reviewed.sha256[:8]}" if verified else ""
-    return DataSet(
-        OfficialLayout(folder / "data", trusted=True),
-        name=NAME if verified else "official",
-        version=manifest.version + mark,
-        texts=Texts.load(folder / "texts.json"),
-        sha256=digest([manifest.data_sha256, reviewed.sha256]) if verified else manifest.data_sha256,
-        official=True,
-        documents=documents,
-        verification=reviewed,
-    )
-
-
-def bundled_root() -> Path | None:
-    """The folder of the bundled data: inside an installed package, else beside it in a checkout; ``None`` if absent."""
-    package = Path(__file__).resolve().parents[1]
-    for folder in (package / "_bundled", package.parent / "data"):
-        if folder.is_dir() and any(folder.glob("*.jsonl")):
-            return folder
-    return None
-
-
-def _open_bundled(documents: Callable[[str], list[FunctionDoc]] | None) -> DataSet:
-    root = bundled_root()
-    if root is None:
-        raise UsageError("the bundled data is missing from this installation; run `pytest-bfcl fetch` or reinstall")
-    layout = BundledLayout(root, trusted=True)
-    return DataSet(layout, name="bundled", version=_package_version(), texts=Texts.own(), documents=documents)
-
-
-def _package_version() -> str:
-    """The bundled data has the version of the package it came with."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("pytest-bfcl")
-    except PackageNotFoundError:  # run from a checkout that is not installed
-        return "unreleased"
-
-
-def _open_path(path: Path, documents: Callable[[str], list[FunctionDoc]] | None) -> DataSet:
-    if not path.exists():
-        raise UsageError(f"no data at {path}: name auto, bundled, official, a directory or a .jsonl file")
-    path = path.resolve()
-    if path.is_file():
-        layout: Layout = FileLayout(path)
-        return DataSet(layout, name=path.stem, version="", texts=Texts.own(), documents=documents)
-    for folder in (path, path / "data", path / "bfcl_eval" / "data"):
-        if any(folder.glob("BFCL_v4_*.json")):
-            return _open_official_path(folder, path.name, documents)
-    if any(path.glob("*.jsonl")):
-        return DataSet(BundledLayout(path), name=path.name, version="", texts=Texts.own(), documents=documents)
-    raise UsageError(f"{path} holds neither BFCL_v4_*.json files nor <category>.jsonl files")
-
-
-def _open_official_path(folder: Path, name: str, documents: Callable[[str], list[FunctionDoc]] | None) -> DataSet:
-    """A folder in the official layout; it is the official set if its data and the texts beside it have known hashes."""
-    found = data_digest(folder)
-    texts = fetching.texts_beside(folder)
-    known = found == fetching.DATA_SHA256 and texts is not None and texts.sha256 == fetching.TEXTS_SHA256
-    return DataSet(
-        OfficialLayout(folder, trusted=found == fetching.DATA_SHA256),
-        name="official" if known else name,
-        version=fetching.VERSION if known else fetching.version_beside(folder),
-        texts=texts or Texts.own(),
-        sha256=found,
-        official=known,
-        documents=documents,
-    )
 
 
 def _object(path: Path, offset: int, length: int, source: str) -> Parsed:

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_bfcl.dataset import DataProblem, DataSet, open_dataset
 from pytest_bfcl.dataset.index import scan
-from pytest_bfcl.dataset.loading import bundled_root
+from pytest_bfcl.dataset.opening import bundled_root
 from pytest_bfcl.failures import HarnessError, UsageError
 
 FUNCTION = {

@@ -195,7 +195,7 @@ def test_an_mcp_server_that_is_not_there(where: str) -> None:
 
 def test_the_schema_of_own_entries_takes_the_bundled_ones() -> None:
     jsonschema = pytest.importorskip("jsonschema")
-    from pytest_bfcl.dataset.loading import bundled_root
+    from pytest_bfcl.dataset.opening import bundled_root
     from pytest_bfcl.dataset.own_entry import OwnEntry, json_schema
 
     root = bundled_root()

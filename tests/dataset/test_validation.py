@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.dataset import open_dataset
-from pytest_bfcl.dataset.loading import bundled_root
+from pytest_bfcl.dataset.opening import bundled_root
 from pytest_bfcl.dataset.validation import validate
 
 from .test_loading import CLASS_DOCUMENTS, FUNCTION, bundled_folder, line, write
