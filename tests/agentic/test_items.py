@@ -44,7 +44,17 @@ class Bench:
 
     def run(self, *args: str, out: str = "run", model: str = "own:diligent-memory@fc") -> pytest.RunResult:
         return self.pytester.runpytest_subprocess(
-            "--model", model, "--bfcl-data", "bundled", "--bfcl-out", out, "-p", "no:cacheprovider", *args
+            "--model",
+            model,
+            "--bfcl-data",
+            "bundled",
+            "--bfcl-out",
+            out,
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "no:hypothesispytest",
+            *args,
         )
 
     def records(self, out: str = "run") -> list[dict[str, Any]]:

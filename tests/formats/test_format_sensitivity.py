@@ -77,7 +77,19 @@ def test_native_calls_are_skipped_with_the_reason() -> None:
 )  # fmt: skip
 def test_items(pytester: pytest.Pytester, args: tuple[str, ...], model: str, outcomes: dict[str, int]) -> None:
     pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = session\n")
-    command = ("--model", model, "--bfcl-data", "bundled", "--bfcl-out", "run", "-p", "no:cacheprovider", "-q")
+    command = (
+        "--model",
+        model,
+        "--bfcl-data",
+        "bundled",
+        "--bfcl-out",
+        "run",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:hypothesispytest",
+        "-q",
+    )
     result = pytester.runpytest_subprocess(*command, *args)
     result.assert_outcomes(**outcomes)
     if "passed" in outcomes:

@@ -33,7 +33,19 @@ def manifest(golden_dir: Path) -> dict[str, Any]:
 @pytest.mark.parametrize(("config", "mode"), [("gpt-4o-2024-08-06-FC", "fc"), ("gpt-4-0613", "prompt")])
 def test_replay_under_pytest_counts_as_the_reference(config: str, mode: str, golden_dir: Path, tmp_path: Path) -> None:
     replayed = golden_dir / "real_outputs" / f"{config}.jsonl.gz"
-    command = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-r", "N", "-p", "no:cacheprovider"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "--tb=no",
+        "-r",
+        "N",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:hypothesispytest",
+    ]
     command += ["--model", f"replay:{replayed}", "--bfcl-data", "official", "-m", "non_live", "--bfcl-out", "run"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stdout + done.stderr

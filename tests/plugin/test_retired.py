@@ -17,7 +17,17 @@ MOVIE = {
 def run(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
     pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = session\n")
     return pytester.runpytest_subprocess(
-        "--model", "oracle:", "--bfcl-data", "bundled", "--bfcl-out", "run", "-p", "no:cacheprovider", *arguments
+        "--model",
+        "oracle:",
+        "--bfcl-data",
+        "bundled",
+        "--bfcl-out",
+        "run",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:hypothesispytest",
+        *arguments,
     )
 
 
