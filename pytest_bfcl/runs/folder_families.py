@@ -52,7 +52,8 @@ def reading_of(
     else:
         found = _unregistered(folder, files, mode)
     names = underscore_names
-    if names is None and offered is not None and found.decoder is None:
+    dotted = row is not None and row.mode == "fc" and not row.underscore_names  # the reference expects dots, always
+    if names is None and offered is not None and found.decoder is None and not dotted:
         names = proven_underscores(_results_by_id(files), offered)
     return Reading(mode or found.mode, found.underscore_names if names is None else names, found.decoder)
 
