@@ -449,12 +449,14 @@ class Reference:
         size: int = 3,
         slots: int = 64,
         delay_s: float = 0.0,
+        pace_s: float = 0.0,
         ascii_only: bool = False,
         stream_type: str = "text/event-stream; charset=utf-8",
         **stages: Stage,
     ) -> None:
         self.size = size
         self.delay_s = delay_s
+        self.pace_s = pace_s
         self.ascii_only = ascii_only
         self.stream_type = stream_type
         self.stages = stages
@@ -525,7 +527,7 @@ class Reference:
                 text = f"{name}data: {json.dumps(event, ensure_ascii=self.ascii_only)}\n\n"
                 yield encode(event, text).encode("utf-8", "surrogatepass")
                 if heard.size > 10_000:
-                    await asyncio.sleep(0)
+                    await asyncio.sleep(self.pace_s)
             end = "data: [DONE]\n\n" if heard.api == "chat" else ""
             yield self.stage("end", lambda text: text)(end).encode()
             finished = True

@@ -187,7 +187,7 @@ def swap_flying(server: Reference, said: Said) -> Said:
 def lose_under_load(server: Reference, said: Said) -> Said:
     """Nothing of another request, but calls get lost while many are in flight."""
     odd = sum(map(ord, str(said.calls))) % 2
-    return Said(before="Busy.") if len(server.flying) > 20 and odd else said
+    return Said(before="Busy.") if len(server.flying) > 8 and odd else said
 
 
 def merged(said: Said, heard: Heard) -> None:
