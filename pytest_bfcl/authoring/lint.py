@@ -30,6 +30,10 @@ _NUMBERS = (
 _TIMES: Mapping[float, tuple[str, ...]] = {
     0.5: ("half",), 2: ("twice", "double", "both", "pair"), 3: ("thrice",), 12: ("dozen",),
 }  # fmt: skip
+_MONTHS = (
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
+)
 _FILLER = frozenset(
     [
         *("a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "if", "in", "is", "it", "its", "of", "on"),
@@ -129,8 +133,8 @@ def _is_a(value: object, kinds: tuple[type, ...]) -> bool:
 
 
 def _is_mentioned(values: list[Any], schema: Fields, said: str) -> bool:
-    """Whether any acceptable value is in the request's words, or need not be (a default, yes or no, nested ones)."""
-    if "default" in schema and schema["default"] in values:
+    """Whether any acceptable value is in the request's words, or need not be (a default, yes or no, a choice)."""
+    if ("default" in schema and schema["default"] in values) or "enum" in schema:
         return True
     return any(_is_said(value, said) for value in values)
 
@@ -144,7 +148,8 @@ def _is_said(value: object, said: str) -> bool:
     if isinstance(value, int | float):
         digits = {number.replace(",", "").rstrip(".") for number in re.findall(r"\d[\d.,]*", text)}
         spelled = (_NUMBERS[int(value)],) if value in range(len(_NUMBERS)) else ()
-        said_as = (*_TIMES.get(value, ()), *spelled)
+        month = _MONTHS[int(value) - 1 : int(value)] if value in range(1, 13) else ()
+        said_as = (*_TIMES.get(value, ()), *spelled, *month)
         derived = len(digits) + sum(len(re.findall(rf"\b{each}\b", text)) for each in _NUMBERS) > 1
         return derived or _is_number_in(value, digits) or value in (0, 1) or any(word in text for word in said_as)
     mentioned, wanted = words(text), words(str(value))
@@ -152,11 +157,11 @@ def _is_said(value: object, said: str) -> bool:
 
 
 def _is_number_in(value: float, digits: set[str]) -> bool:
-    """As it is, or as a percentage, or in thousands and millions."""
+    """As it is, or with the other sign, as a percentage, or in thousands and millions."""
     for factor in (1, 100, 1e-3, 1e-6):
         for text in digits:
             try:
-                if abs(float(text) - value * factor) < 1e-9 * max(1.0, abs(value)):
+                if abs(float(text) - abs(value) * factor) < 1e-9 * max(1.0, abs(value)):
                     return True
             except ValueError:
                 continue

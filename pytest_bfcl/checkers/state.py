@@ -148,8 +148,8 @@ def replay(entry: Entry, transcript: Transcript, kind: Kind = "own") -> StateRec
     away = ran_away(transcript)
     record = StateRecord([], [len(calls) for calls in truth], len(transcript.turns), was_forced(transcript), away)
     names = {wire_name(name): name for name in _function_names(entry) if wire_name(name) != name}
-    mine = _executor(entry, kind, names)
-    theirs = _executor(entry, kind, {})
+    mine = executor_of(entry, kind, names)
+    theirs = executor_of(entry, kind, {})
     obtained: list[str] = []
     for number, (turn, expected) in enumerate(zip(transcript.turns, truth, strict=False)):
         made = turn_calls(turn, transcript)
@@ -219,7 +219,8 @@ def _function_names(entry: Entry) -> list[str]:
     return [str(document.get("name", "")) for document in entry.all_functions]
 
 
-def _executor(entry: Entry, kind: Kind, names: Mapping[str, str]) -> CallExecutor:
+def executor_of(entry: Entry, kind: Kind = "own", names: Mapping[str, str] | None = None) -> CallExecutor:
+    """Fresh simulators of an entry in its initial state; raises `HarnessError` when one cannot be loaded."""
     from pytest_bfcl.simulators import CallExecutor, create_simulator
 
     simulators = {}

@@ -29,6 +29,7 @@ VERBS = {
     "export": "write a run in the official layout or as CSV",
     "models": "list providers and what they need",
     "validate": "check data files before a run",
+    "audit": "find data defects and prove each",
     "new": "begin an entry of your own, from tools you have",
     "import": "turn recorded conversations into entries",
     "schema": "print the JSON Schema of own entries",

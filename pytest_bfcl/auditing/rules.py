@@ -1,0 +1,141 @@
+"""The table of defects: what each is called, why it is one, what to do about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pytest_bfcl.dataset.known_issues import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One kind of defect.
+
+    ``kind`` is the kind of known issue it makes. A ``reading`` rule lists what a person should look at: it judges
+    nothing and never enters the list of known issues by itself.
+    """
+
+    name: str
+    title: str
+    why: str
+    advice: str
+    kind: Kind
+    level: Literal["defect", "reading"] = "defect"
+
+
+_FIX_ANSWER = "correct the answer, or exclude the entry"
+_FIX_SCHEMA = "make schema and answer agree"
+_FIX_SIBLINGS = "give all variants the content of the right one"
+_READ = "read the entry; correct it where it is wrong"
+
+_ROWS: tuple[Rule, ...] = (
+    # The entry as it stands.
+    Rule("malformed", "the entry cannot be used as it is", "a shape the loader or the checkers do not know",
+         "mend the field named", "unpassable"),
+    Rule("no_answer", "there is no answer", "nothing can be right", "write the answer", "unpassable"),
+    Rule("bad_message", "a message has no content or no known role", "a model cannot be asked this",
+         "write the message", "unpassable"),
+    Rule("empty_turn", "a turn asks nothing", "a turn without a message is only right where functions arrive",
+         "write the turn's request or take the turn out", "unpassable"),
+    Rule("not_a_call", "a call of the ground truth is no call", "it is not one call in Python syntax, so it never runs",
+         _FIX_ANSWER, "unpassable"),
+    Rule("unknown_function", "the answer calls a function that is not offered", "a model cannot call it",
+         "offer the function or correct its name", "unpassable"),
+    Rule("unknown_parameter", "the answer names a parameter that the function does not have",
+         "no call that fits the schema has it", _FIX_SCHEMA, "unpassable"),
+    Rule("empty_values", "no value is acceptable", "the list of acceptable values is empty", _FIX_ANSWER, "unpassable"),
+    Rule("required_unanswered", "a required parameter has no acceptable value",
+         "a call with it is wrong, a call without it breaks the schema", _FIX_ANSWER, "unpassable"),
+    Rule("required_undocumented", "a required parameter is not documented", "nobody knows what to give",
+         "document it or take it from the required ones", "ambiguous"),
+    Rule("several_calls", "more calls are expected than the category allows", "the checker reads one call",
+         "move the entry to a parallel category", "unpassable"),
+    Rule("unknown_type", "a type word that nothing understands", "no value has this type", "use a known type word",
+         "unpassable"),
+    Rule("function_twice", "a function is offered twice", "which of the two is meant cannot be told from a call",
+         "take one of them out", "ambiguous"),
+    Rule("wire_clash", "two functions have one name on the wire", "dots become underscores there",
+         "rename one of them", "ambiguous"),
+    Rule("turns_mismatch", "question and answer have different numbers of turns", "the last are judged by nothing",
+         "write the missing turns", "unpassable"),
+    Rule("late_functions", "held-out functions arrive at a turn that does not exist", "they never arrive",
+         "name a turn of the entry", "unpassable"),
+    Rule("empty_text", "an acceptable answer is an empty text", "an empty text is part of every answer",
+         "write the answer", "wrong_answer"),
+    # Schema against answer.
+    Rule("wrong_type", "an acceptable value has another type than the schema says",
+         "a call with it breaks the schema", _FIX_SCHEMA, "unpassable"),
+    Rule("outside_enum", "an acceptable value is outside the enum", "a call with it breaks the schema", _FIX_SCHEMA,
+         "unpassable"),
+    Rule("wrong_item", "an item of an acceptable list does not fit its schema", "a call with it breaks the schema",
+         _FIX_SCHEMA, "unpassable"),
+    Rule("nested_unknown", "a nested value has a key that the schema does not name", "the key is a guess",
+         _FIX_SCHEMA, "ambiguous"),
+    Rule("nested_required", "a nested value lacks a required key", "a call with it breaks the schema", _FIX_SCHEMA,
+         "unpassable"),
+    Rule("nested_enum", "a nested value is outside its enum", "a call with it breaks the schema", _FIX_SCHEMA,
+         "unpassable"),
+    Rule("nested_type", "a nested value has another type than its schema says", "a call with it breaks the schema",
+         _FIX_SCHEMA, "unpassable"),
+    Rule("default_outside_enum", "a default is outside its own enum", "the schema contradicts itself",
+         "add the default to the enum or choose another", "ambiguous", "reading"),
+    Rule("default_wrong_type", "a default has another type than its parameter", "the schema contradicts itself",
+         "give the default the type of the parameter", "ambiguous", "reading"),
+    Rule("enum_wrong_type", "a value of an enum has another type than its parameter", "the schema contradicts itself",
+         "give the enum the type of the parameter", "ambiguous", "reading"),
+    # Request against answer.
+    Rule("contradictory_values", "acceptable values contradict each other", "both cannot be what was asked for",
+         "keep the right one", "wrong_answer"),
+    Rule("either_way", "yes and no are both acceptable", "the parameter is tested by nothing", _READ, "ambiguous",
+         "reading"),
+    Rule("date_contradicted", "the request names another date", "the request's own date is not acceptable", _FIX_ANSWER,
+         "wrong_answer", "reading"),
+    Rule("number_contradicted", "the request names another number",
+         "the request's only number is not acceptable where the answer has one", _FIX_ANSWER, "wrong_answer"),
+    Rule("unmentioned", "nothing in the request says the expected value", "a model can only guess it",
+         'say it in the request, accept "", or name a default', "ambiguous"),
+    Rule("says_nothing", "a description says nothing", "a model has nothing to choose by", "describe it", "ambiguous"),
+    Rule("twin_tools", "two functions cannot be told apart", "same parameters, same description",
+         "say what distinguishes them", "ambiguous"),
+    Rule("function_fits", "no call is due, yet a function seems to fit",
+         "the request uses most words of a function's name and description", _READ, "ambiguous", "reading"),
+    # Ground truth of stateful entries.
+    Rule("config_unusable", "the initial state cannot be loaded", "the simulators refuse it", "mend the configuration",
+         "unpassable"),
+    Rule("call_error", "a call of the ground truth ends in an error", "the expected way does not work", _FIX_ANSWER,
+         "wrong_answer"),
+    Rule("call_unbound", "a call of the ground truth does not fit its function", "its arguments do not bind",
+         _FIX_ANSWER, "unpassable"),
+    Rule("too_early", "a held-out function is expected before it arrives", "a model does not have it yet",
+         "move the call to a later turn", "unpassable"),
+    Rule("held_out_unused", "a held-out function is never expected", "holding it out changes nothing",
+         "hold out a function the entry needs", "ambiguous", "reading"),
+    Rule("unreachable", "a literal of the ground truth stands nowhere",
+         "neither the requests so far, nor tool documents, nor any tool result so far say it", _FIX_ANSWER,
+         "wrong_answer"),
+    Rule("altered", "a literal differs from its source by white space or quotes only",
+         "an exact copy would not be accepted", _FIX_ANSWER, "wrong_answer"),
+    Rule("rearranged", "a text of the ground truth consists of known words in an order that stands nowhere",
+         "no request and no result has the words in this order", _READ, "ambiguous", "reading"),
+    # Agentic entries.
+    Rule("answer_nowhere", "the accepted answer stands nowhere",
+         "no conversation before the question (memory), no page of the data's own web has it", _FIX_ANSWER,
+         "wrong_answer"),
+    # Entries against each other.
+    Rule("siblings_calls", "variants of one entry expect different calls", "only the order of turns may differ",
+         _FIX_SIBLINGS, "wrong_answer"),
+    Rule("siblings_state", "variants of one entry start from different states", "the same calls do different things",
+         _FIX_SIBLINGS, "ambiguous"),
+    Rule("duplicate_differs", "the same request and functions with different answers",
+         "whatever a model does, one of them fails", "keep one, or accept both answers", "wrong_answer"),
+    Rule("call_or_none", "of two equal requests one wants a call and the other none",
+         "whatever a model does, one of them fails", "keep one of them", "wrong_answer"),
+    Rule("duplicate", "an entry stands twice", "it counts twice", "take one out", "ambiguous", "reading"),
+    # Runs.
+    Rule("never_passed", "no run ever passed", "several runs failed it", _READ, "ambiguous", "reading"),
+    Rule("consensus", "the runs agree on another answer", "several attempts gave the same calls, wrong here",
+         _READ, "ambiguous", "reading"),
+)  # fmt: skip
+
+RULES: dict[str, Rule] = {rule.name: rule for rule in _ROWS}
