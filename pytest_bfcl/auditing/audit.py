@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from pytest_bfcl.auditing.defect import Defect
-from pytest_bfcl.auditing.entry_rules import entry_defects
+from pytest_bfcl.auditing.entry_rules import OWN_ONLY, entry_defects
 from pytest_bfcl.auditing.request_rules import request_defects
 from pytest_bfcl.auditing.run_rules import Attempts, run_defects
 from pytest_bfcl.auditing.schema_rules import schema_defects
@@ -15,6 +15,13 @@ from pytest_bfcl.auditing.trajectory_rules import trajectory_defects
 from pytest_bfcl.dataset import DataSet, Entry
 from pytest_bfcl.dataset.validation import validated_categories
 from pytest_bfcl.failures import HarnessError, UsageError
+
+_CAUSES = {
+    "twin_tools": frozenset({"function_twice"}),
+    "required_unanswered": frozenset({"required_undocumented"}),
+    "too_early": frozenset({"late_functions"}),
+}
+"""Rule → rules that bring it about; the cause is told, not what follows from it."""
 
 
 def audit(
@@ -57,10 +64,15 @@ def audit(
 
 
 def entry_found(entry: Entry, *, words: bool) -> Iterator[Defect]:
-    """Defects of one entry by itself."""
-    return chain(
-        entry_defects(entry, words=words), schema_defects(entry), request_defects(entry), trajectory_defects(entry)
-    )
+    """Defects of one entry by itself, without those that only follow from another."""
+    reviewed = entry_defects(entry, words=words)
+    found = list(chain(reviewed, schema_defects(entry), request_defects(entry), trajectory_defects(entry)))
+    places = {defect.field for defect in found if defect.rule_name not in OWN_ONLY}
+    rules = {defect.rule_name for defect in found}
+    for defect in found:
+        echo = defect.rule_name == "unmentioned" and defect.field in places
+        if not echo and not (_CAUSES.get(defect.rule_name, frozenset()) & rules):
+            yield defect
 
 
 def _unusable(dataset: DataSet, entry_id: str, why: str) -> Iterator[Defect]:

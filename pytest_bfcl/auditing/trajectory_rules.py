@@ -62,6 +62,7 @@ def _called(entry: Entry, executor: CallExecutor, pool: Pool, text: str, place: 
 
 def _seen_by_looking(entry: Entry) -> Iterator[str]:
     """What a model could find out before it acts: the initial state, and results of reading tools without arguments."""
+    yield from texts_in(entry.initial_config)
     executor = executor_of(entry)
     for simulator in executor.simulators.values():
         yield from texts_in(_jsonable(simulator.public_state()))

@@ -12,7 +12,7 @@ import pytest
 
 from pytest_bfcl.auditing import RULES, Defect, audit, known_issues_toml
 from pytest_bfcl.auditing.run_rules import Attempt, Attempts
-from pytest_bfcl.dataset.loading import bundled_root
+from pytest_bfcl.dataset.opening import bundled_root
 from pytest_bfcl.rescoring import open_data
 
 Line = dict[str, Any]
@@ -100,11 +100,15 @@ PLANTED: list[tuple[str, str, Plant]] = [
     ("config_unusable", "multi_turn_base_0", put("initial_config/GorillaFileSystem", {"root": 7})),
     ("call_error", "multi_turn_base_0", put("possible_answer/1/0", "cat(file_name='hives')")),
     ("call_unbound", "multi_turn_base_0", put("possible_answer/1/0", "grep(file_name='hive_b.txt')")),
-    ("unreachable", "multi_turn_base_0", put("possible_answer/3/0", "touch(file_name='drones.txt')")),
+    (
+        "unreachable",
+        "multi_turn_base_0",
+        put("possible_answer/3/1", "echo(content='blue 2022, purple 2021', file_name='queens.txt')"),
+    ),
     (
         "altered",
         "multi_turn_base_0",
-        put("possible_answer/3/1", "echo(content='blue2022,white 2021', file_name='queens.txt')"),
+        put("possible_answer/3/1", "echo(content='queen marked bluehoney frames: 4', file_name='queens.txt')"),
     ),
     (
         "rearranged",
@@ -161,7 +165,7 @@ def test_defects_inside_objects(rule: str, tmp_path: Path) -> None:
         schema["required"] = [key]
         answer.pop(key)
     elif rule == "nested_enum":
-        first["enum"] = ["nothing of this"] if first["type"] == "string" else [-7]
+        first["enum"] = [not answer[key][0]] if first["type"] == "boolean" else ["nothing of this"]
     else:
         answer[key] = [["a list"]]
     found = audited(tmp_path, **{line["id"].split("-")[0].rpartition("_")[0]: [line]})
@@ -229,7 +233,7 @@ def test_an_answer_nobody_ever_said(tmp_path: Path) -> None:
 
 def test_what_cannot_be_loaded_is_told(tmp_path: Path) -> None:
     line = one("simple_python_0")
-    line["function"] = "none"
+    line["question"] = 7
     found = audited(tmp_path, simple_python=[line])
     assert {defect.rule_name for defect in found} == {"malformed"}
 
