@@ -233,7 +233,7 @@ def test_an_answer_nobody_ever_said(tmp_path: Path) -> None:
 
 def test_what_cannot_be_loaded_is_told(tmp_path: Path) -> None:
     line = one("simple_python_0")
-    line["question"] = 7
+    line["function"].append(one("simple_python_1")["function"][0])
     found = audited(tmp_path, simple_python=[line])
     assert {defect.rule_name for defect in found} == {"malformed"}
 
