@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from pytest_bfcl.failures import Failure as Failure
     from pytest_bfcl.failures import FailureTag as FailureTag
     from pytest_bfcl.failures import Verdict as Verdict
+    from pytest_bfcl.gateways import Episode as Episode
+    from pytest_bfcl.gateways import as_agent as as_agent
     from pytest_bfcl.models.base import Model as Model
     from pytest_bfcl.models.base import Request as Request
     from pytest_bfcl.transcript import Reply as Reply
@@ -33,6 +35,8 @@ _HOMES = {
     "assert_calls": "assertions",
     "assert_no_calls": "assertions",
     "assert_state": "assertions",
+    "Episode": "gateways",
+    "as_agent": "gateways",
     "arun": "evaluation",
     "run": "evaluation",
     "score_lines": "evaluation",

@@ -6,6 +6,7 @@ from pytest_bfcl.conversation.engine import converse
 from pytest_bfcl.conversation.execution import execute, is_executed
 from pytest_bfcl.conversation.journal import HeldSnapshots, Journal, Snapshots
 from pytest_bfcl.conversation.lookahead import Job, LookAhead, RunStopped
+from pytest_bfcl.conversation.played import PlayedConversation, Player
 from pytest_bfcl.conversation.services import Services
 from pytest_bfcl.conversation.switching import ModeSwitch
 
@@ -16,6 +17,8 @@ __all__ = [
     "Journal",
     "LookAhead",
     "ModeSwitch",
+    "PlayedConversation",
+    "Player",
     "RunStopped",
     "Services",
     "Snapshots",

@@ -16,6 +16,7 @@ from pytest_bfcl.conversation import history, prompts
 from pytest_bfcl.conversation.calls import fill_calls
 from pytest_bfcl.conversation.execution import execute, is_executed, require
 from pytest_bfcl.conversation.formats import Speech
+from pytest_bfcl.conversation.played import PlayedConversation
 from pytest_bfcl.conversation.services import Services
 from pytest_bfcl.conversation.world import World, open_world
 from pytest_bfcl.failures import AdapterError, BenchmarkError, HarnessError
@@ -48,10 +49,10 @@ async def converse(
 
     Single-turn entries take one request. Entries whose calls are executed go on until the model stops calling, turn
     after turn. A model with a method ``transcript_for(entry, repeat)`` (stored trajectories) is not asked when that
-    gives a transcript. ``journal`` is looked up before every request and written after it; ``snapshots`` carry
-    memories from write stages to questions; ``search`` is the provider behind the web tools, ``services`` what the
-    calls of retired categories reach (made for this conversation if need be); ``on_reply`` is told of every live reply
-    (a budget's ``charge``).
+    gives a transcript. One with a method ``play`` is a whole agent (`PlayedConversation`). ``journal`` is looked up
+    before every request and written after it; ``snapshots`` carry memories from write stages to questions; ``search``
+    is the provider behind the web tools, ``services`` what the calls of retired categories reach (made for this
+    conversation if need be); ``on_reply`` is told of every live reply (a budget's ``charge``).
 
     Raises `AdapterError` when the provider could not be asked, `HarnessError` for defects of data or harness,
     `EntrySkipped` when a retired entry lacks a recording.
@@ -69,7 +70,8 @@ async def converse(
         if transcript is None:
             if services is not None and is_executed(entry):
                 await asyncio.to_thread(require, entry, services)
-            conversation = _Conversation(entry, model, settings, texts, journal, repeat, on_reply)
+            kind = PlayedConversation if hasattr(model, "play") else _Conversation
+            conversation = kind(entry, model, settings, texts, journal, repeat, on_reply)
             transcript = conversation.transcript
             await conversation.run(snapshots, search)
         if services is not None and is_executed(entry):

@@ -85,6 +85,7 @@ _EMBEDDED = (
     ProviderInfo("replay", "replay:PATH, stored replies: replay lines, a run directory, official results", ("PATH",)),
     ProviderInfo("oracle", "answers from the ground truth; shows that the harness can score 100 %"),
     ProviderInfo("lexical", "a baseline without a language model: word overlap, no network"),
+    ProviderInfo("agent", "agent:MODULE:FACTORY, an agent of your own that plays whole entries", ("MODULE",), ("fc",)),
     ProviderInfo("scripted", "scripted:FILE, replies and faults from a JSON file, for tests", ("FILE",)),
 )
 
@@ -247,8 +248,12 @@ _BUILDERS: dict[str, Builder] = {
 }
 
 
+OWN_POINTS = (EntryPoint("agent", "pytest_bfcl.gateways.agents:create_agent", ENTRY_POINTS),)
+"""Providers of this package that live in rooms above this one, found as those of other packages are."""
+
+
 def _entry_points() -> dict[str, EntryPoint]:
-    return {point.name: point for point in entry_points(group=ENTRY_POINTS)}
+    return {point.name: point for point in (*entry_points(group=ENTRY_POINTS), *OWN_POINTS)}
 
 
 def _origin(point: EntryPoint) -> str:

@@ -1,7 +1,8 @@
 """What users and SDKs hand over → a `Reply`: one strict reading of every known shape, an error for all others."""
 
 from pytest_bfcl.replies.calls import read_call
+from pytest_bfcl.replies.final import final_reply
 from pytest_bfcl.replies.reading import read_reply
 from pytest_bfcl.replies.shapes import UnknownShape
 
-__all__ = ["UnknownShape", "read_call", "read_reply"]
+__all__ = ["UnknownShape", "final_reply", "read_call", "read_reply"]

@@ -1,0 +1,328 @@
+"""An entry played by a whole agent: it gets the user's turns, its own loop makes the calls, all goes into a transcript.
+
+What an agent asks its model is its own business: seen are its calls and what it says at the end of each turn. Calls
+that are made before an earlier one was answered are one step, as the calls of one reply are; a step of an agent and a
+reply of a bare model are judged alike.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from pytest_bfcl.conversation import history, prompts
+from pytest_bfcl.conversation.calls import fill_calls
+from pytest_bfcl.conversation.world import World, open_world
+from pytest_bfcl.failures import AdapterError
+from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.rendering.tools import compile_tools, wire_names
+from pytest_bfcl.simulators import ERROR_PREFIX
+from pytest_bfcl.transcript import Message, Reply, Step, ToolCall, Transcript, Turn, wire_name
+
+if TYPE_CHECKING:
+    from pytest_bfcl.conversation.journal import Journal, Snapshots
+    from pytest_bfcl.dataset import Entry, Texts
+    from pytest_bfcl.models.base import Model
+    from pytest_bfcl.runs import ReplyKey
+    from pytest_bfcl.settings import Settings
+
+RECORDED = "The call was recorded; this tool returns nothing here."
+"""What a call gives in entries whose calls are compared and not executed."""
+OVER = f"{ERROR_PREFIX}this conversation is over; nothing was run"
+STEP_LIMIT = "step_limit"
+OVER_S = 0.02
+CLEANING_UP_S = 5.0
+"""Seconds a call takes after the end, and an agent may take to clean up."""
+MOST_CALLS = 1_000
+"""Calls of one conversation that are not executed: far above any honest one."""
+
+
+class Player(Protocol):
+    """A model that plays a whole entry instead of answering single requests."""
+
+    async def play(self, conversation: PlayedConversation) -> None:
+        """Take the user's turns with `begin_turn`, call with `call`, end each turn with `end_turn`."""
+        ...
+
+
+class PlayedConversation:
+    """One entry and one agent: the user's side, the tools, and the record."""
+
+    def __init__(
+        self,
+        entry: Entry,
+        model: Model,
+        settings: Settings,
+        texts: Texts,
+        journal: Journal | None,
+        repeat: int,
+        on_reply: Callable[[Reply], None] | None,
+    ) -> None:
+        self.entry = entry
+        self.model = model
+        self.settings = settings
+        self.texts = texts
+        self.journal = journal
+        self.on_reply = on_reply
+        self.functions = prompts.offered_functions(entry, texts)
+        self.messages: list[Message] = []
+        self.world: World | None = None
+        self.over = asyncio.Event()
+        self.all_turns = len(entry.question) if entry.row.multi_step else 1
+        self.transcript = Transcript(
+            entry.id,
+            entry.category,
+            model.spec,
+            "fc",
+            repeat,
+            True,
+            functions=list(self.functions),
+            started_at=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        )
+        self.transcript.messages = self.messages
+        self._pending: list[tuple[ToolCall, asyncio.Future[str]]] = []
+        self._called = 0
+
+    # -- the whole -----------------------------------------------------------------------------------------------
+
+    async def run(self, snapshots: Snapshots | None, search: Any) -> Transcript:
+        """All turns, from the journal if it has them, else played by the agent.
+
+        Raises `AdapterError` for an agent that breaks off, hangs, or leaves turns out.
+        """
+        started = time.perf_counter()
+        try:
+            self.open(snapshots, search)
+            recorded = self._recorded()
+            if recorded is not None:
+                await self._repeat(recorded)
+            else:
+                await self._play()
+                self._keep()
+            if self.world is not None:
+                self.world.keep_memory()
+        finally:
+            self.over.set()
+            self.transcript.duration_s = time.perf_counter() - started
+        return self.transcript
+
+    def open(self, snapshots: Snapshots | None = None, search: Any = None) -> None:
+        """Load the simulators, where the entry has any."""
+        if self.entry.row.multi_step:
+            names = {wire_name(doc["name"]): doc["name"] for doc in self.entry.all_functions}
+            self.world = open_world(
+                self.entry, settings=self.settings, texts=self.texts, snapshots=snapshots, search=search, names=names
+            )
+
+    async def _play(self) -> None:
+        limit = self.settings.timeout_s * (self.settings.step_limit + 1) * self.all_turns
+        player = cast(Player, self.model)
+        playing = asyncio.ensure_future(player.play(self))
+        over = asyncio.ensure_future(self.over.wait())
+        try:
+            await asyncio.wait({playing, over}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
+            if self.over.is_set() and not self.transcript.forced_quit:  # let it clean up
+                await asyncio.wait({playing}, timeout=CLEANING_UP_S)
+            elif playing.done():
+                playing.result()
+            elif not self.over.is_set():
+                raise AdapterError("timeout", f"the agent took more than {limit:g} s for {self.entry.id}")
+        finally:
+            over.cancel()
+            if not playing.done():
+                playing.cancel()
+                await asyncio.wait({playing}, timeout=1)
+        left = self.all_turns - len(self.transcript.turns)
+        if left and not self.transcript.forced_quit:
+            raise AdapterError("fixture", f"the agent ended {left} user turns too early")
+
+    # -- turns ---------------------------------------------------------------------------------------------------
+
+    @property
+    def is_turn_open(self) -> bool:
+        """Whether a user turn was begun and not ended."""
+        steps = self.transcript.turns[-1].steps if self.transcript.turns else None
+        return steps is not None and not self.over.is_set() and not (steps and not steps[-1].reply.tool_calls)
+
+    def begin_turn(self) -> list[Message] | None:
+        """The messages of the next user turn; ``None`` when there is none. A turn still open ends without words."""
+        if self.is_turn_open:
+            self.end_turn(Reply(text=""))
+        index = len(self.transcript.turns)
+        if self.over.is_set() or index >= self.all_turns:
+            return None
+        messages = self.opening() if index == 0 else [dict(each) for each in self.entry.question[index]]
+        held_out = self.entry.missed_function.get(index)
+        if held_out is not None:
+            self.functions = [*self.functions, *held_out]
+            messages.append({"role": "user", "content": self.texts.additional_functions_fc})
+        self.transcript.turns.append(Turn(messages=list(messages)))
+        self.messages.extend(messages)
+        return messages
+
+    def opening(self) -> list[Message]:
+        """The first turn's messages: the entry's system message with a memory's instructions, the user's words."""
+        memory = self.world.memory if self.world else None
+        return prompts.first_messages(self.entry, self.functions, self.texts, mode="fc", memory=memory)
+
+    def end_turn(self, reply: Reply) -> None:
+        """The agent's words at the end of its turn; their figures are those of the whole turn."""
+        if not self.is_turn_open:
+            return
+        turn = self.transcript.turns[-1]
+        said = replace(reply, tool_calls=())
+        if self.world is None:
+            calls = tuple(call for step in turn.steps for call in step.reply.tool_calls)
+            said = replace(said, text=None if calls else said.text, tool_calls=calls)
+            turn.steps = [Step(said)]
+        else:
+            turn.steps.append(Step(said))
+        fill_calls(self.entry, self.transcript)
+        self._hear(said)
+        if self.on_reply is not None:
+            self.on_reply(said)
+        if len(self.transcript.turns) == self.all_turns:
+            self.over.set()
+
+    def _hear(self, reply: Reply) -> None:
+        turn = len(self.transcript.turns) - 1
+        step = len(self.transcript.turns[-1].steps) - 1
+        if self.world is not None or not self.messages or self.messages[-1]["role"] != "tool":
+            self.messages.append(history.assistant_message(self.model, reply, turn, step))
+
+    # -- calls ---------------------------------------------------------------------------------------------------
+
+    @property
+    def tools(self) -> list[Parsed]:
+        """The tools offered now, in OpenAI's shape."""
+        return compile_tools(self.functions)
+
+    async def call(self, name: str, arguments: Fields) -> str:
+        """The result of one call; those made before it is answered share its step."""
+        call = self._tool_call(name, arguments)
+        if call is None:
+            await asyncio.sleep(OVER_S)  # an agent that goes on all the same must let others run, and be ended
+            return OVER
+        answered: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._pending.append((call, answered))
+        if len(self._pending) > 1:
+            return await answered
+        await asyncio.sleep(0)  # calls of tasks that run side by side arrive meanwhile
+        pending, self._pending = self._pending, []
+        try:
+            results = await self._step([call for call, _ in pending])
+        except BaseException as error:
+            for _, other in pending:
+                if not other.done():
+                    other.set_exception(error if isinstance(error, Exception) else RuntimeError("the call was ended"))
+            answered.exception()  # told by the raise
+            raise
+        for (_, other), result in zip(pending, results, strict=True):
+            if not other.done():
+                other.set_result(result)
+        return results[0]
+
+    def call_now(self, name: str, arguments: Fields) -> str:
+        """The same for callers on the loop's own thread that cannot wait: always a step of its own."""
+        call = self._tool_call(name, arguments)
+        if call is None:
+            self._called += 1
+            if self._called > MOST_CALLS:
+                raise asyncio.CancelledError  # nothing else ends a loop that never waits
+            return OVER
+        step = self._begin_step([call])
+        if self.world is not None:
+            step.results = [self.world.execute_now(text) for text in step.call_texts]
+        return self._end_step(step)[0]
+
+    def _tool_call(self, name: str, arguments: Fields) -> ToolCall | None:
+        if not self.is_turn_open or self._called >= MOST_CALLS:
+            return None
+        self._called += 1
+        on_the_wire = {documented: wire for wire, documented in wire_names(self.functions).items()}
+        return ToolCall(on_the_wire.get(name, name), json.dumps(dict(arguments)), f"call_{self._called}")
+
+    async def _step(self, calls: Sequence[ToolCall]) -> list[str]:
+        step = self._begin_step(calls)
+        if self.world is not None:
+            step.results = [await self.world.execute(text) for text in step.call_texts]
+        return self._end_step(step)
+
+    def _begin_step(self, calls: Sequence[ToolCall]) -> Step:
+        step = Step(Reply(tool_calls=tuple(calls)))
+        self.transcript.turns[-1].steps.append(step)
+        if self.world is not None:
+            fill_calls(self.entry, self.transcript)
+        return step
+
+    def _end_step(self, step: Step) -> list[str]:
+        """The limit is tested as for bare models: a turn has at most ``step_limit + 1`` steps, all executed."""
+        calls = step.reply.tool_calls
+        results = list(step.results) or [step.error or RECORDED] * len(calls)
+        self._hear_calls(step, results)
+        if self.on_reply is not None and self.world is not None:
+            self.on_reply(step.reply)
+        if len(self.transcript.turns[-1].steps) > self.settings.step_limit:
+            if self.world is not None:
+                self.transcript.forced_quit = True
+            else:  # what was called counts
+                self.end_turn(Reply(text=""))
+            self.over.set()
+        return results
+
+    def _hear_calls(self, step: Step, results: Sequence[str]) -> None:
+        turns = self.transcript.turns
+        message = history.assistant_message(self.model, step.reply, len(turns) - 1, len(turns[-1].steps) - 1)
+        self.messages.append(message)
+        self.messages.extend(history.result_messages(message, results))
+
+    # -- the journal ---------------------------------------------------------------------------------------------
+
+    def _key(self, turn: int, step: int) -> ReplyKey:
+        from pytest_bfcl.runs import ReplyKey, RequestDigests
+
+        asked = [message for messages in self.entry.question for message in messages]
+        digest = RequestDigests().of(asked, self.entry.all_functions, {"played": len(self.entry.question)})
+        return ReplyKey(self.model.spec, "fc", self.entry.id, self.transcript.repeat, turn, step, digest)
+
+    def _keep(self) -> None:
+        """Every step of a finished conversation; half of one could not be gone on with."""
+        if self.journal is None:
+            return
+        for number, turn in enumerate(self.transcript.turns):
+            for position, step in enumerate(turn.steps):
+                self.journal.record(self._key(number, position), step.reply)
+            if self.transcript.forced_quit and number + 1 == len(self.transcript.turns):
+                self.journal.record(self._key(number, len(turn.steps)), Reply(finish_reason=STEP_LIMIT))
+
+    def _recorded(self) -> list[list[Reply]] | None:
+        """The replies of every turn when the journal has a whole conversation, else ``None``."""
+        if self.journal is None:
+            return None
+        turns: list[list[Reply]] = []
+        for number in range(self.all_turns):
+            turns.append([])
+            while not turns[-1] or (turns[-1][-1].tool_calls and self.world is not None):
+                reply = self.journal.find(self._key(number, len(turns[-1])))
+                if reply is None:
+                    return None
+                turns[-1].append(reply)
+            if turns[-1][-1].finish_reason == STEP_LIMIT:
+                return turns
+        return turns
+
+    async def _repeat(self, recorded: list[list[Reply]]) -> None:
+        """The recorded conversation again: calls act on the simulators, nobody is asked."""
+        self.on_reply = None
+        for replies in recorded:
+            self.begin_turn()
+            for reply in replies:
+                if reply.tool_calls:
+                    await self._step(reply.tool_calls)
+                if self.is_turn_open and (self.world is None or not reply.tool_calls):
+                    self.end_turn(reply)

@@ -1,0 +1,150 @@
+"""A whole agent as a model: ``--model agent:package.module:factory``, or `as_agent` in a fixture."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import functools
+import inspect
+import sys
+import threading
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_bfcl.failures import AdapterError, BenchmarkError, UsageError
+from pytest_bfcl.gateways.episode import Episode
+from pytest_bfcl.transcript import Mode, Reply
+
+if TYPE_CHECKING:
+    from pytest_bfcl.conversation import PlayedConversation
+    from pytest_bfcl.models import ModelSpec, Request
+    from pytest_bfcl.settings import Settings
+
+Factory = Callable[[Episode], Any]
+
+
+class AgentModel:
+    """An agent's factory as a contender: its conversations are played, not asked for reply by reply."""
+
+    mode: Mode = "fc"
+    underscore_names = True
+
+    def __init__(self, factory: Factory, spec: str) -> None:
+        self.spec = spec if spec.endswith("@fc") else f"{spec}@fc"
+        self._factory = factory
+
+    async def play(self, conversation: PlayedConversation) -> None:
+        """Let a fresh agent play; raises `AdapterError` ``fixture`` for whatever it raises."""
+        episode = Episode(conversation)
+        try:
+            await self._play(episode)
+        except BenchmarkError:
+            raise
+        except Exception as error:
+            raise AdapterError("fixture", f"the agent raised {type(error).__name__}: {_first_line(error)}") from error
+        finally:
+            await episode.aclose()
+
+    async def _play(self, episode: Episode) -> None:
+        player = self._factory(episode)
+        if inspect.isawaitable(player):
+            player = await player
+        if player is None:  # it went through the turns itself
+            return
+        if not callable(player):
+            raise AdapterError(
+                "fixture", f"the agent's factory returned {type(player).__name__}, not a function",
+                advice="return a function that takes the user's message, or go through `episode.turns()`",
+            )  # fmt: skip
+        async for message in episode.turns():
+            episode.answer(await _called(player, message))
+
+    async def generate(self, request: Request) -> Reply:
+        """Agents answer no single requests. Raises `AdapterError`."""
+        raise AdapterError("fixture", f"{self.spec} is an agent: it plays whole entries and answers no single request")
+
+    async def aclose(self) -> None:
+        """Nothing is held between conversations."""
+
+
+def as_agent(factory: Factory, name: str | None = None) -> AgentModel:
+    """An agent's factory as what a ``model`` fixture returns; ``name`` is how results call it.
+
+    ``factory`` gets an `Episode` and returns a function (sync or async) from the user's message to the agent's answer;
+    an ``async def`` factory may go through ``episode.turns()`` itself and return nothing.
+    """
+    if not callable(factory):
+        raise UsageError(f"an agent's factory is a function that takes an episode, not {type(factory).__name__}")
+    return AgentModel(factory, f"agent:{name or _name_of(factory)}")
+
+
+def create_agent(spec: ModelSpec, settings: Settings, mode: Mode) -> AgentModel:
+    """The agent that ``agent:package.module:factory`` names. Raises `UsageError` when there is none."""
+    if spec.mode == "prompt" or settings.mode == "prompt":
+        raise UsageError(f"{spec.base} is an agent: its tools are functions, there is no prompting mode for it")
+    module, colon, name = spec.name.rpartition(":")
+    if not colon or not module or not name:
+        raise UsageError(f"cannot read {spec.text!r}: write agent:package.module:factory")
+    found: Any = _module(module, spec)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    if not callable(found):
+        raise UsageError(f"{spec.base}: the module {module} has no function {name!r}")
+    return AgentModel(found, spec.with_mode("fc").text)
+
+
+def _module(name: str, spec: ModelSpec) -> Any:
+    here = str(Path.cwd())
+    if here not in sys.path:  # `pytest` does not look there by itself, `python -m pytest` does
+        sys.path.insert(0, here)
+    try:
+        return import_module(name)
+    except Exception as error:
+        raise UsageError(f"{spec.base} cannot be imported: {type(error).__name__}: {_first_line(error)}") from error
+
+
+def _name_of(factory: object) -> str:
+    module = getattr(factory, "__module__", None) or type(factory).__module__
+    return f"{module}:{getattr(factory, '__qualname__', type(factory).__qualname__)}"
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).partition("\n")[0][:500]
+
+
+async def _called(function: Callable[[str], Any], message: str) -> Any:
+    """The function's result; a plain function runs in a thread, because its loop would hold up all others."""
+    inner = function.func if isinstance(function, functools.partial) else function
+    if inspect.iscoroutinefunction(inner) or inspect.iscoroutinefunction(type(inner).__call__):
+        return await function(message)
+    result = await _in_thread(functools.partial(function, message))
+    return await result if inspect.isawaitable(result) else result
+
+
+async def _in_thread(function: Callable[[], Any]) -> Any:
+    """A daemon thread of its own: an agent that never returns must not keep the process from ending."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[Any] = loop.create_future()
+    context = contextvars.copy_context()
+
+    def settle(result: Any, error: BaseException | None) -> None:
+        if done.done():
+            return
+        if error is not None:
+            done.set_exception(error if isinstance(error, Exception) else RuntimeError(repr(error)))
+        else:
+            done.set_result(result)
+
+    def work() -> None:
+        result, error = None, None
+        try:
+            result = context.run(function)
+        except BaseException as caught:
+            error = caught
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(settle, result, error)
+
+    threading.Thread(target=work, name="bfcl agent", daemon=True).start()
+    return await done

@@ -1,0 +1,161 @@
+"""One entry as an agent's author sees it: the user's turns as they come, tools, and where to say what was answered."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
+
+from pytest_bfcl.failures import AdapterError
+from pytest_bfcl.gateways.tools import Tool, async_tool, sync_tool
+from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.replies import UnknownShape, final_reply
+from pytest_bfcl.replies.shapes import plain
+from pytest_bfcl.transcript import Message, Reply
+
+if TYPE_CHECKING:
+    from pytest_bfcl.conversation import PlayedConversation
+    from pytest_bfcl.gateways.mcp_http import LoopbackServer
+
+
+class Episode:
+    """What an agent's factory gets; it lives in the event loop that made it, sync tools may be called from any thread.
+
+    The factory returns a function that takes the user's next message and returns what the agent said, or it is itself
+    an ``async def`` that goes through `turns`.
+    """
+
+    def __init__(self, conversation: PlayedConversation) -> None:
+        self._conversation = conversation
+        self._loop = asyncio.get_running_loop()
+        self._server: LoopbackServer | None = None
+        self._told: list[tuple[int | None, int | None]] = []
+        self._opening: list[Message] | None = None
+
+    # -- what is asked -------------------------------------------------------------------------------------------
+
+    @property
+    def entry_id(self) -> str:
+        """The entry's id."""
+        return self._conversation.entry.id
+
+    @property
+    def category(self) -> str:
+        """The entry's category."""
+        return self._conversation.entry.category
+
+    @property
+    def instructions(self) -> str:
+        """The entry's system message; empty where it has none."""
+        told = self._conversation.messages or self._first()
+        return "\n\n".join(str(each.get("content") or "") for each in told if each["role"] == "system")
+
+    def _first(self) -> list[Message]:
+        self._opening = self._opening or self._conversation.opening()
+        return self._opening
+
+    @property
+    def messages(self) -> list[Message]:
+        """The conversation so far in OpenAI's shape: turns, calls, results, answers. For agents with plain messages."""
+        return self._conversation.messages
+
+    async def turns(self) -> AsyncIterator[str]:
+        """The user's messages, one a turn, each when the turn before is over."""
+        while (text := self.next_turn()) is not None:
+            yield text
+
+    def next_turn(self) -> str | None:
+        """The user's next message; ``None`` after the last one. A turn still open ends without words."""
+        messages = self._conversation.begin_turn()
+        if messages is None:
+            return None
+        spoken = [each for each in messages if each["role"] != "system"]
+        if len(spoken) == 1:
+            return str(spoken[0].get("content") or "")
+        alone = all(each["role"] == "user" for each in spoken)
+        told = (f"{'' if alone else each['role'] + ': '}{each.get('content') or ''}" for each in spoken)
+        return "\n\n".join(told)
+
+    # -- tools ---------------------------------------------------------------------------------------------------
+
+    @property
+    def tools(self) -> list[Tool]:
+        """The tools offered now, as ``async def`` functions; some entries offer more in a later turn."""
+        return [async_tool(schema, self.call) for schema in self._conversation.tools]
+
+    @property
+    def sync_tools(self) -> list[Tool]:
+        """The same as plain functions."""
+        return [sync_tool(schema, self.call_sync) for schema in self._conversation.tools]
+
+    @property
+    def tool_schemas(self) -> list[Parsed]:
+        """The same in OpenAI's shape."""
+        return self._conversation.tools
+
+    async def call(self, name: str, arguments: Fields) -> str:
+        """The result of one call as text; calls made side by side are one step."""
+        checked = _checked(arguments)
+        if asyncio.get_running_loop() is self._loop:
+            return await self._conversation.call(name, checked)
+        there = asyncio.run_coroutine_threadsafe(self._conversation.call(name, checked), self._loop)
+        return await asyncio.wrap_future(there)
+
+    def call_sync(self, name: str, arguments: Fields) -> str:
+        """The same for code that cannot wait."""
+        checked = _checked(arguments)
+        try:
+            running: object = asyncio.get_running_loop()
+        except RuntimeError:
+            running = None
+        if running is self._loop:
+            return self._conversation.call_now(name, checked)
+        return asyncio.run_coroutine_threadsafe(self._conversation.call(name, checked), self._loop).result()
+
+    async def mcp_url(self) -> str:
+        """The address of an MCP server (streamable HTTP, loopback only) with the same tools; it ends with the entry."""
+        if self._server is None:
+            from pytest_bfcl.gateways.mcp_http import LoopbackServer
+            from pytest_bfcl.gateways.mcp_server import tool_server
+
+            self._server = LoopbackServer(tool_server(self.entry_id, lambda: self.tool_schemas, self.call))
+            await self._server.start()
+        return self._server.url
+
+    # -- what came of it -----------------------------------------------------------------------------------------
+
+    def tell(self, *, input_tokens: int | None = None, output_tokens: int | None = None) -> None:
+        """Tokens of one request, for agents whose results do not tell them; added up over the turn."""
+        self._told.append((input_tokens, output_tokens))
+
+    def answer(self, result: object = "") -> None:
+        """End the turn with what the agent said: text, or what its library's run returned."""
+        try:
+            reply = final_reply(result)
+        except UnknownShape as error:
+            raise AdapterError(
+                "fixture", f"the agent returned {type(result).__name__}, which is not an answer: {error}",
+                advice="return text, or what your library's run gave",
+            ) from None  # fmt: skip
+        self._conversation.end_turn(self._with_told(reply))
+
+    def _with_told(self, reply: Reply) -> Reply:
+        from dataclasses import replace
+
+        if not self._told:
+            return reply
+        told, self._told = self._told, []
+        sums = [sum(each[side] or 0 for each in told) for side in (0, 1)]
+        return replace(reply, input_tokens=sums[0] or None, output_tokens=sums[1] or None)
+
+    async def aclose(self) -> None:
+        """End the MCP server, if there is one."""
+        if self._server is not None:
+            await self._server.stop()
+            self._server = None
+
+
+def _checked(arguments: Fields) -> Parsed:
+    """Arguments as JSON holds them, whatever objects a library made of them."""
+    found: Parsed = plain(arguments)
+    return found

@@ -1,0 +1,51 @@
+"""An MCP server (official SDK, low-level ``Server``: schemas go out exactly as bare models get them)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Fields, Parsed
+
+if TYPE_CHECKING:
+    from mcp.server.lowlevel import Server
+
+Schemas = Callable[[], Sequence[Fields]]
+"""The tools offered now, in OpenAI's shape."""
+CallTool = Callable[[str, Fields], Awaitable[str]]
+MISSING = "this needs the SDK of MCP: pip install 'pytest-bfcl[mcp]'"
+
+
+def tool_server(name: str, schemas: Schemas, call: CallTool, *, instructions: str | None = None) -> Server[Any]:
+    """A server that lists the tools of ``schemas`` and carries calls out with ``call``.
+
+    Raises `UsageError` when the SDK is not installed.
+    """
+    try:
+        from mcp import types
+        from mcp.server.lowlevel import Server
+    except ImportError:
+        raise UsageError(MISSING) from None
+
+    async def list_tools(context: Any, params: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[types.Tool.model_validate(_listed(each)) for each in schemas()])
+
+    async def call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        known = {str(each["function"]["name"]) for each in schemas()}
+        if params.name not in known:
+            text = f"there is no tool {params.name[:100]!r}; there are {', '.join(sorted(known))}"
+            return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=True)
+        text = await call(params.name, params.arguments or {})
+        return types.CallToolResult(content=[types.TextContent(type="text", text=text)])
+
+    return Server(name, instructions=instructions, on_list_tools=list_tools, on_call_tool=call_tool)
+
+
+def _listed(schema: Fields) -> Parsed:
+    function = schema["function"]
+    return {
+        "name": function["name"],
+        "description": function.get("description") or "",
+        "inputSchema": function.get("parameters") or {"type": "object", "properties": {}},
+    }

@@ -1,0 +1,197 @@
+"""Whole agents over every door: verdicts, step limit, errors, journal, tokens."""
+
+import asyncio
+import inspect
+import json
+
+import pytest
+
+from pytest_bfcl.evaluation import open_data, run
+from pytest_bfcl.gateways import as_agent
+from pytest_bfcl.models import create_model
+from pytest_bfcl.settings import Settings
+from tests.gateways.agents import Script
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+
+@pytest.fixture(scope="module")
+def entries():
+    data = open_data("bundled")
+    names = ("multi_turn_base", "multi_turn_miss_func", "multi_turn_miss_param", "simple_python", "parallel",
+             "irrelevance", "simple_java", "memory_kv")  # fmt: skip
+    found = [data.load(ref) for name in names for ref in list(data.index(name))[:3]]
+    return {each.id: each for each in found if each.category != "memory_kv"}
+
+
+@pytest.mark.parametrize("door", ["by_call", "by_tools", "by_sync_tools", "by_turns", "by_mcp"])
+def test_an_agent_that_knows_passes_over_every_door(entries, door):
+    if door == "by_mcp":
+        pytest.importorskip("mcp")
+    chosen = list(entries.values())
+    if door == "by_mcp":
+        chosen = [each for each in chosen if each.category in ("multi_turn_miss_func", "parallel")][:3]
+    script = Script(entries)
+    result = run(chosen, as_agent(getattr(script, door), "known"), settings=Settings(concurrency=4))
+    assert [(r["id"], r["outcome"], r.get("error")) for r in result.records if r["outcome"] != "passed"] == []
+    assert {record["model"] for record in result.records} == {"agent:known@fc"}
+
+
+def test_verdicts_of_wrong_agents_are_those_of_bare_models(entries):
+    """One call left out of each turn, by an agent and by a bare model: the same reasons."""
+    from dataclasses import replace
+
+    from pytest_bfcl.models.oracle import answer
+
+    chosen = list(entries.values())
+
+    async def forgetful(request):
+        reply = answer(request.entry, "fc", request.turn, request.step)
+        return replace(reply, tool_calls=reply.tool_calls[:-1], text=reply.text or "done")
+
+    def agent(episode):
+        turns = iter(range(100))
+
+        async def play(message):
+            reply = answer(entries[episode.entry_id], "fc", next(turns), 0)
+            for call in reply.tool_calls[:-1]:
+                await episode.call(call.name, json.loads(call.arguments))
+            return reply.text or "done"
+
+        return play
+
+    settings = Settings(concurrency=4)
+    bare = {r["id"]: (r["outcome"], r.get("reason")) for r in run(chosen, forgetful, settings=settings).records}
+    played = {r["id"]: (r["outcome"], r.get("reason")) for r in run(chosen, as_agent(agent), settings=settings).records}
+    assert played == bare
+    assert {outcome for outcome, _ in bare.values()} == {"passed", "failed"}
+
+
+def multi_turn(entries):
+    return next(each for each in entries.values() if each.category == "multi_turn_base")
+
+
+def test_the_step_limit_ends_an_agent_that_never_stops(entries):
+    entry, answers = multi_turn(entries), []
+
+    def endless(episode):
+        async def play(message):
+            while True:
+                tool = episode.tools[0]
+                required = dict.fromkeys(tool.parameters.get("required", []), "x")
+                answers.append(await tool(**required))
+
+        return play
+
+    (record,) = run([entry], as_agent(endless), settings=Settings(step_limit=4)).records
+    assert record["outcome"] == "failed"
+    assert "force" in record["reason"]
+    assert len(record["output"][0]) == 5
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+def test_what_an_agent_raises_is_an_error_of_the_fixture(entries, kind):
+    def broken(episode):
+        def play(message):
+            raise ValueError("out of luck\nsecond line")
+
+        async def aplay(message):
+            return play(message)
+
+        return play if kind == "sync" else aplay
+
+    (record,) = run([multi_turn(entries)], as_agent(broken)).records
+    assert record["outcome"] == "error"
+    assert record["reason"] == "adapter:fixture"
+    assert "ValueError: out of luck" in record["detail"]["error"]
+
+
+def test_turns_left_out_and_hanging_agents_are_errors(entries):
+    async def lazy(episode):
+        episode.next_turn()
+
+    async def hanging(episode):
+        await asyncio.sleep(60)
+
+    settings = Settings(timeout_s=0.01, step_limit=1)
+    reasons = [run([multi_turn(entries)], as_agent(each), settings=settings).records[0] for each in (lazy, hanging)]
+    assert [record["reason"] for record in reasons] == ["adapter:fixture", "adapter:timeout"]
+    assert "too early" in reasons[0]["detail"]["error"]
+
+
+def test_a_finished_conversation_is_not_played_again(entries, tmp_path):
+    """The journal has it whole, or not at all."""
+    script, asked = Script(entries), []
+
+    def factory(episode):
+        asked.append(episode.entry_id)
+        return script.by_tools(episode)
+
+    chosen = list(entries.values())
+    first = run(chosen, as_agent(factory, "a"), out=tmp_path / "run")
+    assert len(asked) == len(chosen)
+    (tmp_path / "run" / "results.jsonl").unlink()
+    again = run(chosen, as_agent(factory, "a"), out=tmp_path / "run")
+    assert len(asked) == len(chosen)
+    same = [(r["id"], r["outcome"], r["output"]) for r in first.records]
+    assert [(r["id"], r["outcome"], r["output"]) for r in again.records] == same
+
+
+def test_tokens_that_are_told_are_counted(entries):
+    script = Script(entries)
+
+    def factory(episode):
+        play = script.by_call(episode)
+
+        async def told(message):
+            for _ in range(2):
+                episode.tell(input_tokens=100, output_tokens=7)
+            return await play(message)
+
+        return told
+
+    entry = multi_turn(entries)
+    (record,) = run([entry], as_agent(factory)).records
+    for field, each in (("input_tokens", 200), ("output_tokens", 14)):
+        assert sum(count or 0 for turn in record[field] for count in turn) == each * len(entry.question)
+
+
+def test_a_stored_run_of_an_agent_replays_with_the_same_verdicts(entries, tmp_path):
+    chosen = list(entries.values())
+    run(chosen, as_agent(Script(entries).by_call), out=tmp_path / "run")
+    replayed = run(chosen, f"replay:{tmp_path / 'run'}")
+    assert {record["outcome"] for record in replayed.records} == {"passed"}
+
+
+def test_tools_have_name_signature_docstring_and_schema(entries):
+    seen = {}
+
+    async def look(episode):
+        async for _ in episode.turns():
+            seen.update({tool.name: tool for tool in episode.tools})
+
+    run([each for each in entries.values() if each.category == "simple_python"][:1], as_agent(look))
+    tool = next(iter(seen.values()))
+    assert inspect.iscoroutinefunction(tool)
+    signature = inspect.signature(tool)
+    assert set(signature.parameters) == set(tool.parameters["properties"])
+    required = {name for name, each in signature.parameters.items() if each.default is inspect.Parameter.empty}
+    assert required == set(tool.parameters["required"])
+    assert "Args:" in tool.__doc__
+    assert tool.__annotations__["return"] is str
+
+
+def test_specs_that_name_no_agent_are_said(tmp_path, monkeypatch):
+    from pytest_bfcl.failures import UsageError
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "some_agents.py").write_text("def make(episode): pass\nnumber = 3\n")
+    assert create_model("agent:some_agents:make", Settings()).spec == "agent:some_agents:make@fc"
+    for spec, said in [
+        ("agent:some_agents", "write agent:"),
+        ("agent:some_agents:number", "no function 'number'"),
+        ("agent:missing_module_x:make", "cannot be imported"),
+        ("agent:some_agents:make@prompt", "no prompting mode"),
+    ]:
+        with pytest.raises(UsageError, match=said):
+            create_model(spec, Settings())
