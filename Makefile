@@ -47,9 +47,17 @@ $(HEAVY)/.installed:
 test: $(STAMP)
 	$(BIN)/python -m pytest -q -n auto --dist worksteal
 
+# Agent libraries, for the slow tier, beside this package.
+AGENTS ?= .venv-agents
+$(AGENTS)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(AGENTS)
+	$(AGENTS)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[asyncio,mcp]' \
+	    "pydantic-ai-slim[openai]" openai-agents langchain langchain-openai langgraph "smolagents[openai]"
+	@touch $@
+
 # The long tests; heavy neighbours live in a Python of their own.
-slow: $(STAMP) $(HEAVY)/.installed
-	BFCL_ENGINES=$(abspath $(HEAVY))/bin/python $(BIN)/python -m pytest -q -n auto --dist worksteal -m "slow or not slow"
+slow: $(STAMP) $(HEAVY)/.installed $(AGENTS)/.installed
+	BFCL_ENGINES=$(abspath $(HEAVY))/bin/python BFCL_AGENTS=$(abspath $(AGENTS))/bin/python $(BIN)/python -m pytest -q -n auto --dist worksteal -m "slow or not slow"
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -69,4 +77,4 @@ fetch: $(STAMP)
 	$(BIN)/pytest-bfcl fetch --embeddings
 
 clean:
-	rm -rf $(VENV) $(HEAVY) build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(HEAVY) $(AGENTS) build dist .pytest_cache .mypy_cache .ruff_cache

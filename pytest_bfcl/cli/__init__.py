@@ -33,6 +33,7 @@ VERBS = {
     "new": "begin an entry of your own, from tools you have",
     "import": "turn recorded conversations into entries",
     "schema": "print the JSON Schema of own entries",
+    "mcp": "serve an entry or a simulated system to MCP clients",
     "wire": "explain the checks of a server, write their page again",
     "doctor": "check this installation and an endpoint",
 }

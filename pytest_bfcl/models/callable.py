@@ -31,7 +31,8 @@ _BY_POSITION = ("messages", "tools")
 def as_model(obj: object, spec: str = "fixture:model", *, mode: Mode | None = None) -> Model:
     """Anything that can answer, as a `Model`.
 
-    Taken: a complete `Model` (returned as it is); an object with ``generate``; a plain function, sync or async. A
+    Taken: a complete `Model` (returned as it is); a chat model of LangChain; an object with ``generate``; a plain
+    function, sync or async. A
     function gets its arguments by name among ``request``, ``messages``, ``tools``, ``functions``, ``entry``,
     ``parameters``; with other names: one argument is the `Request`, two are messages and tools. It may return
     whatever `pytest_bfcl.replies.read_reply` reads: text, a `Reply`, a list of calls, ``None``, a message or completion
@@ -43,7 +44,7 @@ def as_model(obj: object, spec: str = "fixture:model", *, mode: Mode | None = No
     """
     if isinstance(obj, Model) and inspect.iscoroutinefunction(obj.generate):
         return obj
-    generate = getattr(obj, "generate", None)
+    generate = _bound_to_tools(obj) or getattr(obj, "generate", None)
     if not callable(generate):
         generate = obj
     if not callable(generate) or inspect.isclass(generate):
@@ -55,6 +56,17 @@ def as_model(obj: object, spec: str = "fixture:model", *, mode: Mode | None = No
     if chosen not in ("fc", "prompt"):
         raise UsageError(f"the model's mode is {chosen!r}: it must be 'fc' or 'prompt'")
     return CallableModel(obj, generate, str(getattr(obj, "spec", None) or spec), chosen)
+
+
+def _bound_to_tools(obj: Any) -> Callable[..., Any] | None:
+    """How a chat model of LangChain is asked; its own ``generate`` takes batches and no tools."""
+    if not (callable(getattr(obj, "bind_tools", None)) and callable(getattr(obj, "ainvoke", None))):
+        return None
+
+    async def ask(messages: list[Any], tools: list[Any]) -> Any:
+        return await (obj.bind_tools(tools) if tools else obj).ainvoke(messages)
+
+    return ask
 
 
 class CallableModel:

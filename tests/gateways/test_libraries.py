@@ -13,7 +13,12 @@ import pytest
 from tests.multi_turn.servers import REPOSITORY, mock_server
 
 PYTHON = os.environ.get("BFCL_AGENTS", sys.executable)
-LIBRARIES = {"pydantic_ai": "pydantic_ai", "openai_agents": "agents", "langgraph": "langgraph"}
+LIBRARIES = {
+    "pydantic_ai": "pydantic_ai",
+    "openai_agents": "agents",
+    "langgraph": "langgraph",
+    "smolagents": "smolagents",
+}
 IDS = [f"multi_turn_base_{n}" for n in range(12)] + [f"simple_python_{n}" for n in range(4)]
 IDS += [f"multi_turn_miss_func_{n}" for n in range(2)] + [f"parallel_{n}" for n in range(2)]
 
@@ -40,3 +45,16 @@ def test_twenty_entries_have_the_verdicts_of_the_bare_model(library, tmp_path, o
             verdicts[out.name] = {line["id"]: (line["outcome"], line["reason"]) for line in lines}
     assert len(verdicts["agent"]) == len(IDS)
     assert verdicts["agent"] == verdicts["openai"]
+
+
+def test_the_page_shows_the_agents_that_are_tried():
+    """At most 15 lines each, empty ones and imports not counted."""
+    page = (REPOSITORY / "docs" / "agents.md").read_text(encoding="utf-8")
+    source = (REPOSITORY / "tests" / "gateways" / "library_agents.py").read_text(encoding="utf-8")
+    for library in LIBRARIES:
+        begin = source.index(f"def {library}(")
+        end = source.find("\n\n\n", begin)
+        code = source[begin : end if end > 0 else None].strip()
+        assert code in page
+        lines = [line for line in code.splitlines() if line.strip() and "import" not in line]
+        assert len(lines) <= 15, library

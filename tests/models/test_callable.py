@@ -177,3 +177,30 @@ def test_sync_functions_run_one_at_a_time_off_the_loop():
     slow.max_concurrency = 3
     run(many(as_model(slow)))
     assert 1 < max(most) <= 3
+
+
+def test_a_langchain_chat_model_is_asked_with_tools_and_not_through_its_generate():
+    class Chat:
+        """What `BaseChatModel` offers of interest here."""
+
+        def generate(self, batches):
+            raise AssertionError("takes batches, knows no tools")
+
+        def bind_tools(self, tools):
+            self.bound = [tool["function"]["name"] for tool in tools]
+            return self
+
+        async def ainvoke(self, messages):
+            assert all(isinstance(message, dict) for message in messages)
+            return {"role": "assistant", "content": "", "tool_calls": [{"name": "f", "args": {"a": 1}, "id": "1"}]}
+
+    from pytest_bfcl.dataset import Entry
+    from pytest_bfcl.evaluation import run
+
+    document = {"name": "f", "description": "F.", "parameters": {"type": "dict", "required": ["a"],
+                "properties": {"a": {"type": "integer", "description": "A."}}}}  # fmt: skip
+    entry = Entry(id="simple_python_0", category="simple_python", function=[document],
+                  question=[[{"role": "user", "content": "f of 1"}]], possible_answer=[{"f": {"a": [1]}}])  # fmt: skip
+    chat = Chat()
+    assert [record["outcome"] for record in run([entry], chat).records] == ["passed"]
+    assert chat.bound == ["f"]

@@ -1,0 +1,89 @@
+"""Serve an entry, or one simulated system, to any MCP client (official SDK; extra `mcp`).
+
+  pytest-bfcl mcp --entry multi_turn_base_0 --judge
+  pytest-bfcl mcp --entry multi_turn_base_0 --http 8931 --turn-tool --judge
+  pytest-bfcl mcp TradingBot --config start.json
+
+Without --http the server speaks over standard input and output. The user's messages come by the prompt
+`next_user_message`. With --judge the verdict and what differs are printed to standard error at the end (exit code 1:
+failed).
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from pytest_bfcl.failures import UsageError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the verb."""
+    parser.add_argument("simulator", nargs="?", metavar="CLASS", help="a simulated system, for instance TradingBot")
+    parser.add_argument("--entry", metavar="ID", help="the entry to be played")
+    parser.add_argument("--data", default="auto", help="auto, bundled, official or PATH (default: %(default)s)")
+    parser.add_argument("--config", metavar="FILE", help="JSON file: the state the simulated system begins in")
+    parser.add_argument("--http", type=int, metavar="PORT", help="streamable HTTP on 127.0.0.1; 0 takes a free port")
+    parser.add_argument("--turn-tool", action="store_true", help="a tool for the user's messages, beside the prompt")
+    parser.add_argument("--judge", action="store_true", help="print the verdict at the end")
+    parser.add_argument("--rules", choices=["official", "corrected"], default="official")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until the client goes, the entry is over, or the process is told to end."""
+    if (args.simulator is None) == (args.entry is None):
+        raise UsageError("name a simulated system or --entry ID")
+    if args.judge and args.entry is None:
+        raise UsageError("--judge needs --entry: a system alone has no right answer")
+    return asyncio.run(_serve_entry(args) if args.entry else _serve_simulator(args))
+
+
+async def _serve_entry(args: argparse.Namespace) -> int:
+    from pytest_bfcl.gateways.mcp_play import EntryTable
+    from pytest_bfcl.rescoring import open_data
+    from pytest_bfcl.settings import Settings
+
+    data = open_data(args.data)
+    ref = next((ref for name in data.categories() for ref in data.index(name) if ref.id == args.entry), None)
+    if ref is None:
+        raise UsageError(f"{data} has no entry {args.entry!r}")
+    table = EntryTable(data.load(ref), data, Settings())
+    await _serve(args, table.server(turn_tool=args.turn_tool), table.over)
+    if not args.judge:
+        return 0
+    verdict, text = table.verdict(args.rules)
+    print(f"{args.entry}: {text}", file=sys.stderr)
+    return 0 if verdict.valid else 1
+
+
+async def _serve_simulator(args: argparse.Namespace) -> int:
+    from pytest_bfcl.gateways.mcp_play import simulator_server
+
+    server, _ = simulator_server(args.simulator, _config(args.config))
+    await _serve(args, server, asyncio.Event())
+    return 0
+
+
+async def _serve(args: argparse.Namespace, server: Any, over: asyncio.Event) -> None:
+    from pytest_bfcl.gateways.mcp_play import serve_http, serve_stdio
+
+    if args.http is None:
+        await serve_stdio(server)
+    else:
+        await serve_http(server, args.http, over, lambda url: print(url, file=sys.stderr, flush=True))
+
+
+def _config(path: str | None) -> dict[str, Any] | None:
+    if path is None:
+        return None
+    try:
+        found = json.loads(Path(path).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise UsageError(f"{path} is not JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise UsageError(f"{path} is not a JSON object: the state by attribute")
+    return found

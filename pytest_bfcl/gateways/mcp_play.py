@@ -1,0 +1,175 @@
+"""An entry, or one simulator, behind an MCP server that any MCP client may play."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from pytest_bfcl.conversation import PlayedConversation
+from pytest_bfcl.failures import UsageError, Verdict
+from pytest_bfcl.gateways.mcp_http import LoopbackServer
+from pytest_bfcl.gateways.mcp_server import MISSING, tool_server
+from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.rendering.tools import compile_tools, wire_names
+from pytest_bfcl.transcript import Mode, Reply, Transcript
+
+if TYPE_CHECKING:
+    from mcp.server.lowlevel import Server
+
+    from pytest_bfcl.dataset import DataSet, Entry
+    from pytest_bfcl.models import Request
+    from pytest_bfcl.settings import Settings
+
+NEXT = "next_user_message"
+NO_MORE = "The user has nothing more to say; the conversation is over."
+NEXT_TOOL: Parsed = {
+    "type": "function",
+    "function": {
+        "name": NEXT,
+        "description": "Ends your turn and returns the user's next message. The first call returns the first message.",
+        "parameters": {
+            "type": "object",
+            "properties": {"answer": {"type": "string", "description": "What you say to the user."}},
+            "required": [],
+        },
+    },
+}
+
+
+class Guest:
+    """Whoever plays over MCP, as results name it."""
+
+    spec = "mcp:guest@fc"
+    mode: Mode = "fc"
+    underscore_names = True
+
+    async def generate(self, request: Request) -> Reply:
+        """A guest is never asked."""
+        raise NotImplementedError
+
+    async def aclose(self) -> None:
+        """Nothing is held."""
+
+
+class EntryTable:
+    """One entry to be played over MCP: its tools, its user's turns, its verdict."""
+
+    def __init__(self, entry: Entry, data: DataSet, settings: Settings) -> None:
+        self.entry = entry
+        self._settings = settings
+        self._conversation = PlayedConversation(entry, Guest(), settings, data.texts, None, 1, None)
+        self._conversation.open()
+        self._message = self._begin()
+        self._shown = False
+
+    @property
+    def over(self) -> asyncio.Event:
+        """Set when the last turn is over."""
+        return self._conversation.over
+
+    def server(self, *, turn_tool: bool = False) -> Server[Any]:
+        """The server; the user's messages come by the prompt `NEXT`, with ``turn_tool`` by a tool of that name too."""
+        from mcp import types
+
+        server = tool_server(
+            self.entry.id, lambda: self._schemas(turn_tool), self._call, instructions=self._instructions()
+        )
+
+        async def list_prompts(context: Any, params: Any) -> types.ListPromptsResult:
+            argument = types.PromptArgument(name="answer", description="What you say to the user.", required=False)
+            text = NEXT_TOOL["function"]["description"]
+            return types.ListPromptsResult(prompts=[types.Prompt(name=NEXT, description=text, arguments=[argument])])
+
+        async def get_prompt(context: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+            if params.name != NEXT:
+                raise ValueError(f"there is no prompt {params.name[:100]!r}; there is {NEXT}")
+            text = self.next_message((params.arguments or {}).get("answer", ""))
+            content = types.TextContent(type="text", text=text)
+            return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=content)])
+
+        server.add_request_handler("prompts/list", types.PaginatedRequestParams, list_prompts)
+        server.add_request_handler("prompts/get", types.GetPromptRequestParams, get_prompt)
+        return server
+
+    def next_message(self, answer: str = "") -> str:
+        """The user's first message, then each time the next one; ``answer`` ends the turn before."""
+        if not self._shown:
+            self._shown = True
+            return self._message
+        self._conversation.end_turn(Reply(text=answer))
+        return self._begin()
+
+    def finish(self) -> Transcript:
+        """The conversation as far as it went: the open turn ends without words, what was not begun stays out."""
+        self._conversation.end_turn(Reply(text=""))
+        self.over.set()
+        return self._conversation.transcript
+
+    def verdict(self, rules: str = "official") -> tuple[Verdict, str]:
+        """Verdict and its text for people, with what differs in the state."""
+        from pytest_bfcl.checkers.judge import judge
+        from pytest_bfcl.explaining.terminal import failure_text
+
+        transcript = self.finish()
+        found = judge(self.entry, transcript, rules)
+        return found, "passed" if found.valid else failure_text(self.entry, transcript, found)
+
+    def _begin(self) -> str:
+        messages = self._conversation.begin_turn()
+        if messages is None:
+            return NO_MORE
+        return "\n\n".join(str(each.get("content") or "") for each in messages if each["role"] != "system")
+
+    def _instructions(self) -> str | None:
+        told = [str(each["content"]) for each in self._conversation.messages if each["role"] == "system"]
+        return "\n\n".join(told) or None
+
+    def _schemas(self, turn_tool: bool) -> Sequence[Fields]:
+        return [*self._conversation.tools, *([NEXT_TOOL] if turn_tool else [])]
+
+    async def _call(self, name: str, arguments: Fields) -> str:
+        if name == NEXT:
+            return self.next_message(str(arguments.get("answer") or ""))
+        return await self._conversation.call(name, arguments)
+
+
+def simulator_server(name: str, config: Fields | None = None) -> tuple[Server[Any], Any]:
+    """A server with the tools of one simulator, and the simulator. Raises `UsageError` for an unknown name."""
+    from pytest_bfcl.simulators import create_simulator, documents_of
+
+    simulator = create_simulator(name, config)
+    documents = documents_of(name)
+    names = wire_names(documents)
+
+    async def call(tool: str, arguments: Fields) -> str:
+        return str(simulator.call(names.get(tool, tool), arguments))
+
+    return tool_server(name, lambda: compile_tools(documents), call), simulator
+
+
+async def serve_stdio(server: Server[Any]) -> None:
+    """Serve one client over standard input and output until it goes."""
+    try:
+        from mcp.server.stdio import stdio_server
+    except ImportError:
+        raise UsageError(MISSING) from None
+    async with stdio_server() as (reading, writing):
+        await server.run(reading, writing, server.create_initialization_options())
+
+
+async def serve_http(server: Server[Any], port: int, over: asyncio.Event, say: Any) -> None:
+    """Serve over HTTP until ``over`` is set, or the process is told to end; ``say`` gets the address."""
+    http, loop = LoopbackServer(server, port), asyncio.get_running_loop()
+    await http.start()
+    say(http.url)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with contextlib.suppress(NotImplementedError, ValueError):
+            loop.add_signal_handler(number, over.set)
+    try:
+        await over.wait()
+        await asyncio.sleep(0.2)  # the last answer is on its way
+    finally:
+        await http.stop()
