@@ -20,6 +20,7 @@ from pytest_bfcl.explaining.terminal import failure_text
 from pytest_bfcl.failures import Failure, FailureTag, UsageError, Verdict
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.replies import read_reply
+from pytest_bfcl.suggestions import instead_of
 from pytest_bfcl.transcript import Mode, Reply, Step, Transcript, Turn
 
 if TYPE_CHECKING:
@@ -183,8 +184,8 @@ def _category(
     if category is not None:
         row = CATEGORIES.get(category)
         if row is None or row.checker != "ast":
-            known = ", ".join(name for name, each in CATEGORIES.items() if each.checker == "ast")
-            raise UsageError(f"no category {category!r} with calls to compare; known: {known}")
+            known = [name for name, each in CATEGORIES.items() if each.checker == "ast"]
+            raise UsageError(f"no category {category!r} with calls to compare; {instead_of(category, known)}")
         rule, language = rule or row.rule, language or row.language
     language = language or "python"
     if language not in ("python", "java", "javascript"):

@@ -45,6 +45,8 @@ def score_lines(
     recorded calls come from (`pytest_bfcl.providers.rest`). A line that needs a recording nobody has yields ``valid``
     ``None`` and the reason in ``skipped``. ``decoder`` names the format of texts in lines that do not say it (``auto``:
     by the model's name), ``think`` what becomes of thoughts in them (`pytest_bfcl.decoding.formats`).
+
+    Raises `NoData` at the first line that needs data which is not there.
     """
     with ExitStack() as stack:
         judge = _LineJudge(dataset, rules, rest, stack, TextReading(decoder, think))
@@ -60,6 +62,10 @@ def open_data(choice: str | Path = "auto") -> DataSet:
     from pytest_bfcl.simulators import documents_of
 
     return open_dataset(choice, documents=documents_of)
+
+
+class NoData(UsageError):
+    """The data that lines are judged by cannot be opened: no line can be judged."""
 
 
 class _LineJudge:
@@ -94,6 +100,8 @@ class _LineJudge:
             return self._judged(parsed)
         except EntrySkipped as skipped:
             return _not_judged(str(entry_id), skipped.message)
+        except NoData:  # the same for every line
+            raise
         except (UsageError, BenchmarkError, KeyError) as error:
             return {"id": entry_id, "error": f"line {number}: {error}"}
         except Exception as error:  # one line must not cost the others their verdicts
@@ -141,7 +149,10 @@ class _LineJudge:
 
     def _looked_up(self, entry_id: str) -> Entry:
         if self._dataset is None or isinstance(self._dataset, str):
-            self._dataset = open_data(self._dataset or "auto")
+            try:
+                self._dataset = open_data(self._dataset or "auto")
+            except UsageError as error:
+                raise NoData(str(error)) from None
         if self._dataset.find(entry_id) is None and entry_id.count(":") == 2:
             return format_variant(entry_id, self._dataset)
         return self._dataset.entry(entry_id)

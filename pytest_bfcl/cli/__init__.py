@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from pytest_bfcl.failures import BenchmarkError, UsageError
+from pytest_bfcl.suggestions import did_you_mean, instead_of
 
 if TYPE_CHECKING:
     from pytest_bfcl.runs.damage import LeftOut
@@ -42,6 +43,19 @@ MODULES = {"import": "importing"}
 """Verbs whose module has another name, because their own is a word of Python's."""
 
 
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, and which option may be meant."""
+
+    def error(self, message: str) -> NoReturn:
+        """One line, then exit code 2."""
+        _, _, unknown = message.partition("unrecognized arguments: ")
+        name = next((word.partition("=")[0] for word in unknown.split() if word.startswith("-")), "")
+        names = [each for action in self._actions for each in action.option_strings]
+        meant = did_you_mean(name, names) if name else ""
+        text = f"{message}; {meant}" if meant else message
+        self.exit(2, f"{self.prog}: {text} ({self.prog} --help tells more)\n")
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb; returns the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
@@ -67,7 +81,7 @@ def _module_of(verb: str) -> str:
 
 
 def _parser(verb: str, module: ModuleType) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog=f"pytest-bfcl {verb}", description=module.__doc__)
+    parser = Parser(prog=f"pytest-bfcl {verb}", description=module.__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     module.add_arguments(parser)
     return parser
@@ -122,7 +136,7 @@ def _top_level(words: Sequence[str], verbs: dict[str, str]) -> int:
     except SystemExit as stop:
         return int(stop.code or 0)
     if unknown:
-        print(f"pytest-bfcl: no verb {unknown[0]!r}; there are {', '.join(verbs)}", file=sys.stderr)
+        print(f"pytest-bfcl: no verb {unknown[0]!r}; {instead_of(unknown[0], verbs)}", file=sys.stderr)
         return 2
     parser.print_help()
     return 0

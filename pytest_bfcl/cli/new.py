@@ -73,10 +73,11 @@ def _functions(args: argparse.Namespace) -> list[dict[str, object]]:
 
 def _chosen(functions: list[dict[str, object]], names: list[str] | None) -> list[dict[str, object]]:
     from pytest_bfcl.failures import UsageError
+    from pytest_bfcl.suggestions import instead_of
 
     if not names:
         return functions
     by_name = {str(function["name"]): function for function in functions}
     if missing := [name for name in names if name not in by_name]:
-        raise UsageError(f"no tool {missing[0]!r}; there are {', '.join(by_name)}")
+        raise UsageError(f"no tool {missing[0]!r}; {instead_of(missing[0], by_name)}")
     return [by_name[name] for name in names]

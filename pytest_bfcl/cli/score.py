@@ -20,6 +20,7 @@ from typing import IO, TYPE_CHECKING, Any
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.runs.wire_names import NAMES
+from pytest_bfcl.spread_json import spread_json
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet
@@ -102,6 +103,8 @@ def _lines(args: argparse.Namespace, left_out: LeftOut, data: DataSet | str) -> 
         yield read_replay_lines(source, left_out, args.decoder, args.names, dataset)
         return
     with _opened_source(source) as file:
+        if not isinstance(file, gzip.GzipFile) and (whole := spread_json(source)):
+            raise UsageError(f"{source}: {whole}")
         yield _until_damaged(file, source)
 
 

@@ -23,6 +23,7 @@ from pytest_bfcl.failures import AdapterError, BenchmarkError, HarnessError
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.callable import read_result
 from pytest_bfcl.transcript import CALLS_A_STEP, Message, Mode, Reply, Step, Transcript, Turn, wire_name
+from pytest_bfcl.models.places import fixture_error
 
 if TYPE_CHECKING:
     from pytest_bfcl.conversation.journal import Journal, Snapshots
@@ -296,7 +297,14 @@ class _Conversation:
 
     async def _live(self, request: Request) -> Reply:
         # A user's own model may hand on what its client library gave.
-        reply = read_result(await self._generate(request))
+        try:
+            reply = read_result(await self._generate(request))
+        except BenchmarkError:
+            raise
+        except Exception as error:
+            if (trouble := fixture_error(error)) is None:  # a defect of ours
+                raise
+            raise trouble from error
         if self.on_reply is not None:
             self.on_reply(reply)
         return reply

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.suggestions import instead_of
 
 Checker = Literal["ast", "relevance", "irrelevance", "state", "answer", "none", "executable", "rest", "sql", "chat"]
 Rule = Literal["simple", "multiple", "parallel", ""]
@@ -164,8 +165,7 @@ def resolve_categories(names: Iterable[str]) -> list[str]:
         elif name in CATEGORIES:
             wanted.add(name)
         else:
-            known = ", ".join([*GROUPS, *CATEGORIES])
-            raise UsageError(f"unknown category or group {name!r}; known: {known}")
+            raise UsageError(f"unknown category or group {name!r}; {instead_of(name, [*GROUPS, *CATEGORIES])}")
     return [name for name in CATEGORIES if name in wanted]
 
 

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from pytest_bfcl.spread_json import spread_json
+
 _LEADING_ID = re.compile(rb'\s*\{\s*"id"\s*:\s*"([^"\\]+)"')
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
 _BOM = b"\xef\xbb\xbf"
@@ -90,6 +92,8 @@ def scan(path: Path, *, check: bool, id_prefix: str | None = None) -> Scan:
             else:
                 seen.add(row.id)
                 result.rows.append(row)
+    if result.problems and (whole := spread_json(path)):
+        return Scan(path, problems=[DataProblem(path, 0, whole)])
     return result
 
 

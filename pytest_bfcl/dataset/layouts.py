@@ -13,6 +13,7 @@ from typing import Protocol
 
 from pytest_bfcl.dataset.categories import CATEGORIES, category_of
 from pytest_bfcl.dataset.index import DataProblem, Row, Scan, scan
+from pytest_bfcl.suggestions import instead_of
 
 SCENARIOS = ("student", "customer", "finance", "healthcare", "notetaker")
 """Memory scenarios in the order the loader takes them (data spec §6, point 2)."""
@@ -106,6 +107,11 @@ def _shared(category: str) -> tuple[str, tuple[str, str] | None]:
     if row.group == "web_search":
         return "web_search", ("web_search", category)
     return category, None
+
+
+def category_files() -> frozenset[str]:
+    """The names that files of a folder in our own layout have."""
+    return frozenset(f"{_shared(name)[0]}.jsonl" for name, row in CATEGORIES.items() if row.group != "memory_prereq")
 
 
 def _prereq_rename(category: str) -> tuple[str, str]:
@@ -217,7 +223,7 @@ class FileLayout:
             category = row.category or category_of(row.id)
             if category not in CATEGORIES:
                 if row.category:
-                    message = f"unknown category {row.category!r}; known: {', '.join(CATEGORIES)}"
+                    message = f"unknown category {row.category!r}; {instead_of(row.category, CATEGORIES)}"
                     result.problems.append(DataProblem(self.root, row.line, message, row.id))
                     continue
                 category = "simple_python"

@@ -23,7 +23,7 @@ from pytest_bfcl.dataset.transforms import MARK, Rewordings, names_for, split_id
 from pytest_bfcl.dataset.verified import NAME, Verification
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Parsed
-
+from pytest_bfcl.suggestions import instead_of
 
 class UnknownEntry(KeyError):
     """No entry has this id in this data set."""
@@ -401,5 +401,5 @@ def _object(path: Path, offset: int, length: int, source: str) -> Parsed:
 
 def _known(category: str) -> str:
     if category not in CATEGORIES:
-        raise UsageError(f"unknown category {category!r}; known: {', '.join(CATEGORIES)}")
+        raise UsageError(f"unknown category {category!r}; {instead_of(category, CATEGORIES)}")
     return category

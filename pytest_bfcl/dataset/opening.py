@@ -8,11 +8,12 @@ from pathlib import Path
 from pytest_bfcl.dataset import fetching
 from pytest_bfcl.dataset.entry import FunctionDoc
 from pytest_bfcl.dataset.index import data_digest
-from pytest_bfcl.dataset.layouts import BundledLayout, FileLayout, FilesLayout, Layout, OfficialLayout
+from pytest_bfcl.dataset.layouts import BundledLayout, FileLayout, FilesLayout, Layout, OfficialLayout, category_files
 from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.dataset.texts import Texts, digest
 from pytest_bfcl.dataset.verified import NAME, verification
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.suggestions import did_you_mean
 
 
 def open_dataset(choice: str | Path = "auto", documents: Callable[[str], list[FunctionDoc]] | None = None) -> DataSet:
@@ -99,7 +100,8 @@ def _package_version() -> str:
 
 def _open_path(path: Path, documents: Callable[[str], list[FunctionDoc]] | None) -> DataSet:
     if not path.exists():
-        raise UsageError(f"no data at {path}: name auto, bundled, official, a directory or a .jsonl file")
+        kinds = "name auto, bundled, official, a directory or a .jsonl file"
+        raise UsageError(f"no data at {path}: {_meant(path) or kinds}")
     path = path.resolve()
     if path.is_file():
         layout: Layout = FileLayout(path)
@@ -107,9 +109,29 @@ def _open_path(path: Path, documents: Callable[[str], list[FunctionDoc]] | None)
     for folder in (path, path / "data", path / "bfcl_eval" / "data"):
         if any(folder.glob("BFCL_v4_*.json")):
             return _open_official_path(folder, path.name, documents)
-    if any(path.glob("*.jsonl")):
+    if found := sorted(each.name for each in path.glob("*.jsonl")):
+        if not any(name in category_files() for name in found) and not (path / "memory_prereq").is_dir():
+            raise UsageError(
+                f"{path} holds {_few(found)}, and no file of a folder of data is called so: there a file is named "
+                f"after its category (simple_python.jsonl). Name a file of your own itself: {path / found[0]}"
+            )
         return DataSet(BundledLayout(path), name=path.name, version="", texts=Texts.own(), documents=documents)
     raise UsageError(f"{path} holds neither BFCL_v4_*.json files nor <category>.jsonl files")
+
+
+_LOOKED_AT = 1000
+"""Files beside a missing one whose names may be meant."""
+
+
+def _meant(path: Path) -> str:
+    """Names that a missing one may stand for: of the sets we know, of the files beside it."""
+    beside = path.parent if path.parent.is_dir() else Path()
+    names = [str(beside / each.name) for each in sorted(beside.glob("*.jsonl"))[:_LOOKED_AT]]
+    return did_you_mean(str(path), ["auto", "bundled", "official", "verified", *names])
+
+
+def _few(names: list[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def _open_official_path(folder: Path, name: str, documents: Callable[[str], list[FunctionDoc]] | None) -> DataSet:

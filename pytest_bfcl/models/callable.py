@@ -13,6 +13,7 @@ from typing import Any
 from pytest_bfcl.failures import AdapterError, BenchmarkError, UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.models.base import Model, Request
+from pytest_bfcl.models.places import fixture_error
 from pytest_bfcl.rendering.tools import compile_tools, wire_names
 from pytest_bfcl.replies import UnknownShape, read_reply
 from pytest_bfcl.transcript import Mode, Reply
@@ -96,7 +97,9 @@ class CallableModel:
         except BenchmarkError:
             raise
         except Exception as error:
-            raise AdapterError("fixture", f"the model fixture raised {type(error).__name__}: {error}") from error
+            trouble = fixture_error(error, users=True)
+            assert trouble is not None
+            raise trouble from error
         return self._on_the_wire(read_result(result), request)
 
     async def aclose(self) -> None:

@@ -7,6 +7,7 @@ provider, its object a callable ``(spec: ModelSpec, settings: Settings, mode: Mo
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
@@ -18,6 +19,7 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.models.base import Model
 from pytest_bfcl.models.spec import ModelSpec, parse_spec
 from pytest_bfcl.settings import APIS, DIRECT_PROVIDERS
+from pytest_bfcl.suggestions import did_you_mean
 from pytest_bfcl.transcript import Mode
 
 if TYPE_CHECKING:
@@ -120,6 +122,11 @@ def create_model(spec: str | ModelSpec, settings: Settings, *, dataset: Any = No
     return model
 
 
+def check_provider(spec: ModelSpec) -> None:
+    """Raise `UsageError` for a spec whose provider does not exist; makes no adapter."""
+    _builder(spec)
+
+
 Builder = Callable[["ModelSpec", "Settings", "Mode | None", Any], Model]
 
 
@@ -136,11 +143,32 @@ def _builder(spec: ModelSpec) -> Builder:
 
     if provider in litellm_providers():
         return _litellm
-    known = ", ".join(info.name for info in list_providers())
-    known += "" if spec.name else f" (if {spec.provider!r} is a model, write provider:name, for instance openai:gpt-4o)"
+    if not spec.name and (likely := _likely_provider(provider)):
+        name = provider.replace("_", "-")
+        raise UsageError(f"{name!r} names no provider: a model is written provider:name, for instance {likely}:{name}")
+    names = [info.name for info in list_providers()]
+    meant = did_you_mean(provider, names) or f"known: {', '.join(names[:8])} and more (pytest-bfcl models lists them)"
     raise UsageError(
-        f"unknown provider {provider!r}; known: {known}. Any other provider of litellm: litellm:PROVIDER/NAME"
+        f"unknown provider {provider!r} in {spec.text!r}; {meant}\n"
+        "a model is written provider:name; any other provider of litellm is litellm:PROVIDER/NAME"
     )
+
+
+_LIKELY = (
+    (r"(chat_?)?gpt|o[134](_|$)|text_embedding|davinci", "openai"),
+    (r"claude", "anthropic"),
+    (r"gemini", "gemini"),
+    (r"mi[sx]tral|ministral|codestral|devstral|magistral", "mistral"),
+    (r"deepseek", "deepseek"),
+    (r"grok", "xai"),
+    (r"command", "cohere"),
+    (r"llama|qwen|qwq|phi|gemma|hermes|xlam|granite|glm|kimi", "vllm"),
+)
+"""Who usually serves models with names like these."""
+
+
+def _likely_provider(name: str) -> str | None:
+    return next((provider for pattern, provider in _LIKELY if re.match(pattern, name)), None)
 
 
 def _direct(spec: ModelSpec, settings: Settings, mode: Mode | None, dataset: Any) -> Model:

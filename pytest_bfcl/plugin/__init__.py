@@ -41,6 +41,8 @@ def pytest_configure(config: pytest.Config) -> None:
         from pytest_bfcl.plugin.activation import activate
 
         activate(config)
+    else:
+        options.refuse_without_model(config)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.running.contender import Contender, asked_mode
 from pytest_bfcl.settings import Price
 
@@ -34,6 +35,21 @@ class Factories:
     def get(self, provider: str) -> Callable[..., Any] | None:
         """The factory of a provider, ``None`` for those of our own."""
         return self._known.get(provider)
+
+
+def check_providers(session: Session) -> None:
+    """Raise `UsageError` for a provider nobody has, where no fixture of the project can be what is asked.
+
+    A controller collects nothing, so it cannot see which fixture an entry will use.
+    """
+    from pytest_bfcl.models.registry import check_provider
+
+    if pytest_internals.brings_fixture(session.config, ("model", "bfcl_model")):
+        return
+    factories = Factories(session.config)
+    for spec in session.specs:
+        if factories.get(spec.provider) is None:
+            check_provider(spec)
 
 
 class Variant(NamedTuple):

@@ -13,6 +13,7 @@ from pytest_bfcl.dataset.loading import joint_digest
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plugin import pytest_internals, selection
+from pytest_bfcl.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet, Entry
@@ -240,11 +241,14 @@ class SessionData:
         """Refuse virtual arguments that name nothing; ``labels`` are those of the run's models and repeats."""
         for category, name in self.arguments or ():
             if category not in CATEGORIES or not self.dataset.index(category):
-                have = ", ".join(self.dataset.categories())
-                raise UsageError(f"not found: bfcl/{category}.jsonl; the {self.dataset.name} data has: {have}")
+                have = self.dataset.categories()
+                told = did_you_mean(category, have) or f"it has: {', '.join(have)}"
+                raise UsageError(f"not found: bfcl/{category}.jsonl in the {self.dataset.name} data; {told}")
             entry_id, _, label = (name or "").partition("[")
             if name is not None and self.dataset.find(entry_id) is None:
-                raise UsageError(f"not found: bfcl/{category}.jsonl::{name} in the {self.dataset.name} data")
+                close = did_you_mean(entry_id, (ref.id for ref in self.dataset.index(category)))
+                place = f"bfcl/{category}.jsonl::{name} in the {self.dataset.name} data"
+                raise UsageError(f"not found: {place}; {close}" if close else f"not found: {place}")
             if label and label.removesuffix("]") not in labels:
                 raise UsageError(f"not found: bfcl/{category}.jsonl::{name}: this run has no such model or repeat")
         _ = self.ids  # unknown ones are refused now

@@ -290,6 +290,12 @@ class EntryItem(pytest.Function):
         """The ready text of a failure; anything else as pytest shows it."""
         return self.file.context.test.failure_repr(self, excinfo) or super().repr_failure(excinfo)
 
+    def _traceback_filter(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:
+        """Of an error in a fixture: the project's frames."""
+        if self.config.getoption("fulltrace", False):
+            return excinfo.traceback
+        return pytest_internals.users_frames(excinfo)
+
     @cached_property
     def nodeid(self) -> str:
         """As pytest's, but put together once."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 
@@ -112,15 +113,29 @@ def decoder(text: str) -> str:
 def search(text: str) -> str:
     """A source of the web search."""
     from pytest_bfcl.providers import check_choice
+    from pytest_bfcl.providers.search import replay_source
 
-    return check_choice(text)
+    return _existing(check_choice(text), replay_source(text))
 
 
 def rest(text: str) -> str:
     """A source of REST answers."""
     from pytest_bfcl.providers import check_rest_choice
+    from pytest_bfcl.providers.rest import rest_source
 
-    return check_rest_choice(text)
+    return _existing(check_rest_choice(text), rest_source(text))
+
+
+def _existing(choice: str, folder: str | None) -> str:
+    """The choice itself; raises `ValueError` when the recording it names is not there."""
+    if folder is not None:
+        place = Path(folder).expanduser()
+        if not place.is_dir():
+            what = "is a file, name the run's folder" if place.exists() else "does not exist"
+            raise ValueError(f"there is nothing to replay, {folder} {what}")
+        if not any(any(each.glob("*.jsonl")) for each in (place, place / "web", place / "rest")):
+            raise ValueError(f"there is nothing to replay, {folder} holds no recording")
+    return choice
 
 
 def _float(text: str) -> float | None:

@@ -20,6 +20,7 @@ from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plugin import option_values as kinds
 from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.settings import APIS, REASONING_POLICIES, THINK
+from pytest_bfcl.suggestions import instead_of
 
 
 class Option(NamedTuple):
@@ -141,13 +142,44 @@ def _add_ini(parser: pytest.Parser, option: Option) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_load_initial_conftests(parser: pytest.Parser) -> Generator[None, Any, Any]:
-    """Add the short ``--model`` last, so that a suite which defines its own keeps it."""
+def pytest_load_initial_conftests(parser: pytest.Parser, args: list[str]) -> Generator[None, Any, Any]:
+    """Add the short ``--model`` last, so that a suite which defines its own keeps it; say what a misspelt option is."""
     result = yield
+    refuse_unknown(args)
     pytest_internals.add_unless_taken(
         parser, "--model", "bfcl", dest="bfcl_model", action="append", metavar="SPEC", help="short for --bfcl-model"
     )
     return result
+
+
+def refuse_unknown(args: Sequence[str]) -> None:
+    """Raise `pytest.UsageError` for an option that looks like ours and is none, saying which one may be meant."""
+    known = {f"--bfcl-{option.name}" for option in OPTIONS}
+    for name in _named_options(args):
+        if name not in known:
+            raise pytest.UsageError(f"unknown option {name}; {instead_of(name, sorted(known))}")
+
+
+def refuse_without_model(config: pytest.Config) -> None:
+    """Raise `pytest.UsageError` when our options were typed and no model is named: nothing of ours would run.
+
+    What stands in configuration files (ini twins, ``addopts``) is no question.
+    """
+    named = _named_options(config.invocation_params.args)
+    if named and not config.option.help and not hasattr(config, "workerinput"):
+        several = "are" if len(named) > 1 else "is"
+        raise pytest.UsageError(
+            f"{', '.join(named[:3])} {several} given, but no model, so nothing would be asked: "
+            "add --model provider:name (--model oracle: tries the set-up without one)"
+        )
+
+
+def _named_options(args: Sequence[object]) -> list[str]:
+    """The options of ours, or nearly, that a command line names."""
+    texts = [str(each) for each in args]
+    if "--" in texts:
+        texts = texts[: texts.index("--")]
+    return list(dict.fromkeys(text.partition("=")[0] for text in texts if text.startswith("--bfcl")))
 
 
 def read(config: pytest.Config, option: Option) -> Any:

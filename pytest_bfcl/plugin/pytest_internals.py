@@ -137,6 +137,25 @@ def is_defined_elsewhere(config: pytest.Config, fixture: str) -> bool:
     return any(type(each).__name__ == "FixtureFunctionDefinition" for each in found)
 
 
+def brings_fixture(config: pytest.Config, fixtures: Sequence[str]) -> bool:
+    """Whether a conftest or another plugin that is loaded now defines one of these fixtures."""
+    for plugin in config.pluginmanager.get_plugins():
+        for name, each in list(vars(plugin).items()) if hasattr(plugin, "__dict__") else ():
+            if type(each).__name__ == "FixtureFunctionDefinition" and {name, getattr(each, "name", None)} & {*fixtures}:
+                return True
+    return False
+
+
+def users_frames(excinfo: pytest.ExceptionInfo[BaseException]) -> Any:
+    """The traceback in the project's own code; all of it where nothing else is in it."""
+    from _pytest._code import Traceback, filter_traceback
+
+    from pytest_bfcl.models.places import is_users_code
+
+    kept = [each for each in excinfo.traceback if is_users_code(str(each.path))]
+    return Traceback(kept) if kept else excinfo.traceback.filter(filter_traceback)
+
+
 def _is_conftest(plugin: object) -> bool:
     return Path(getattr(plugin, "__file__", None) or "").name == "conftest.py"
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS, category_of
+from pytest_bfcl.suggestions import close_names
 
 _VIRTUAL = re.compile(r"(?:.*/)?bfcl/(?P<category>[A-Za-z0-9_]+)\.jsonl(?:::(?P<name>.+))?", re.DOTALL)
+_ARGUMENTS = re.compile(r"(?<=\w)\([^()]*\)")
 _WORD = re.compile(r"(not\s+)?\(*\b([A-Za-z_]\w*)")
 DEFAULT = "all_scoring"
 
@@ -49,6 +51,23 @@ WIRE = "wire"
 def asks_for_wire(expression: str) -> bool:
     """Whether a ``-m`` expression asks for the wire checks."""
     return WIRE in [word for negated, word in _WORD.findall(expression or "") if not negated]
+
+
+def mark_names() -> list[str]:
+    """The marks our items carry: groups, categories, languages, modes."""
+    return list(dict.fromkeys([*GROUPS, *CATEGORIES, "java", "javascript", "fc", "prompt", WIRE]))
+
+
+def misspelt_marks(expression: str, registered: Iterable[str]) -> Iterator[str]:
+    """Words of a ``-m`` expression that name no mark but look like one of ours.
+
+    Words that look like none of ours may be marks that nobody registered.
+    """
+    ours = mark_names()
+    known = {*ours, *registered, "and", "or", "not", "True", "False", "None"}
+    for word in dict.fromkeys(re.findall(r"[A-Za-z_]\w*", _ARGUMENTS.sub("", expression))):
+        if word not in known and close_names(word, ours):
+            yield word
 
 
 def scenario_of(entry_id: str) -> tuple[str, str] | None:

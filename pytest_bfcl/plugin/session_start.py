@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.plugin import selection
+from pytest_bfcl.plugin.contenders import check_providers
 from pytest_bfcl.plugin.nodes import EntryItem
+from pytest_bfcl.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from pytest_bfcl.plugin.conversations import Conversations
@@ -36,6 +40,25 @@ class SessionStart:
         self._recording = recording
         self._results = results
         self._conversations = conversations
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """Refuse what would only come out on workers, and misspelt marks: ``not multturn`` would deselect nothing."""
+        option = session.config.option
+        if getattr(option, "help", False):
+            return
+        try:
+            if self._session.distributed:
+                check_providers(self._session)
+        except UsageError as error:
+            raise pytest.UsageError(str(error)) from None
+        registered = [re.split(r"[:(]", line, maxsplit=1)[0].strip() for line in session.config.getini("markers")]
+        for word in selection.misspelt_marks(getattr(option, "markexpr", "") or "", registered):
+            meant = did_you_mean(word, selection.mark_names())
+            raise pytest.UsageError(
+                f"-m {option.markexpr!r}: there is no mark {word!r}; {meant}\n"
+                "a mark of your own with this name has to be registered (ini option markers)"
+            )
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pytest_bfcl.conversation import Budget, ModeSwitch
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.models import as_model, create_model, parse_spec, stop_reason
+from pytest_bfcl.running.users_model import UsersModelTrouble
 from pytest_bfcl.settings import Price
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class Contender:
         self._switch: ModeSwitch | None = None
         self._made: list[Model] = []
         self._lent: dict[int, Contender] = {}
+        self.users_trouble = UsersModelTrouble()
 
     @classmethod
     def of(cls, model: object, settings: Settings, data: DataSet, settled: Mapping[str, Mode]) -> Contender:
@@ -166,6 +168,7 @@ class Contender:
         lent = Contender(
             self.label, lambda mode: adapter, mode=adapter.mode, price=self.price, budget=self.budget, owned=False
         )
+        lent.users_trouble = self.users_trouble
         if kept:
             self._lent[id(model)] = lent
         return lent
@@ -188,7 +191,8 @@ class Contender:
         """Why it must not be asked any more: endpoint down, key refused, budget spent."""
         asked = [each for each in (self, *self._lent.values()) if each._switch is not None]
         reasons = (stop_reason(each.model) for each in asked)
-        return next((reason for reason in reasons if reason), None) or self.budget.stop_reason()
+        found = next((reason for reason in reasons if reason), None)
+        return found or self.users_trouble.reason or self.budget.stop_reason()
 
     async def aclose(self) -> None:
         """Close the adapters that were made; lent ones are their owners' to close."""

@@ -154,7 +154,11 @@ class Runner:
 
         try:
             transcript = await trial.contender.switch.converse(entry, with_model)
+            trial.contender.users_trouble.answered()
             self.store.save(transcript)
+        except AdapterError as error:
+            trial.contender.users_trouble.failed(error)
+            raise
         except HarnessError as error:
             if error.kind == "storage":  # replies cannot be kept: paying for more would be a waste
                 self._unkept = error.message

@@ -13,6 +13,7 @@ from pytest_bfcl.runs.summary_types import CheckSummary, GateSummary, ModelSumma
 from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import FORMULAS, Term, categories_in, formula
 from pytest_bfcl.scoring.summary import dataset_name
+from pytest_bfcl.suggestions import instead_of
 
 if TYPE_CHECKING:
     from pytest_bfcl.scoring.comparison import Comparison
@@ -93,8 +94,8 @@ def parse_gate(text: str) -> Gate:
     if not equals:
         raise UsageError(f"--bfcl-fail-under {text!r}: write GROUP=PCT, for instance overall=60 or multi_turn=45.5")
     if group not in (*OVERALL, *FORMULAS, *GROUPS, *CATEGORIES):
-        known = ", ".join(dict.fromkeys([*OVERALL, *FORMULAS, *GROUPS, *CATEGORIES]))
-        raise UsageError(f"--bfcl-fail-under {text!r}: unknown group {group!r}; known: {known}")
+        known = [*OVERALL, *FORMULAS, *GROUPS, *CATEGORIES]
+        raise UsageError(f"--bfcl-fail-under {text!r}: unknown group {group!r}; {instead_of(group, known)}")
     try:
         percent = float(number)
     except ValueError:

@@ -27,6 +27,7 @@ from typing import Any
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.settings import APIS, REASONING_POLICIES, THINK, check_header, check_parameter
+from pytest_bfcl.suggestions import instead_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,8 @@ def _info(spec: str, table: object, where: str) -> ModelInfo:
     known = {field.name for field in fields(ModelInfo)}
     unknown = sorted(set(table) - known - _ASKING.keys())
     if unknown:
-        raise UsageError(f"{where}: unknown field {unknown[0]!r}; known: {', '.join(sorted(known | _ASKING.keys()))}")
+        names = sorted(known | _ASKING.keys())
+        raise UsageError(f"{where}: unknown field {unknown[0]!r}; {instead_of(unknown[0], names)}")
     table = {name: value for name, value in table.items() if name not in _ASKING}
     for name, value in table.items():
         wanted: Any = (int, float) if name in _NUMBERS else str

@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeVar
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.simulators.toolkit import Simulator
+from pytest_bfcl.suggestions import instead_of
 
 S = TypeVar("S", bound=Simulator)
 
@@ -67,7 +68,7 @@ def simulator_class(class_name: str) -> type[Simulator]:
     for point in entry_points(group=ENTRY_POINT_GROUP, name=class_name):
         return _plugin_class(class_name, point.value, point.load)
     raise UsageError(
-        f"no simulator is called {class_name!r}; known: {', '.join(simulator_names())}. Register your own with "
+        f"no simulator is called {class_name!r}; {instead_of(class_name, simulator_names())}. Register your own with "
         f"pytest_bfcl.simulators.register_simulator or the entry point group {ENTRY_POINT_GROUP!r}."
     )
 

@@ -17,6 +17,7 @@ from typing import Literal
 from pytest_bfcl.decoding.formats.decoders import DECODERS, Decoder
 from pytest_bfcl.decoding.formats.thinking import Thinking
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.suggestions import instead_of
 from pytest_bfcl.transcript import Mode
 
 History = Literal["plain", "reasoning", "calls", "raw", "mistral", "user", "ipython", "native"]
@@ -134,7 +135,7 @@ FORMATS: Mapping[str, Format] = {row.name: row for row in (*_SELF_HOSTED, *_HOST
 def find_format(name: str) -> Format:
     """A family by its name. Raises `UsageError` that lists them."""
     if name not in FORMATS:
-        raise UsageError(f"unknown model family {name!r}; known: {', '.join(FORMATS)}")
+        raise UsageError(f"unknown model family {name!r}; {instead_of(name, FORMATS)}")
     return FORMATS[name]
 
 
@@ -143,7 +144,7 @@ def find_decoder(name: str) -> Decoder:
     row = FORMATS.get(name)
     found = DECODERS.get(name) or (row.reads if row is not None else None)
     if found is None:
-        raise UsageError(f"unknown decoder {name!r}; known: {', '.join(DECODERS)}")
+        raise UsageError(f"unknown decoder {name!r}; {instead_of(name, [*DECODERS, *FORMATS])}")
     return found
 
 

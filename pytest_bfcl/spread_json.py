@@ -1,0 +1,41 @@
+"""Telling JSON that is spread over lines (printed for people) from JSON lines: one message instead of one a line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+_MOST = 64 * 2**20
+"""Bytes of a file that are looked at."""
+
+_MEND = "write every entry on one line (jq -c '.[]' FILE for an array, jq -c . FILE for objects)"
+
+
+def spread_json(path: Path) -> str | None:
+    """What is wrong with a file that holds JSON over several lines; ``None`` for JSON lines, whole or damaged.
+
+    Raises `OSError` when the file cannot be read.
+    """
+    with path.open("rb") as file:
+        first = next((line for line in file if line.strip(b"\xef\xbb\xbf \t\r\n")), b"")
+        if first.lstrip(b"\xef\xbb\xbf \t")[:1] not in (b"[", b"{") or _is_json(first):
+            return None
+        file.seek(0)
+        text = file.read(_MOST).decode("utf-8-sig", "replace").lstrip()
+    try:
+        _, end = json.JSONDecoder().raw_decode(text)
+    except (ValueError, RecursionError):
+        return None
+    lines = text.count("\n", 0, end) + 1
+    if lines == 1:
+        return None
+    kind = "array" if text[0] == "[" else "object"
+    return f"this is one JSON {kind} printed over {lines} lines, not JSON lines: {_MEND}"
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        json.loads(line.decode("utf-8-sig", "replace"))
+    except (ValueError, RecursionError):
+        return False
+    return True
