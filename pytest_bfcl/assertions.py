@@ -68,6 +68,7 @@ def assert_calls(
         Failure: ``MALFORMED_OUTPUT`` or ``WRONG_ANSWER``, with the reason and a text for people.
         UsageError: Functions, answers or output have no usable shape.
     """
+    __tracebackhide__ = True
     if (possible_answer is None) == (expected is None):
         raise UsageError("give either possible_answer (lists of acceptable values) or expected (plain calls)")
     documents = function_documents(functions)
@@ -98,6 +99,7 @@ def assert_no_calls(
 
     Under corrected rules a call that does not decode (broken, tagged, in another format) is a call as well.
     """
+    __tracebackhide__ = True
     question = [[{"role": "user", "content": request}]] if request else []
     entry = _entry(category="irrelevance", question=question, function=function_documents(functions))
     transcript = _transcript(read_reply(output), mode, "irrelevance", False)
@@ -111,6 +113,7 @@ def assert_state(actual: object, expected: object) -> None:
     compared, with ``==``, of a simulator in a mapping too; names that start with ``_`` are not. Raises `Failure` with
     reason ``multi_turn:instance_state_mismatch``, telling what differs.
     """
+    __tracebackhide__ = True
     mine, wanted = _state(actual), _state(expected)
     difference = state_difference(_narrowed(mine, wanted, {*_simulators(actual), *_simulators(expected)}), wanted)
     if not difference:
@@ -133,6 +136,7 @@ def assert_answer(output: object, answers: object, *, rules: str | Iterable[str]
     ``output``: as in `assert_calls`; ``answers``: one text or several. Case and
     ``, . / - _ * ^ ( )`` do not matter. Raises `Failure`.
     """
+    __tracebackhide__ = True
     accepted = [answers] if isinstance(answers, str) or not isinstance(answers, Sequence) else list(answers)
     if not accepted:
         raise UsageError("assert_answer needs at least one accepted answer")
@@ -155,6 +159,7 @@ def assert_answer(output: object, answers: object, *, rules: str | Iterable[str]
 
 
 def _raise_unless_valid(verdict: Verdict, entry: Entry, transcript: Transcript) -> None:
+    __tracebackhide__ = True
     if verdict.valid:
         return
     if verdict.tag is FailureTag.HARNESS_ERROR:

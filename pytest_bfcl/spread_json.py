@@ -23,11 +23,11 @@ def spread_json(path: Path) -> str | None:
         file.seek(0)
         text = file.read(_MOST).decode("utf-8-sig", "replace").lstrip()
     try:
-        _, end = json.JSONDecoder().raw_decode(text)
+        value, end = json.JSONDecoder().raw_decode(text)
     except (ValueError, RecursionError):
         return None
     lines = text.count("\n", 0, end) + 1
-    if lines == 1:
+    if lines == 1 or not value:
         return None
     kind = "array" if text[0] == "[" else "object"
     return f"this is one JSON {kind} printed over {lines} lines, not JSON lines: {_MEND}"

@@ -52,7 +52,7 @@ def unread_reply(details: UnreadDetails, entry: Entry, transcript: Transcript) -
     if transcript.mode == "fc":
         if reply.tool_calls:
             return "The arguments must be one JSON object: check quotes, commas and line breaks inside texts."
-        if "(" in text and _CALL.search(text):
+        if any(each.group().strip("[( \n") in _offered(entry) for each in _CALL.finditer(text)):
             return "The call is written in the text; it has to come as a native tool call."
         return None
     if entry.tool_call_tag and "<TOOLCALL>" not in text:
@@ -77,6 +77,12 @@ def unread_reply(details: UnreadDetails, entry: Entry, transcript: Transcript) -
             return "Write only [name(argument=value)]: literals as values, nothing behind the list."
         return "Write the list of calls and nothing else: no sentence before or after it."
     return None
+
+
+def _offered(entry: Entry) -> set[str]:
+    """The names of the functions offered, as documented and as they go over the wire."""
+    names = [str(function.get("name")) for function in entry.function]
+    return {*names, *(name.replace(".", "_") for name in names)}
 
 
 def misspelt_name(details: CallDetails, entry: Entry, transcript: Transcript) -> str | None:

@@ -20,7 +20,6 @@ from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plugin import option_values as kinds
 from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.settings import APIS, REASONING_POLICIES, THINK
-from pytest_bfcl.suggestions import instead_of
 
 
 class Option(NamedTuple):
@@ -157,6 +156,8 @@ def refuse_unknown(args: Sequence[str]) -> None:
     known = {f"--bfcl-{option.name}" for option in OPTIONS}
     for name in _named_options(args):
         if name not in known:
+            from pytest_bfcl.suggestions import instead_of
+
             raise pytest.UsageError(f"unknown option {name}; {instead_of(name, sorted(known))}")
 
 

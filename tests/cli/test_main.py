@@ -52,7 +52,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_an_unknown_verb_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["leaderbord"]) == 2
-    assert "no verb 'leaderbord'; there are fetch" in capsys.readouterr().err
+    assert "no verb 'leaderbord'; did you mean 'leaderboard'?" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("verb", list(VERBS))

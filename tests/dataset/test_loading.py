@@ -107,7 +107,7 @@ def test_broken_lines_are_reported_and_the_others_load(tmp_path: Path) -> None:
     assert messages[1] == "an entry is a JSON object, this line is an array"
     assert messages[2] == messages[3] == 'the entry has no "id" (a non-empty string)'
     assert messages[4] == "id occurs twice; the first line counts"
-    assert messages[5].startswith("unknown category 'simple'; known: ")
+    assert messages[5].startswith("unknown category 'simple'; did you mean 'simple_")
     assert str(problems[0]).startswith(f"{path}:2: not JSON")
     assert str(problems[4]).startswith(f"{path}:7: good: id occurs twice")
     assert dataset.entry("later").id == "later"

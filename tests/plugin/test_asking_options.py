@@ -27,7 +27,8 @@ def asked(pytester, *arguments):
             print("SETTINGS", json.dumps(make_plan(config).settings))
         """
     )
-    result = pytester.runpytest("--collect-only", "-q", "-s", *arguments)
+    named = () if "--model" in arguments else ("--model", "oracle:", "--bfcl-data", "bundled", "-m", "live_relevance")
+    result = pytester.runpytest("--collect-only", "-q", "-s", *named, *arguments)
     lines = [line for line in result.outlines if line.startswith("SETTINGS ")]
     return (json.loads(lines[0].removeprefix("SETTINGS ")) if lines else None), result
 

@@ -31,7 +31,7 @@ def test_gates_are_read(text: str, gate: Gate) -> None:
     ("text", "said"),
     [
         ("overall", "write GROUP=PCT"),
-        ("simple=50", "unknown group 'simple'; known: overall, "),
+        ("simple=50", "unknown group 'simple'; did you mean 'simple_java', "),
         ("overall=abc", "not a percentage"),
         ("overall=101", "between 0 and 100"),
         ("overall=nan", "between 0 and 100"),
