@@ -22,8 +22,8 @@ from pytest_bfcl.conversation.world import World, open_world
 from pytest_bfcl.failures import AdapterError, BenchmarkError, HarnessError
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.callable import read_result
-from pytest_bfcl.transcript import CALLS_A_STEP, Message, Mode, Reply, Step, Transcript, Turn, wire_name
 from pytest_bfcl.models.places import fixture_error
+from pytest_bfcl.transcript import CALLS_A_STEP, Message, Mode, Reply, Step, Transcript, Turn, wire_name
 
 if TYPE_CHECKING:
     from pytest_bfcl.conversation.journal import Journal, Snapshots

@@ -25,6 +25,7 @@ from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.suggestions import instead_of
 
+
 class UnknownEntry(KeyError):
     """No entry has this id in this data set."""
 
