@@ -13,9 +13,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pytest_bfcl.failures import BenchmarkError, UsageError
+
+if TYPE_CHECKING:
+    from pytest_bfcl.models import Model
+    from pytest_bfcl.transcript import Reply
 
 Status = Literal["ok", "note", "problem"]
 
@@ -36,6 +40,10 @@ class Finding:
     def __str__(self) -> str:
         mark = {"ok": "ok     ", "note": "note   ", "problem": "PROBLEM"}[self.status]
         return f"{mark} {self.what}" + (f"\n        → {self.advice}" if self.advice else "")
+
+
+_NO_SERVER = ("oracle", "lexical", "replay", "scripted")
+"""Providers that answer by themselves: the question is not theirs."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -131,27 +139,54 @@ def _keys() -> Iterator[Finding]:
 
 def _endpoint(text: str, base_url: str | None, timeout_s: float) -> Iterator[Finding]:
     from pytest_bfcl.models import ToolsRefused, create_model
-    from pytest_bfcl.models.probing import probe_request
+    from pytest_bfcl.models.probing import tool_request
     from pytest_bfcl.settings import Settings
 
-    settings = Settings(base_url=base_url, timeout_s=timeout_s, request_limit_s=timeout_s, retries=0)
+    settings = Settings(base_url=base_url, timeout_s=timeout_s, request_limit_s=timeout_s, retries=0, max_tokens=1024)
     try:
         model = create_model(text, settings)
     except UsageError as error:
         yield Finding("problem", f"model {text}: {error}")
         return
 
-    async def ask() -> str:
+    async def ask() -> Reply:
         try:
-            reply = await model.generate(probe_request())
+            return await model.generate(tool_request(settings.sent_parameters()))
         finally:
             await model.aclose()
-        said = f"called {reply.tool_calls[0].name}" if reply.tool_calls else f"said {(reply.text or '')[:60]!r}"
-        return f"{model.spec} answered in {reply.latency_s or 0:.2f} s and {said}"
 
     try:
-        yield Finding("ok", asyncio.run(ask()))
+        yield _judged(model, asyncio.run(ask()))
     except ToolsRefused as error:
         yield Finding("note", f"{model.spec} answers but refuses tools: {error.message}", error.advice)
     except BenchmarkError as error:
         yield Finding("problem", f"{model.spec}: {error.message}", error.advice)
+
+
+def _judged(model: Model, reply: Reply) -> Finding:
+    """What the answer to a question that needs a tool says about model and server."""
+    took = f"{model.spec} answered in {reply.latency_s or 0:.2f} s"
+    if reply.tool_calls:
+        return Finding("ok", f"{took} and called {reply.tool_calls[0].name}")
+    said = f"said {(reply.text or '')[:60]!r}"
+    if model.mode == "prompt" or model.spec.partition(":")[0] in _NO_SERVER:
+        return Finding("ok", f"{took} and {said}")
+    return Finding("problem", f"{took} in text instead of calling the tool it was asked to use: it {said}",
+                   _advice_on_text(model.spec))  # fmt: skip
+
+
+def _advice_on_text(spec: str) -> str:
+    """The flag that makes a server give calls, by its kind and the model's name."""
+    from pytest_bfcl.models.spec import parse_spec
+    from pytest_bfcl.serving import suggested_parser
+
+    named = parse_spec(spec)
+    prompting = f"or ask {named.base}@prompt, which reads calls from the text"
+    vllm, sglang = (suggested_parser(engine, named.name) for engine in ("vllm", "sglang"))
+    flags = {
+        "vllm": f"vllm serve … --enable-auto-tool-choice --tool-call-parser {vllm or 'NAME'}",
+        "sglang": f"sglang … --tool-call-parser {sglang or 'NAME'}",
+        "llamacpp": "llama-server … --jinja",
+    }
+    kinds = [named.provider] if named.provider in flags else list(flags)
+    return f"start the server so that it reads calls ({'; '.join(flags[kind] for kind in kinds)}), {prompting}"

@@ -12,6 +12,7 @@ from pytest_bfcl.models.base import Request
 
 if TYPE_CHECKING:
     from pytest_bfcl.models.endpoint import Endpoint
+    from pytest_bfcl.transcript import Message
 
 _MEND_S = 6.0  # for all its questions together
 _SHOWN = 5  # names of models that a message lists
@@ -20,9 +21,19 @@ _TAILS = ("/chat/completions", "/completions", "/responses", "/messages", "/mode
 
 def probe_request(parameters: Parsed | None = None) -> Request:
     """A harmless question with one tool, to see whether an endpoint is there and takes tools."""
+    return _request([{"role": "user", "content": "Please echo the word hello."}], parameters)
+
+
+def tool_request(parameters: Parsed | None = None) -> Request:
+    """A question that cannot be answered well without the tool, with a system message as chat clients send one."""
+    system = "You are a careful assistant. When a tool fits the request, call it instead of answering yourself."
+    question = "Say the word hello back to me with the tool echo. Use the tool; do not answer in text."
+    return _request([{"role": "system", "content": system}, {"role": "user", "content": question}], parameters)
+
+
+def _request(messages: list[Message], parameters: Parsed | None) -> Request:
     from pytest_bfcl.dataset.entry import Entry
 
-    question = [{"role": "user", "content": "Please echo the word hello."}]
     echo = {
         "name": "echo",
         "description": "Says a word back.",
@@ -32,8 +43,8 @@ def probe_request(parameters: Parsed | None = None) -> Request:
             "required": ["word"],
         },
     }
-    entry = Entry(id="probe_0", category="simple_python", question=[question], function=[echo])
-    return Request(entry, list(question), [echo], parameters=dict(parameters or {}))
+    entry = Entry(id="probe_0", category="simple_python", question=[messages], function=[echo])
+    return Request(entry, list(messages), [echo], parameters=dict(parameters or {}))
 
 
 async def likely_mend(server: Endpoint, model: str) -> str:

@@ -6,16 +6,23 @@ import re
 import textwrap
 from typing import Any
 
+from _pytest._code.code import ExceptionRepr, ReprEntryNative, ReprFileLocation, ReprTraceback
 
-class FailureRepr:
+Place = tuple[str, int]
+"""File and line (one-based) of an entry."""
+
+
+class FailureRepr(ExceptionRepr):
     """What pytest prints for a failed entry; plain when turned into a string, coloured on a terminal.
 
-    ``reprcrash.message`` is what the short summary and junit show.
+    It has the parts of pytest's own representations, because report plugins read them: ``reprcrash.message`` is what
+    the short summary and junit show, ``reprcrash.path`` and ``lineno`` are the entry's place in its data file.
     """
 
-    def __init__(self, text: str, message: str) -> None:
+    def __init__(self, text: str, message: str, place: Place = ("", 0)) -> None:
+        traceback = ReprTraceback([ReprEntryNative([text])], None, "native")
+        super().__init__(traceback, ReprFileLocation(place[0], place[1], message))
         self.text = text
-        self.reprcrash = _Crash(message)
 
     def __str__(self) -> str:
         return self.text
@@ -62,9 +69,17 @@ def _wrapped(line: str, width: int) -> list[str]:
     ]
 
 
-class _Crash:
-    def __init__(self, message: str) -> None:
-        self.message = message
+def text_of(longrepr: object) -> str | None:
+    """The text of one of these as it came from a worker (plain data, or pytest's own class); ``None`` for others."""
+    if isinstance(longrepr, str):
+        return longrepr
+    entries = getattr(getattr(longrepr, "reprtraceback", None), "reprentries", None)
+    if isinstance(longrepr, FailureRepr) or not entries or not isinstance(entries[0], ReprEntryNative):
+        return None
+    return "\n".join(entries[0].lines)
 
-    def __str__(self) -> str:
-        return self.message
+
+def place_of(longrepr: object) -> Place:
+    """File and line that a representation names, nothing where it names none."""
+    crash = getattr(longrepr, "reprcrash", None)
+    return (str(crash.path), int(crash.lineno)) if isinstance(crash, ReprFileLocation) else ("", 0)

@@ -92,7 +92,9 @@ class Outcomes:
     def failure_repr(self, item: EntryItem, excinfo: pytest.ExceptionInfo[BaseException]) -> FailureRepr | None:
         """The ready text of a model's failure."""
         error = excinfo.value
-        return FailureRepr(error.message, f"{error.tag} {error.reason}") if isinstance(error, Failure) else None
+        if not isinstance(error, Failure):
+            return None
+        return FailureRepr(error.message, f"{error.tag} {error.reason}", (str(item.ref.path), item.ref.line))
 
     @contextmanager
     def _trouble_told(self, item: EntryItem) -> Iterator[None]:
@@ -164,7 +166,9 @@ class Outcomes:
             what = call.excinfo.exconly() if call.excinfo else "no outcome"
             record = self._keep_error(item, HarnessError(str(report.when), what))
         if call.excinfo is not None and isinstance(call.excinfo.value, EntryTrouble):
-            report.longrepr = FailureRepr(str(call.excinfo.value.msg), f"{record['tag']} {record['reason']}")  # type: ignore[assignment]
+            place = (str(item.ref.path), item.ref.line)
+            message = f"{record['tag']} {record['reason']}"
+            report.longrepr = FailureRepr(str(call.excinfo.value.msg), message, place)
         report.bfcl = json_line(record)[:-1].decode()  # type: ignore[attr-defined]
         self._fresh = record
         return report

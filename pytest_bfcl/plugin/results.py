@@ -11,7 +11,7 @@ import pytest
 
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.plugin.data import category_at
-from pytest_bfcl.plugin.failure_repr import FailureRepr
+from pytest_bfcl.plugin.failure_repr import FailureRepr, place_of, text_of
 from pytest_bfcl.plugin.selection import entry_id_of
 from pytest_bfcl.runs import error_record
 
@@ -59,13 +59,14 @@ class Results:
         if record is None:
             self.foreign_failures += report.failed and not hasattr(report, "wasxfail")
             return
-        if isinstance(report.longrepr, str) and record["tag"]:
-            report.longrepr = FailureRepr(report.longrepr, f"{record['tag']} {record['reason']}")  # type: ignore[assignment]
+        if record["tag"] and (shown := text_of(report.longrepr)) is not None:
+            message = f"{record['tag']} {record['reason']}"
+            report.longrepr = FailureRepr(shown, message, place_of(report.longrepr))
         try:
             self.receive(record, text)
         except HarnessError as error:  # the disk is full: what cannot be kept must not look as if it were
             report.outcome, report.when = "failed", "setup"
-            report.longrepr = FailureRepr(error.message, f"{error.tag} {error.reason}")  # type: ignore[assignment]
+            report.longrepr = FailureRepr(error.message, f"{error.tag} {error.reason}")
             self._session.notices.stop(error.message)
 
     def _record_of(self, report: pytest.TestReport, text: str | None) -> ResultLine | None:

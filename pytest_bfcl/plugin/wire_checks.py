@@ -114,7 +114,7 @@ class WireChecks:
                 report.bfcl_wire = item.stash[RECORD].line  # type: ignore[attr-defined]
             if call.excinfo is not None and isinstance(call.excinfo.value, WireTrouble):
                 text = str(call.excinfo.value.msg)
-                report.longrepr = FailureRepr(text, text.partition("\n")[0])  # type: ignore[assignment]
+                report.longrepr = FailureRepr(text, text.partition("\n")[0])
         return report
 
     @pytest.hookimpl(trylast=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_bfcl.failures import HarnessError
-from pytest_bfcl.plugin.failure_repr import FailureRepr
+from pytest_bfcl.plugin.failure_repr import FailureRepr, place_of, text_of
 
 if TYPE_CHECKING:
     from pytest_bfcl.plugin.recording import Recording
@@ -38,9 +38,9 @@ class WireReport:
         from pytest_bfcl.reporting.wire import LINES_FILE
         from pytest_bfcl.wire.record import read_records
 
-        if isinstance(report.longrepr, str):  # as it came from a worker
-            message = report.longrepr.partition("\n")[0]
-            report.longrepr = FailureRepr(report.longrepr, message.replace("WIRE_FAULT: ", "WIRE_FAULT "))  # type: ignore[assignment]
+        if (shown := text_of(report.longrepr)) is not None:  # as it came from a worker
+            message = shown.partition("\n")[0].replace("WIRE_FAULT: ", "WIRE_FAULT ")
+            report.longrepr = FailureRepr(shown, message, place_of(report.longrepr))
         run = self._recording.start()
         self._records.extend(read_records([line]))
         if run is None:
