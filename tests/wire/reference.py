@@ -501,9 +501,11 @@ class Reference:
         for _ in range(heard.n):
             said = self.stage("think", think)(heard)
             self.flying.append(said)
-            await asyncio.sleep(0)
-            said = self.stage("fly", lambda server, said: said)(self, said)
-            self.flying.remove(self.flying[0])
+            try:
+                await asyncio.sleep(0)
+                said = self.stage("fly", lambda server, said: said)(self, said)
+            finally:  # also when the client has left meanwhile
+                self.flying.pop(0)
             said = self.stage("cut", cut)(said, heard, self.size)
             said.ids = [self.new_id() for _ in range(len(said.calls) + 1)]
             saids.append(said)
