@@ -239,6 +239,8 @@ def fact_lines(model: ModelSummary) -> Iterator[str]:
     ]
     if without:
         yield f"excluding known issues: {', '.join(without)}"
+    if verified := list(_verified(model)):
+        yield f"on verified data (official answers first): {', '.join(verified)}"
     if model["failure_counts"]:
         yield "failures: " + ", ".join(f"{tag} {count}" for tag, count in model["failure_counts"].items())
         top = list(model["reasons"].items())[:5]
@@ -256,6 +258,12 @@ def fact_lines(model: ModelSummary) -> Iterator[str]:
         facts.append(f"first token mean {model['first_token']['mean']:.2f} s")
     if facts:
         yield "; ".join(facts)
+
+
+def _verified(model: ModelSummary) -> Iterator[str]:
+    from pytest_bfcl.reporting.scores import verified_scores
+
+    return verified_scores(model)
 
 
 def _bounds(interval: Sequence[float] | None) -> tuple[float, float]:

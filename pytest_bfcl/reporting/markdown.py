@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.reporting import overview
 from pytest_bfcl.reporting.rendering import percent, points, seconds, usd, visible
-from pytest_bfcl.reporting.scores import PARTIAL, MatrixRow, ScoreRow, matrix, score_rows
+from pytest_bfcl.reporting.scores import PARTIAL, MatrixRow, ScoreRow, matrix, score_rows, verified_scores
 
 Summary = Fields
 MAX_REASONS = 8
@@ -95,6 +95,8 @@ def _facts(model: Summary) -> Iterator[str]:
     ]
     if known:
         yield f"excluding known issues: {', '.join(known)}"
+    if verified := list(verified_scores(model)):
+        yield f"on verified data (official answers first): {', '.join(verified)}"
     if model["failure_counts"]:
         yield "failures: " + ", ".join(f"{cell(tag)} {count}" for tag, count in model["failure_counts"].items())
         top = list(model["reasons"].items())[:MAX_REASONS]

@@ -126,6 +126,7 @@ def _details(name: str, model: Summary, models: int) -> Parsed:
         "filter": f"&model={quote(model['model'])}" if models > 1 else "",
         "rows": scores.score_rows(model),
         "known": any(score.get("known_issues") for score in model["categories"].values()),
+        "verified": any(score.get("reviewed") for score in model["categories"].values()),
         "tags": list(model["failure_counts"].items()),
         "reasons": reasons[:MAX_REASONS],
         "corrected": [

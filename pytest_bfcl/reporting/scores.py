@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.reporting import formulas
+from pytest_bfcl.reporting.rendering import percent
 
 Summary = Fields
 
@@ -34,6 +35,7 @@ class ScoreRow:
     judged: int | None
     errors: int
     skipped: int
+    verified: float | None = None
 
     @property
     def delta(self) -> float | None:
@@ -91,6 +93,7 @@ def _row(name: str, kind: str, note: str, score: Summary) -> ScoreRow:
         score["passed"] + score["failed"],
         score["errors"],
         score["skipped"],
+        score.get("verified_accuracy"),
     )
 
 
@@ -103,7 +106,8 @@ def _overall(model: Summary) -> list[ScoreRow]:
         note = f"not claimed: {overall.get('why') or 'categories are missing'}"
     if overall["value"] is not None or overall["missing"] or overall.get("why"):
         corrected, known = model.get("overall_corrected"), model.get("overall_without_known_issues")
-        rows.append(_number("Overall", note, overall, corrected, known))
+        row = _number("Overall", note, overall, corrected, known)
+        rows.append(replace(row, verified=model.get("overall_verified")))
     if partial := overall.get("partial"):
         weights = ", ".join(f"{name} {weight:.0f} %" for name, weight in partial["weights"].items())
         note = f"{partial['categories']} of {partial['of']} categories, weights rescaled: {weights}"
@@ -111,6 +115,17 @@ def _overall(model: Summary) -> list[ScoreRow]:
     if older.get("value") is not None:
         rows.append(_number("Overall as in v3", formulas.overall_v3_formula(), older, None, None))
     return rows
+
+
+def verified_scores(model: Fields) -> Iterator[str]:
+    """What the corrected answers change: ``category 61.0 % → 63.5 %``, the official accuracy first, then overall."""
+    overall = model["overall"]["value"]
+    scores = [(name, found["official_accuracy"], found) for name, found in model["categories"].items()]
+    for name, official, found in scores:
+        if found.get("reviewed") and official is not None:
+            yield f"{name} {percent(official)} → {percent(found['verified_accuracy'])}"
+    if overall is not None and model.get("overall_verified") is not None:
+        yield f"overall {percent(overall)} → {percent(model['overall_verified'])}"
 
 
 def _number(name: str, note: str, found: Summary, corrected: float | None, known: float | None) -> ScoreRow:

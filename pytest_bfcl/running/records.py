@@ -40,7 +40,7 @@ def judged_record(
         transcript.model = model.spec
     fill_calls(entry, transcript)
     judgement = judge_both(entry, transcript, simulators=simulators)
-    return result_record(
+    record = result_record(
         entry,
         transcript,
         _placed(judgement.official, place),
@@ -51,6 +51,27 @@ def judged_record(
         cost_usd=conversation_cost(transcript, price),
         worker=worker,
     )
+    verified = _verified_outcome(entry, transcript, judgement.official, simulators)
+    if verified is not None:
+        record["verified_outcome"] = verified
+    return record
+
+
+def _verified_outcome(
+    entry: Entry, transcript: Transcript, official: Verdict, simulators: Literal["own", "reference"]
+) -> str | None:
+    """The outcome by the corrected answer (`pytest_bfcl.dataset.verified`), or ``excluded``.
+
+    ``None`` where it says nothing new: entries that are not on the list, the same outcome, errors.
+    """
+    from pytest_bfcl.checkers import judge
+
+    if entry.verified is None or official.outcome not in ("passed", "failed"):
+        return None
+    if entry.verified == "excluded":
+        return "excluded"
+    outcome: str = judge(entry.verified, transcript, simulators=simulators).outcome
+    return None if outcome == official.outcome else outcome
 
 
 def errored_record(trial: Trial, error: BenchmarkError, *, rules: str, worker: str | None = None) -> ResultLine:

@@ -180,6 +180,7 @@ _FIELDS: tuple[Field, ...] = (
     _choice("outcome", OUTCOMES),
     _choice("corrected_outcome", OUTCOMES),
     _choice("official_outcome", OUTCOMES),
+    _choice("verified_outcome", (*OUTCOMES, "excluded")),
     _choice("tag", sorted(_TAGS)),
     _choice("rules", ("official", "corrected")),
     *map(_text, ("reason", "corrected_reason", "official_reason", "started_at", "worker", "decoder")),

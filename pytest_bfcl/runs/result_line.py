@@ -54,6 +54,8 @@ class VerdictFields(TypedDict, total=False):
     corrected_rules: Sequence[str]
     rules: str
     official_outcome: str
+    verified_outcome: NotRequired[str]
+    """By the corrected answer of the verified data, where that differs; ``excluded`` for entries it leaves out."""
     official_reason: str | None
     detail: Parsed
 

@@ -89,6 +89,9 @@ class CategorySummary(Counts):
     accuracy_without_known_issues: float | None
     known_issues: Count
     planned: NotRequired[Count]
+    verified_accuracy: NotRequired[Share | None]
+    """On the verified data; only where lines say what that makes of them. Never part of an official score."""
+    reviewed: NotRequired[Count]
 
 
 class GroupSummary(Counts):
@@ -101,6 +104,7 @@ class GroupSummary(Counts):
     accuracy_without_known_issues: float | None
     complete: bool
     missing: list[str]
+    verified_accuracy: NotRequired[Share | None]
 
 
 class PartialOverall(TypedDict):
@@ -203,6 +207,7 @@ class ModelSummary(TypedDict):
     overall: OverallSummary
     overall_corrected: float | None
     overall_without_known_issues: float | None
+    overall_verified: NotRequired[float | None]
     overall_v3: OverallSummary
     failure_counts: dict[str, Count]
     reasons: dict[str, Count]

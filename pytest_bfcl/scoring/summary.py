@@ -164,6 +164,8 @@ class _ModelSummary:
             "latency": _latency(tally.usage.latencies),
             "tokens": self._tokens(),
         }
+        if self._is_reviewed():
+            found["overall_verified"] = self._claimed(aggregate.OVERALL, "verified")
         if cost_by:
             found["cost_by"] = cost_by
         if tally.usage.first_tokens:
@@ -209,6 +211,9 @@ class _ModelSummary:
             "accuracy_without_known_issues": found.without_known_issues.accuracy,
             "known_issues": found.known_issues,
         }
+        if self._is_reviewed():
+            result["verified_accuracy"] = found.verified.accuracy
+            result["reviewed"] = found.reviewed
         if name in self.plan.planned:
             result["planned"] = self.plan.planned[name]
         return result
@@ -226,7 +231,7 @@ class _ModelSummary:
     def _group(self, term: Term, members: list[str]) -> GroupSummary:
         missing = [name for name in aggregate.missing(term, self.headline) if self._expected(name)]
         value = aggregate.value(term, self._scores("headline"))
-        return {
+        found = {
             **_outcomes([self.categories[name] for name in members]),
             "accuracy": value,
             "interval95": None if value is None else self._interval(term, value),
@@ -236,6 +241,14 @@ class _ModelSummary:
             "complete": not missing,
             "missing": missing,
         }
+        result = cast(GroupSummary, found)
+        if self._is_reviewed():
+            result["verified_accuracy"] = aggregate.value(term, self._scores("verified"))
+        return result
+
+    def _is_reviewed(self) -> bool:
+        """Whether the lines say what the verified data makes of them; lines of earlier versions say nothing."""
+        return any(found.reviewed for found in self.categories.values())
 
     def _expected(self, category: str) -> bool:
         """Whether a category's absence is a gap: always, except in pooled groups over what a data set has."""

@@ -25,7 +25,10 @@ class CategoryTally:
     official: Tally = field(default_factory=Tally)
     corrected: Tally = field(default_factory=Tally)
     without_known_issues: Tally = field(default_factory=Tally)
+    verified: Tally = field(default_factory=Tally)
     known_issues: int = 0
+    reviewed: int = 0
+    """Records whose outcome on verified data is another one, or that it leaves out."""
     repeats: dict[str, list[int]] = field(default_factory=dict)
 
     def add(self, record: ResultLine, known_issue: bool) -> None:
@@ -37,6 +40,9 @@ class CategoryTally:
         _count(self.headline, cluster, entry_id, outcome)
         _count(self.official, cluster, entry_id, record.get("official_outcome") or outcome)
         _count(self.corrected, cluster, entry_id, record.get("corrected_outcome"))
+        verified = record.get("verified_outcome")
+        self.reviewed += verified is not None
+        _count(self.verified, cluster, entry_id, verified or record.get("official_outcome") or outcome)
         if known_issue:
             self.known_issues += 1
         else:

@@ -127,3 +127,39 @@ def test_corrected_ground_truths_run_without_an_error(verified: Any) -> None:
             )  # fmt: skip
             results = [executor.execute(call) for turn in entry.possible_answer for call in turn]
             assert not [text for text in results if "error" in text.lower()[:40]], entry_id
+
+
+MODES = ("fc", "prompt")
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_corrected_ground_truth_passes_and_the_old_one_fails_where_it_should(
+    mode: str, official: Any, verified: Any
+) -> None:
+    from pytest_bfcl import run
+
+    listed = verification(VERSION)
+    ids = sorted(listed.corrections)
+    after = {line["id"]: line for line in run([verified.entry(name) for name in ids], f"oracle:@{mode}").records}
+    assert [name for name in ids if after[name]["outcome"] != "passed"] == []
+    before = {line["id"]: line for line in run([official.entry(name) for name in ids], f"oracle:@{mode}").records}
+    wrong = [
+        name
+        for name in ids
+        if any(c.of_answer and c.kind == "wrong_answer" and not c.remove for c in listed.corrections[name])
+    ]
+    still = [name for name in wrong if before[name].get("verified_outcome") != "failed"]
+    assert still == [], [(name, before[name]["outcome"]) for name in still]
+
+
+def test_lines_of_excluded_entries_say_so_and_no_official_figure_changes(official: Any) -> None:
+    from pytest_bfcl import run
+
+    excluded = next(name for name in sorted(verification(VERSION).exclusions) if name.startswith("multi_turn_base"))
+    result = run([official.entry(name) for name in (excluded, "multi_turn_base_0", "multi_turn_base_4")], "oracle:")
+    lines = {line["id"]: line for line in result.records}
+    assert lines[excluded]["verified_outcome"] == "excluded"
+    assert "verified_outcome" not in lines["multi_turn_base_0"]
+    (model,) = result.summary["models"].values()
+    found = model["categories"]["multi_turn_base"]
+    assert (found["accuracy"], found["verified_accuracy"], found["reviewed"]) == (1.0, 0.5, 2)
