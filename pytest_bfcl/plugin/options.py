@@ -153,12 +153,15 @@ def pytest_load_initial_conftests(parser: pytest.Parser, args: list[str]) -> Gen
 
 def refuse_unknown(args: Sequence[str]) -> None:
     """Raise `pytest.UsageError` for an option that looks like ours and is none, saying which one may be meant."""
-    known = {f"--bfcl-{option.name}" for option in OPTIONS}
+    names = sorted(option.name for option in OPTIONS)
     for name in _named_options(args):
-        if name not in known:
-            from pytest_bfcl.suggestions import instead_of
+        asked = name.removeprefix("--bfcl").lstrip("-_")
+        if name != f"--bfcl-{asked}" or asked not in names:
+            from pytest_bfcl.suggestions import close_names  # a session without a mistake pays nothing for it
 
-            raise pytest.UsageError(f"unknown option {name}; {instead_of(name, sorted(known))}")
+            close = " or ".join(f"--bfcl-{each}" for each in close_names(asked, names))
+            told = f"did you mean {close}?" if close else "pytest --help lists them in the group bfcl"
+            raise pytest.UsageError(f"unknown option {name}; {told}")
 
 
 def refuse_without_model(config: pytest.Config) -> None:

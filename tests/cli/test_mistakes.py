@@ -82,3 +82,69 @@ def test_odd_result_lines_are_left_out(folder: Path, capsys: pytest.CaptureFixtu
     if verb in ("compare", "leaderboard"):
         assert "--allow-missing" in said
         assert main([verb, *runs, *out, "--allow-missing"]) == 0
+
+
+TABLE: list[tuple[str, int, str]] = [
+    # command line, exit code, what is said
+    ("scor", 2, "did you mean 'score'"),
+    ("leaderbord x", 2, "did you mean 'leaderboard'?"),
+    ("validat", 2, "did you mean 'validate'?"),
+    ("xyzzy", 2, "known: fetch, score"),
+    ("--nosuch", 2, "no verb '--nosuch'"),
+    ("score", 2, "required: path"),
+    ("score nosuch.jsonl", 2, "cannot read nosuch.jsonl"),
+    ("score lines.jsonl --data bundeld", 2, "did you mean 'bundled'?"),
+    ("score lines.jsonl --data official", 2, "run `pytest-bfcl fetch` once"),
+    ("score lines.jsonl --data owm.jsonl", 2, "did you mean 'own.jsonl'"),
+    ("score pretty.jsonl --data bundled", 2, "one JSON array printed over"),
+    ("score lines.jsonl --rules oficial", 2, "invalid choice: 'oficial'"),
+    ("score lines.jsonl --rule official x", 2, "unrecognized arguments"),
+    ("score lines.jsonl --decodr hermes x", 2, "unrecognized arguments"),
+    ("score lines.jsonl --data bundled -o own.jsonl/x", 2, "own.jsonl"),
+    ("score lines.jsonl --data empty", 2, "holds neither"),
+    ("validate nosuch.jsonl", 2, "no data at nosuch.jsonl"),
+    ("validate pretty.jsonl", 1, "one JSON array printed over"),
+    ("validate own.jsonl --categories multiturn", 2, "did you mean 'multi_turn'"),
+    ("validate own.jsonl --simulator nosuch:X", 2, "--simulator nosuch:X"),
+    ("export good", 2, "required: -o/--out"),
+    ("export good -o made --layout offical", 2, "invalid choice"),
+    ("export good -o made --names dot", 2, "invalid choice"),
+    ("export good -o made --as", 2, "expected one argument"),
+    ("compare good", 2, "compare"),
+    ("compare good nosuch", 2, "nosuch"),
+    ("compare good good#nobody:x", 2, "has no model"),
+    ("merge good", 2, "required: -o/--out"),
+    ("leaderboard", 2, "required: runs, -o/--out"),
+    ("leaderboard good", 2, "required: -o/--out"),
+    ("leaderboard good -o made --model-info nosuch.toml", 2, "nosuch.toml"),
+    ("report", 2, "required"),
+    ("report nosuch", 2, "nosuch"),
+    ("report good --nosuch", 2, "unrecognized arguments: --nosuch"),
+    ("models --modle x", 2, "did you mean '--model'?"),
+    ("models opnai", 2, "unrecognized arguments: opnai"),
+    ("models --model opnai:x", 2, "did you mean 'openai'?"),
+    ("doctor --time x", 2, "invalid float"),
+    ("fetch --forse", 2, "did you mean '--force'?"),
+    ("fetch --from nosuch.whl", 2, "nosuch.whl"),
+    ("schema extra", 2, "unrecognized arguments: extra"),
+    ("new --kindd x", 2, "new"),
+    ("import nosuch.jsonl", 2, "import"),
+]
+
+
+@pytest.mark.parametrize(("line", "code", "said"), TABLE)
+def test_a_mistake_is_one_message(
+    line: str, code: int, said: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    for variable in ("HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "PYTEST_BFCL_CACHE"):
+        monkeypatch.setenv(variable, str(folder / "nowhere"))
+    folder.joinpath("pretty.jsonl").write_text(json.dumps([{"id": "a"}, {"id": "b"}], indent=1), encoding="utf-8")
+    folder.joinpath("lines.jsonl").write_text('{"id": "simple_python_0", "output": "x"}\n' * 50, encoding="utf-8")
+    folder.joinpath("empty").mkdir()
+    found = main(line.split())
+    caught = capsys.readouterr()
+    told = (caught.err + caught.out).splitlines()
+    assert (found, [each for each in told if "Traceback" in each]) == (code, []), told
+    assert len(told) <= 5, told
+    assert said in "\n".join(told)
