@@ -24,6 +24,7 @@ VERBS = {
     "fetch": "put the official data into the cache",
     "score": "judge stored outputs, without a model",
     "compare": "compare two runs, with error bars",
+    "stability": "what many runs of one model say",
     "report": "write the HTML report of a run again",
     "leaderboard": "rank runs in one table",
     "merge": "join the parts of a sharded run",

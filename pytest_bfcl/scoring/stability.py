@@ -1,0 +1,202 @@
+"""Many runs of one model: what always passes, what never does, what flips, and what difference chance makes."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.dataset.expansion import sort_key
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import JsonObject
+from pytest_bfcl.scoring.measurements import Judged, Key
+from pytest_bfcl.scoring.statistics import Interval, student975, wilson
+
+State = Literal["always", "flaky", "never"]
+STATES: tuple[State, ...] = ("always", "flaky", "never")
+VERDICTS = ("passed", "failed")
+FEWEST_RUNS = 2
+FOLDS = 40
+"""Times a smoke set is drawn anew to see how far it is off on runs it has not seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryRecord:
+    """One entry in all runs: passed or not, in the runs' order; only entries judged in every run."""
+
+    id: str
+    category: str
+    passed: tuple[bool, ...]
+
+    @property
+    def state(self) -> State:
+        """``always``, ``never`` or ``flaky``."""
+        return "always" if all(self.passed) else "flaky" if any(self.passed) else "never"
+
+    @property
+    def flip(self) -> float:
+        """Share of pairs of runs that disagree."""
+        right, runs = sum(self.passed), len(self.passed)
+        return 2 * right * (runs - right) / (runs * (runs - 1))
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryStability:
+    """One category over all runs.
+
+    ``flip_rate``: share of (entry, pair of runs) that disagree, with Wilson's interval over entries. ``noise``: the
+    difference between two runs' accuracies (a fraction) that chance alone exceeds once in twenty.
+    """
+
+    category: str
+    entries: int
+    counts: Mapping[State, int]
+    accuracies: tuple[float, ...]
+    flip_rate: float
+    interval95: Interval
+    noise: float
+
+
+@dataclass(frozen=True, slots=True)
+class Stability:
+    """The runs compared: labels, every entry, every category, and how many entries some run did not judge."""
+
+    runs: tuple[str, ...]
+    entries: tuple[EntryRecord, ...]
+    categories: tuple[CategoryStability, ...]
+    left_out: int = 0
+
+    def ids(self, state: State) -> list[str]:
+        """The entries of one state, in order."""
+        return [entry.id for entry in self.entries if entry.state == state]
+
+    def to_dict(self) -> JsonObject:
+        """A JSON-able copy."""
+        return {
+            "runs": list(self.runs),
+            "left_out": self.left_out,
+            "categories": {
+                found.category: {
+                    "entries": found.entries, **{state: found.counts[state] for state in STATES},
+                    "accuracies": list(found.accuracies), "flip_rate": found.flip_rate,
+                    "interval95": list(found.interval95), "noise": found.noise,
+                }
+                for found in self.categories
+            },
+            "entries": {state: self.ids(state) for state in STATES},
+        }  # fmt: skip
+
+
+def stability(runs: Mapping[str, Mapping[Key, Judged]]) -> Stability:
+    """What repeated runs of one model say; repeats of one run count as runs. Raises `UsageError` below two runs."""
+    tries: dict[str, Mapping[str, Judged]] = {}
+    for label, verdicts in runs.items():
+        repeats = sorted({repeat for _, repeat in verdicts})
+        for repeat in repeats:
+            name = label if len(repeats) == 1 else f"{label} (repeat {repeat})"
+            tries[name] = {key[0]: judged for key, judged in verdicts.items() if key[1] == repeat}
+    if len(tries) < FEWEST_RUNS:
+        raise UsageError("stability needs two runs of one model, or one with --bfcl-repeat")
+    everything = {entry_id for verdicts in tries.values() for entry_id in verdicts}
+    entries = []
+    for entry_id in sorted(everything, key=sort_key):
+        found = [verdicts.get(entry_id) for verdicts in tries.values()]
+        judged = [each for each in found if each is not None and each.outcome in VERDICTS]
+        if len(judged) == len(tries):
+            entries.append(EntryRecord(entry_id, judged[0].category, tuple(j.outcome == "passed" for j in judged)))
+    names = [name for name in CATEGORIES if any(entry.category == name for entry in entries)]
+    rows = tuple(_category(name, [entry for entry in entries if entry.category == name]) for name in names)
+    return Stability(tuple(tries), tuple(entries), rows, len(everything) - len(entries))
+
+
+def _category(name: str, entries: Sequence[EntryRecord]) -> CategoryStability:
+    count, runs = len(entries), len(entries[0].passed)
+    flip = sum(entry.flip for entry in entries) / count
+    return CategoryStability(
+        name,
+        count,
+        {state: sum(entry.state == state for entry in entries) for state in STATES},
+        tuple(sum(entry.passed[run] for entry in entries) / count for run in range(runs)),
+        flip,
+        wilson(flip * count, count),
+        noise_floor(flip, count),
+    )
+
+
+def noise_floor(flip_rate: float, entries: int) -> float:
+    """The difference of two runs' accuracies that the same model exceeds in 5 % of pairs.
+
+    Each entry that flips moves the difference by one entry, up or down alike: variance ``flip_rate / entries``. One
+    flip more and ``entries + 2`` entries are counted, so that runs without any disagreement still have a floor.
+    """
+    rate = (flip_rate * entries + 1) / (entries + 2)
+    return student975(max(entries - 1, 1)) * math.sqrt(rate / entries)
+
+
+@dataclass(frozen=True, slots=True)
+class SmokeSet:
+    """Entries whose weighted accuracy predicts the accuracy over all; ``error``: root mean square on runs held out.
+
+    ``held_out`` is the number of predictions behind ``error``; 0 where there were too few runs to hold one out.
+    """
+
+    ids: tuple[str, ...]
+    error: float
+    held_out: int
+
+
+def smoke_set(found: Stability, size: int, seed: int = 0) -> SmokeSet:
+    """A smoke set of ``size`` entries: strata by category and how often they passed, entries drawn in proportion.
+
+    The error is measured by holding out each run in turn: strata from the other runs, the held-out run's accuracy
+    predicted from the set alone, `FOLDS` draws.
+    """
+    entries = list(found.entries)
+    if not 0 < size <= len(entries):
+        raise UsageError(f"--smoke {size}: a number from 1 to {len(entries)}, the entries judged in all runs")
+    runs = len(found.runs)
+    squares = []
+    for held in range(runs):
+        others = [run for run in range(runs) if run != held]
+        truth = sum(entry.passed[held] for entry in entries) / len(entries)
+        for fold in range(FOLDS):
+            drawn = _drawn(entries, size, others, random.Random(f"{seed}/{held}/{fold}"))
+            squares.append((_predicted(drawn, entries, others, held) - truth) ** 2)
+    chosen = _drawn(entries, size, list(range(runs)), random.Random(f"{seed}"))
+    ids = sorted((entry.id for _, members in chosen for entry in members), key=sort_key)
+    return SmokeSet(tuple(ids), math.sqrt(sum(squares) / len(squares)), len(squares))
+
+
+_Stratum = tuple[str, int]
+
+
+def _stratum(entry: EntryRecord, runs: Sequence[int]) -> _Stratum:
+    return (entry.category, sum(entry.passed[run] for run in runs))
+
+
+def _drawn(
+    entries: Sequence[EntryRecord], size: int, runs: Sequence[int], dice: random.Random
+) -> list[tuple[_Stratum, list[EntryRecord]]]:
+    """Systematic sampling over the entries sorted by stratum: every stratum gets its share, the total is ``size``."""
+    shuffled = list(entries)
+    dice.shuffle(shuffled)
+    ordered = sorted(shuffled, key=lambda entry: _stratum(entry, runs))
+    step, start = len(ordered) / size, dice.random()
+    picked = [ordered[min(int((start + number) * step), len(ordered) - 1)] for number in range(size)]
+    groups: dict[_Stratum, list[EntryRecord]] = {}
+    for entry in picked:
+        groups.setdefault(_stratum(entry, runs), []).append(entry)
+    return list(groups.items())
+
+
+def _predicted(
+    drawn: Iterable[tuple[_Stratum, list[EntryRecord]]], entries: Sequence[EntryRecord], runs: Sequence[int], held: int
+) -> float:
+    """The accuracy of a run over all entries, from what it did on the drawn ones and what the others did on all."""
+    picked = [entry for _, members in drawn for entry in members]
+    moved = [entry.passed[held] - sum(entry.passed[run] for run in runs) / len(runs) for entry in picked]
+    before = sum(sum(entry.passed[run] for run in runs) / len(runs) for entry in entries) / len(entries)
+    return before + sum(moved) / len(moved)

@@ -1,0 +1,123 @@
+"""Many runs of one model: states, flips, the noise floor by simulation, smoke sets, and three real runs."""
+
+from __future__ import annotations
+
+import json
+import random
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from pytest_bfcl.cli import main
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.scoring.measurements import Judged, Key
+from pytest_bfcl.scoring.stability import noise_floor, smoke_set, stability
+
+CATEGORY = "simple_python"
+RECORDED = Path(__file__).resolve().parents[3] / "shared" / "golden" / "v4_runs"
+
+
+def a_run(outcomes: str, repeat: int = 1) -> dict[Key, Judged]:
+    words = {"1": "passed", "0": "failed", "e": "error"}
+    return {
+        (f"{CATEGORY}_{number}", repeat): Judged(f"{CATEGORY}_{number}", CATEGORY, words[mark], None, None)
+        for number, mark in enumerate(outcomes)
+    }
+
+
+def test_always_flaky_never_and_what_was_not_judged() -> None:
+    found = stability({"a": a_run("1100e"), "b": a_run("1010"), "c": a_run("1001")})
+    assert [found.ids(state) for state in ("always", "flaky", "never")] == [
+        [f"{CATEGORY}_0"],
+        [f"{CATEGORY}_1", f"{CATEGORY}_2", f"{CATEGORY}_3"],
+        [],
+    ]
+    assert found.left_out == 1
+    (row,) = found.categories
+    assert row.accuracies == (0.5, 0.5, 0.5)
+    assert row.flip_rate == pytest.approx(0.75 * 2 / 3)
+    assert json.loads(json.dumps(found.to_dict()))["categories"][CATEGORY]["flaky"] == 3
+
+
+def test_repeats_of_one_run_are_runs() -> None:
+    found = stability({"a": {**a_run("11"), **a_run("10", 2)}})
+    assert found.runs == ("a (repeat 1)", "a (repeat 2)")
+    assert found.ids("flaky") == [f"{CATEGORY}_1"]
+
+
+def test_one_run_says_nothing_about_stability() -> None:
+    with pytest.raises(UsageError, match="needs two runs"):
+        stability({"a": a_run("11")})
+
+
+@pytest.mark.parametrize("share", [0.02, 0.15, 0.4])
+def test_two_runs_of_one_model_differ_by_more_than_the_floor_in_one_pair_of_twenty(share: float) -> None:
+    """Entries that flip are fair coins; the floor is computed from the pair itself, as a user has it."""
+    dice, entries, beyond, trials = random.Random(7), 200, 0, 4000
+    for _ in range(trials):
+        flips = sum(dice.random() < share for _ in range(entries))
+        difference = sum(dice.choice((-1, 1)) for _ in range(flips)) / entries
+        beyond += abs(difference) > noise_floor(flips / entries, entries)
+    assert beyond / trials <= 0.058
+
+
+def test_a_smoke_set_predicts_runs_it_has_not_seen() -> None:
+    dice = random.Random(3)
+    skill = [dice.random() for _ in range(800)]
+    runs = {str(n): a_run("".join("01"[dice.random() < p**0.3] for p in skill)) for n in range(4)}
+    found = stability(runs)
+    small, large = smoke_set(found, 40), smoke_set(found, 400)
+    assert len(set(small.ids)) == 40
+    assert small.held_out == 4 * 40
+    assert large.error < small.error < 0.12
+    assert smoke_set(found, 800).error == pytest.approx(0.0, abs=1e-12)
+    with pytest.raises(UsageError, match="from 1 to 800"):
+        smoke_set(found, 801)
+
+
+def test_the_verb_writes_what_it_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runs = []
+    for name, valid in (("a", (True, True, False)), ("b", (True, False, False))):
+        path = tmp_path / f"{name}.jsonl"
+        lines = [
+            {"id": f"{CATEGORY}_{n}", "valid": each, "reason": None if each else "x"} for n, each in enumerate(valid)
+        ]
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        runs.append(str(path))
+    files = {name: tmp_path / name for name in ("never", "page.html", "all.json", "smoke")}
+    argv = ["stability", *runs, "--never", str(files["never"]), "--html", str(files["page.html"])]
+    argv += ["--json", str(files["all.json"]), "--smoke", "2", "--smoke-out", str(files["smoke"])]
+    assert main(argv) == 0
+    assert files["never"].read_text(encoding="utf-8") == f"{CATEGORY}_2\n"
+    assert len(files["smoke"].read_text(encoding="utf-8").splitlines()) == 2
+    assert f"{CATEGORY}_1" in files["page.html"].read_text(encoding="utf-8")
+    assert json.loads(files["all.json"].read_text(encoding="utf-8"))["entries"]["flaky"] == [f"{CATEGORY}_1"]
+    assert "noise floor" in capsys.readouterr().out
+    assert main(["stability", *runs, "--smoke-out", "x"]) == 2
+
+
+def recorded(name: str, folder: Path) -> str:
+    path = RECORDED / f"{name}.tar.gz"
+    if not path.is_file():
+        pytest.skip("no recorded runs here")
+    with tarfile.open(path) as packed:
+        packed.extractall(folder / name, filter="data")
+    return str(folder / name / "score")
+
+
+@pytest.mark.golden
+def test_recorded_runs_of_one_model_under_three_servers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old, fixed, same = (recorded(name, tmp_path) for name in ("server-0.11", "server-fixed-1", "server-fixed-2"))
+    out = tmp_path / "stability.json"
+    if main(["stability", fixed, same, "--json", str(out)]) == 2:
+        pytest.skip("no official data here")
+    row = json.loads(out.read_text(encoding="utf-8"))["categories"]["multi_turn_base"]
+    assert (row["entries"], row["flaky"], row["accuracies"]) == (200, 30, [0.62, 0.62])
+    compared = tmp_path / "compared.json"
+    assert main(["compare", old, fixed, "--json", str(compared), "--fail"]) == 0
+    (found,) = json.loads(compared.read_text(encoding="utf-8"))
+    moved = found["rows"]["multi_turn"]
+    assert round(100 * moved["difference"], 1) == 15.8
+    assert [round(100 * bound, 1) for bound in moved["interval95"]] == [10.5, 21.2]
+    assert "better beyond chance: multi_turn +15.83, all +2.55 points" in capsys.readouterr().out
