@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def assert_calls(
     output: object,
-    functions: object,
+    functions: object = None,
     possible_answer: object = None,
     *,
     expected: object = None,
@@ -49,7 +49,8 @@ def assert_calls(
             ``{name: {…}}`` objects, `ToolCall`), a message or completion of any common library (OpenAI chat and
             Responses, Anthropic, litellm, LangChain, pydantic-ai, smolagents, LlamaIndex, Gemini), as object or dict,
             or a list of messages (`pytest_bfcl.replies.read_reply` says how it is read).
-        functions: Function documents, or OpenAI-style tools (JSON-schema types are fine).
+        functions: Function documents, or OpenAI-style tools (JSON-schema types are fine); an answer of the fixture
+            ``ask`` brings its own.
         possible_answer: One ``{function: {parameter: [acceptable values]}}`` or a list of them; ``""`` among the values
             means the parameter may be left out.
         expected: Instead of ``possible_answer``: plain calls, ``{"get_weather": {"city": "Paris"}}`` or a list of
@@ -71,6 +72,8 @@ def assert_calls(
     __tracebackhide__ = True
     if (possible_answer is None) == (expected is None):
         raise UsageError("give either possible_answer (lists of acceptable values) or expected (plain calls)")
+    if functions is None and (functions := getattr(output, "functions", None)) is None:
+        raise UsageError("name the functions: assert_calls(output, functions, …)")
     documents = function_documents(functions)
     answers = plain_answers(expected) if possible_answer is None else possible_answers(possible_answer)
     row_category, row_language = _category(category, rule, language, len(answers), len(documents))

@@ -47,7 +47,7 @@ def test_every_python_block_runs(block: str, tmp_path: Path) -> None:
         command += ["-k", "simple_python_0 or irrelevance_1"]
     elif "def test_" in block:
         (tmp_path / "test_block.py").write_text(block)
-        command = pytest_command("test_block.py")
+        command = pytest_command("test_block.py", *(["--model", "lexical:"] if "ask(" in block else []))
     else:
         (tmp_path / "block.py").write_text(block)
         command = [sys.executable, "block.py"]

@@ -23,7 +23,7 @@ def documents_of_server(where: str, *, timeout_s: float = TIMEOUT_S) -> list[Fun
     nothing.
     """
     try:
-        return asyncio.run(asyncio.wait_for(list_tools(_server(where)), timeout_s))
+        return asyncio.run(asyncio.wait_for(list_tools(server_at(where)), timeout_s))
     except TimeoutError:
         raise UsageError(f"the MCP server {_shown(where)} did not answer within {timeout_s:g} s") from None
     except UsageError:
@@ -36,15 +36,20 @@ async def list_tools(server: Any) -> list[FunctionDoc]:
     """Documents of the tools of anything the SDK's client connects to (a URL, a command, a server in this process)."""
     from mcp import Client
 
-    documents: list[FunctionDoc] = []
     async with Client(server) as client:
-        cursor: str | None = None
-        for _ in range(MAX_PAGES):
-            page = await client.list_tools(cursor=cursor)
-            documents += [_document(tool.model_dump(by_alias=True, exclude_none=True)) for tool in page.tools]
-            cursor = page.next_cursor
-            if cursor is None:
-                break
+        return await documents_of_client(client)
+
+
+async def documents_of_client(client: Any) -> list[FunctionDoc]:
+    """The same for a client that is connected. Raises `UsageError` when there are none."""
+    documents: list[FunctionDoc] = []
+    cursor: str | None = None
+    for _ in range(MAX_PAGES):
+        page = await client.list_tools(cursor=cursor)
+        documents += [_document(tool.model_dump(by_alias=True, exclude_none=True)) for tool in page.tools]
+        cursor = page.next_cursor
+        if cursor is None:
+            break
     if not documents:
         raise UsageError("the MCP server lists no tools")
     return documents
@@ -57,7 +62,8 @@ def _document(tool: Fields) -> FunctionDoc:
         raise UsageError(f"the MCP server lists a tool that cannot be used: {error}") from None
 
 
-def _server(where: str) -> Any:
+def server_at(where: str) -> Any:
+    """What the SDK's client connects to for a URL or a command. Raises `UsageError`."""
     try:
         from mcp import StdioServerParameters
     except ImportError:

@@ -6,11 +6,29 @@ A session without ``--model`` pays for this module and the option table only; th
 from __future__ import annotations
 
 from collections.abc import Generator
+from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_bfcl.plugin import options
 from pytest_bfcl.plugin.options import pytest_load_initial_conftests as pytest_load_initial_conftests
+
+if TYPE_CHECKING:
+    from pytest_bfcl.plugin.own_tests import Asker
+
+
+@pytest.fixture
+def bfcl_ask(request: pytest.FixtureRequest) -> Asker:
+    """Ask the model under test: ``reply = bfcl_ask("…", tools=[f, g])``; in async tests ``await`` it."""
+    from pytest_bfcl.plugin.own_tests import asker_of
+
+    return asker_of(request)
+
+
+@pytest.fixture
+def ask(bfcl_ask: Asker) -> Asker:
+    """Short for ``bfcl_ask``."""
+    return bfcl_ask
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -76,6 +76,10 @@ OPTIONS: tuple[Option, ...] = (
            "name), or the file or folder with the model's own chat template", metavar="NAME|FILE|DIR"),
     Option("names", "native names in a replayed official result folder: with dots, with underscores, or as the calls "
            "prove it", default="auto", choices=("auto", "dots", "underscores")),
+    Option("record", "own tests with the fixture ask: write the model's answers to this file", metavar="FILE",
+           file=True),
+    Option("replay", "own tests with the fixture ask: take the answers from this file, without a model", metavar="FILE",
+           file=True),
     Option("serve", "start the engine the model names (vllm:, sglang:, llamacpp:, transformers:, ollama:) for this run",
            flag=True),
     Option("serve-args", "further arguments of the engine, quoted as for a shell", default="", metavar="ARGS"),

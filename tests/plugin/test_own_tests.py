@@ -1,0 +1,131 @@
+"""The fixture `ask`: in sync and async tests, with functions, simulators and MCP servers; recorded and replayed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+TEST = """
+    import pytest
+    from pytest_bfcl import assert_calls, assert_state, assert_answer
+    from pytest_bfcl.simulators import create_simulator
+
+    def get_weather(city: str) -> str:
+        \"\"\"Tells the weather of a city.
+
+        Args:
+            city: Name of the city.
+        \"\"\"
+        return f"rain in {city}"
+
+    def test_sync(ask):
+        reply = ask("What is the weather in Oslo?", tools=[get_weather])
+        assert_calls(reply, expected={"get_weather": {"city": "Oslo"}})
+        assert reply.results == ("rain in Oslo",)
+        assert reply.text == "It rains."
+
+    @pytest.mark.asyncio
+    async def test_async(bfcl_ask):
+        async def lookup(city: str) -> str:
+            "Looks a city up."
+            return city
+        reply = await bfcl_ask("What is the weather in Oslo?", tools=[lookup, get_weather])
+        assert [call.name for call in reply.calls] == ["get_weather"]
+
+    def test_state(ask):
+        files = create_simulator("GorillaFileSystem", {"root": {"home": {"type": "directory", "contents": {}}}})
+        reply = ask("Make a folder called Oslo", tools=files)
+        assert reply.calls[0].name == "mkdir"
+        assert "Oslo" in files.call("ls", {})
+"""
+MODEL = """
+    import json
+    import pytest
+    calls = {"count": 0}
+
+    class Fake:
+        spec, mode, underscore_names = "fake:x@fc", "fc", True
+        async def generate(self, request):
+            from pytest_bfcl import Reply, ToolCall
+            calls["count"] += 1
+            if request.messages[-1]["role"] == "tool":
+                return Reply(text="It rains.")
+            folder = "folder" in request.messages[-1]["content"]
+            name, argument = ("mkdir", "dir_name") if folder else ("get_weather", "city")
+            return Reply(tool_calls=(ToolCall(name, json.dumps({argument: "Oslo"})),))
+        async def aclose(self):
+            pass
+
+    def pytest_bfcl_register_models(register):
+        register("fake", lambda spec, settings, mode: Fake())
+"""
+
+
+@pytest.fixture
+def project(pytester):
+    pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = session\n")
+    pytester.makeconftest(MODEL)
+    return pytester.makepyfile(test_mine=TEST)
+
+
+def run(pytester, *args):
+    return pytester.runpytest_inprocess("-p", "no:cacheprovider", "test_mine.py", *args)
+
+
+@pytest.mark.usefixtures("project")
+def test_it_asks_the_session_s_model_and_carries_calls_out(pytester):
+    run(pytester, "--model", "fake:x", "--bfcl-out", "run").assert_outcomes(passed=3)
+
+
+def test_a_recording_serves_without_a_model_and_says_when_it_is_stale(pytester, project):
+    run(pytester, "--model", "fake:x", "--bfcl-record", "answers.jsonl", "--bfcl-out", "run").assert_outcomes(passed=3)
+    lines = [json.loads(line) for line in (pytester.path / "answers.jsonl").read_text().splitlines()]
+    assert [line["request"] for line in lines] == [1, 2, 1, 2, 1, 2]
+    run(pytester, "--bfcl-replay", "answers.jsonl").assert_outcomes(passed=3)
+    run(pytester, "--bfcl-replay", "answers.jsonl", "-n", "2").assert_outcomes(passed=3)
+    project.write_text(project.read_text().replace('ask("What is the weather in', 'ask("What about the weather in'))
+    stale = run(pytester, "--bfcl-replay", "answers.jsonl")
+    stale.assert_outcomes(passed=1, failed=2)
+    stale.stdout.fnmatch_lines(["*answers.jsonl is stale: request 1 of test_mine.py::test_sync has changed*"])
+
+
+@pytest.mark.usefixtures("project")
+def test_without_model_and_recording_it_says_what_to_do(pytester):
+    result = run(pytester, "-k", "sync")
+    result.stdout.fnmatch_lines(["*needs a model: pytest --model provider:name, or --bfcl-replay FILE*"])
+    missing = run(pytester, "--bfcl-replay", "nowhere.jsonl", "-k", "state")
+    missing.stdout.fnmatch_lines(["*there is no file nowhere.jsonl*"])
+
+
+@pytest.mark.usefixtures("project")
+def test_a_damaged_recording_names_its_line(pytester):
+    (pytester.path / "answers.jsonl").write_text('{"test": "a"}\n')
+    run(pytester, "--bfcl-replay", "answers.jsonl", "-k", "state").stdout.fnmatch_lines(["*answers.jsonl, line 1: *"])
+
+
+def test_tools_of_a_users_mcp_server_are_called_there(pytester):
+    pytest.importorskip("mcp")
+    pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = session\n")
+    pytester.makeconftest(MODEL)
+    pytester.makepyfile(server="""
+        from mcp.server import MCPServer
+        server = MCPServer("weather")
+        @server.tool()
+        def get_weather(city: str) -> str:
+            "Tells the weather."
+            return f"sun in {city}"
+        server.run()
+    """)  # fmt: skip
+    pytester.makepyfile(
+        test_mine="""
+        import sys
+        from pytest_bfcl import assert_calls
+        def test_server(ask):
+            reply = ask("What is the weather in Oslo?", mcp=f"{sys.executable} server.py")
+            assert_calls(reply, expected={"get_weather": {"city": "Oslo"}})
+            assert reply.results == ("sun in Oslo",)
+    """
+    )
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "test_mine.py", "--model", "fake:x")
+    result.assert_outcomes(passed=1)
