@@ -168,12 +168,16 @@ def refuse_unknown(args: Sequence[str]) -> None:
             raise pytest.UsageError(f"unknown option {name}; {told}")
 
 
+WITHOUT_MODEL = "--bfcl-replay"
+
+
 def refuse_without_model(config: pytest.Config) -> None:
     """Raise `pytest.UsageError` when our options were typed and no model is named: nothing of ours would run.
 
-    What stands in configuration files (ini twins, ``addopts``) is no question.
+    What stands in configuration files (ini twins, ``addopts``) is no question, nor is a recording, which stands in for
+    the model.
     """
-    named = _named_options(config.invocation_params.args)
+    named = [name for name in _named_options(config.invocation_params.args) if name != WITHOUT_MODEL]
     if named and not config.option.help and not hasattr(config, "workerinput"):
         several = "are" if len(named) > 1 else "is"
         raise pytest.UsageError(
