@@ -73,7 +73,7 @@ def test_a_dead_server_ends_the_run_with_one_message(bench: Bench, session) -> N
 
 @pytest.mark.parametrize(("status", "words"), [(401, "refused the key"), (402, "quota")])
 def test_a_refused_key_ends_the_run_at_once(bench: Bench, session, status: int, words: str) -> None:
-    server = bench.serve({"kind": status})
+    server = bench.serve({"kind": status, "seconds": 1})  # a quota is asked about again after the pause it asks for
     result = session(*QUICK)
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.fnmatch_lines([f"stopped: *{words}*"])
