@@ -32,6 +32,8 @@ class Gates:
         self._session = session
         self._expectations = expectations
         self.thresholds = [parse_gate(text) for text in session.plan.fail_under]
+        if session.plan.noninferior and not session.plan.baseline:
+            raise UsageError("--bfcl-noninferior needs --bfcl-baseline RUN: what the model must not be worse than")
         self.baseline = self._open_baseline(recording)
         expectations.check_conditions(recording)
         if self.thresholds and self._data_is_guessed():
@@ -105,6 +107,7 @@ class Gates:
     def evaluate(self, summary: Summary, run: RunDirectory) -> GateSummary:
         """Every check over the finished run, as it stands in ``summary.json``."""
         from pytest_bfcl.scoring import GateCheck, evaluate_gates
+        from pytest_bfcl.scoring.noninferiority import noninferior, parse_margin
 
         further: list[GateCheck] = []
         comparisons: list[Comparison] = []
@@ -112,6 +115,9 @@ class Gates:
             comparisons = self._comparisons(run)
         except UsageError as error:
             further.append(GateCheck("baseline", "", False, str(error)))
+        if self._session.plan.noninferior:
+            margin = parse_margin(self._session.plan.noninferior)
+            further += [noninferior(found, margin) for found in comparisons]
         expected = self._expectations.check(run.records())
         return evaluate_gates(
             summary,

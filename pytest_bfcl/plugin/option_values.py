@@ -99,6 +99,13 @@ def header(text: str) -> tuple[str, str]:
     return name, value
 
 
+def noninferior(text: str) -> str:
+    """A margin of non-inferiority: points, or percent of the baseline's score."""
+    from pytest_bfcl.scoring.noninferiority import parse_margin
+
+    return str(parse_margin(text))
+
+
 def decoder(text: str) -> str:
     """A decoder's name, or ``auto``."""
     from pytest_bfcl.decoding.formats.table import find_decoder

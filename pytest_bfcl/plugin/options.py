@@ -111,6 +111,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("baseline", "gate: fail when significantly worse than this run", metavar="RUN"),
     Option("baseline-margin", "loss against the baseline that is accepted, in percentage points",
            kinds.decimal(0, 100), 0.0, "PTS"),
+    Option("noninferior", "gate: fail unless a loss against the baseline of more than so many points (1.5), or below "
+           "so much of its score (97%%), is ruled out", kinds.noninferior, metavar="PTS|PCT%"),
     Option("expected", "file of entries expected to fail (xfail)", metavar="FILE", file=True),
     Option("write-expected", "write the failed entries to this file", metavar="FILE"),
     Option("max-errors", "errors allowed, in percent of the entries; beyond it no score is claimed",
@@ -241,6 +243,7 @@ class Plan:
     fail_under: list[str] = field(default_factory=list)
     baseline: str | None = None
     baseline_margin: float = 0.0
+    noninferior: str | None = None
     expected: Parsed | None = None
     write_expected: str | None = None
     allow_missing: bool = False
@@ -292,6 +295,7 @@ def make_plan(config: pytest.Config) -> Plan:
         fail_under=list(values["fail-under"] or []),
         baseline=values["baseline"],
         baseline_margin=values["baseline-margin"],
+        noninferior=values["noninferior"],
         expected=_json(values["expected"], "expected"),
         write_expected=values["write-expected"],
         allow_missing=values["allow-missing"],

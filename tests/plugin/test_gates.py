@@ -152,6 +152,15 @@ def test_the_margin_accepts_a_loss(baseline: Project) -> None:
     assert wrong.ret == pytest.ExitCode.USAGE_ERROR
 
 
+def test_noninferiority_wants_a_loss_ruled_out(baseline: Project) -> None:
+    result = baseline.run(*ONE, "--bfcl-baseline", "good", "--bfcl-noninferior", "1.5", out="small")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*gate MISSED: *points against the baseline, at worst*is not ruled out; about * tell"])
+    assert baseline.run(*ONE, "--bfcl-baseline", "good", "--bfcl-noninferior", "60%", out="wide").ret == 0
+    alone = baseline.run(*ONE, "--bfcl-noninferior", "1.5", out="alone")
+    assert alone.ret == pytest.ExitCode.USAGE_ERROR
+
+
 def test_another_model_is_compared_with_the_one_baseline_and_chance_is_accepted(baseline: Project) -> None:
     (baseline.path / "next.json").write_text(json.dumps({"*": call(), "simple_python_3": call("Rome")}))
     result = baseline.run(*ONE, "--bfcl-baseline", "good", model="scripted:next.json")
