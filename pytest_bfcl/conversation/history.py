@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from pytest_bfcl.transcript import Message, Reply
-
-if TYPE_CHECKING:
-    from pytest_bfcl.models.base import Model
 
 NOT_RUN = "Error during execution: the arguments of a call in this message are not valid JSON; nothing was run"
 
 
-def assistant_message(model: Model, reply: Reply, turn: int, step: int) -> Message:
+def assistant_message(model: object, reply: Reply, turn: int, step: int) -> Message:
     """A reply as the assistant's message; ids of calls stay as they came.
 
     An adapter with a method ``remember`` adds what its provider wants back: reasoning, signatures, encrypted items.

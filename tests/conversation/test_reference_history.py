@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from pytest_bfcl.conversation import converse, engine, prompts
+from pytest_bfcl.conversation import converse, dialogue, prompts
 from pytest_bfcl.dataset import Entry, Texts
 from pytest_bfcl.models.anthropic import Messages
 from pytest_bfcl.models.chat import Chat
@@ -164,7 +164,7 @@ def test_requests_are_those_of_the_reference(golden_dir, official, monkeypatch):
         pytest.skip("no recorded conversations")
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         rows = [row for row in map(json.loads, lines) if family_of(row["family"])]
-    monkeypatch.setattr(engine, "open_world", lambda *args, **kwargs: World())
+    monkeypatch.setattr(dialogue, "open_world", lambda *args, **kwargs: World())
     monkeypatch.setattr(prompts, "offered_functions", lambda entry, texts: list(entry.function))
     found = asyncio.run(requests_of(rows, official.texts))
     different = Counter()

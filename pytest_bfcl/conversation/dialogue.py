@@ -1,0 +1,240 @@
+"""The steps of one conversation without the waiting: what is asked next, what a reply leads to, when it ends.
+
+The one state machine of turns and steps (multi_turn spec §2). Whoever drives it fetches the replies: the engine awaits
+a model, a training episode is handed them. It holds no socket, thread or clock, so it can be copied and pickled.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from pytest_bfcl.conversation import history, prompts
+from pytest_bfcl.conversation.calls import fill_calls
+from pytest_bfcl.conversation.formats import Speech
+from pytest_bfcl.conversation.world import World, open_world
+from pytest_bfcl.models.base import Request
+from pytest_bfcl.transcript import CALLS_A_STEP, Message, Mode, Reply, Step, Transcript, Turn, wire_name
+
+if TYPE_CHECKING:
+    from pytest_bfcl.conversation.journal import Snapshots
+    from pytest_bfcl.dataset import Entry, Texts
+    from pytest_bfcl.models.base import Model
+    from pytest_bfcl.settings import Settings
+
+HISTORY_LIMIT = 8_000_000
+"""Characters of replies and results after which a conversation ends as too long for any model's context: each step
+sends all of them again. The longest honest conversation stays far below 1,000,000."""
+OVERFLOW = Reply(problem="context_overflow", finish_reason="context_overflow")
+
+
+class Speaker(Protocol):
+    """Who answers: what of a model matters for the messages. It may have ``family`` and ``remember`` beside."""
+
+    spec: str
+    mode: Mode
+    underscore_names: bool
+
+
+class Dialogue:
+    """The state of one conversation: history, offered functions, record.
+
+    `open` it; then, until it has `ended`: give the reply to `request` to `hear`, carry out `due_calls` on `world`,
+    append the results to the step, and `go_on`.
+    """
+
+    def __init__(self, entry: Entry, model: Speaker, settings: Settings, texts: Texts, repeat: int = 1) -> None:
+        self.entry = entry
+        self.model = model
+        self.settings = settings
+        self.texts = texts
+        # Templates and decoders ask for no more of a model than a speaker has.
+        self.speech = Speech.of(cast("Model", model), settings.for_model(model.spec))
+        self.native = model.mode == "fc" and not self.speech.plain
+        self.called = 0
+        self.heard = 0
+        self.ended = False
+        self.messages: list[Message] = []
+        self.functions = prompts.offered_functions(entry, texts)
+        self.parameters = settings.for_model(model.spec).sent_parameters()
+        self.transcript = Transcript(
+            entry.id,
+            entry.category,
+            model.spec,
+            model.mode,
+            repeat,
+            bool(getattr(model, "underscore_names", False)) and model.mode == "fc",
+            messages=self.messages,
+            functions=list(self.functions),
+            decoder=self.speech.decoder,
+            started_at=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        )
+        self._world: World | None = None
+
+    @property
+    def world(self) -> World:
+        """What the calls act on; only conversations that execute calls have one."""
+        assert self._world is not None, "nothing is executed here"
+        return self._world
+
+    @property
+    def too_long(self) -> bool:
+        """Whether no model could take the history; its reply is then `OVERFLOW`, unasked."""
+        return self.heard > HISTORY_LIMIT
+
+    def open(self, snapshots: Snapshots | None = None, search: Any = None) -> None:
+        """Load the world, if the entry's calls are executed, and begin the first turn. Raises `HarnessError`."""
+        if not self.entry.row.multi_step:
+            self._begin(self._first_messages())
+            return
+        self._world = open_world(
+            self.entry,
+            settings=self.settings,
+            texts=self.texts,
+            snapshots=snapshots,
+            search=search,
+            names=self._names(),
+        )
+        self._next_turn()
+
+    def request(self) -> Request:
+        """What the model is asked now."""
+        turns = self.transcript.turns
+        return Request(
+            self.entry,
+            list(self.messages),
+            list(self.functions) if self.native or self.speech.plain else (),
+            len(turns) - 1,
+            len(turns[-1].steps),
+            self.transcript.repeat,
+            dict(self.parameters),
+            1 if self.speech.mended else sum(len(turn.steps) for turn in turns) + 1,
+        )
+
+    def hear(self, raw: Reply) -> Step:
+        """Take a reply with its thoughts in it: it is read, remembered and recorded."""
+        reply = self.speech.read(raw)
+        turns = self.transcript.turns
+        self._remember(raw, reply, len(turns) - 1, len(turns[-1].steps))
+        step = Step(reply)
+        turns[-1].steps.append(step)
+        if not self.entry.row.multi_step:
+            fill_calls(self.entry, self.transcript)
+        elif reply.problem != "context_overflow":
+            self._read_calls(step)
+        return step
+
+    def due_calls(self, step: Step) -> list[str]:
+        """The calls of a step that are to be carried out on `world`, in order."""
+        return step.call_texts[:CALLS_A_STEP] if self.entry.row.multi_step else []
+
+    def go_on(self, step: Step) -> None:
+        """After the results: show them, or begin the next turn where nothing was called, or end.
+
+        The limit is tested after counting, so a turn has at most ``step_limit + 1`` queries, all executed.
+        """
+        if not self.entry.row.multi_step or step.reply.problem == "context_overflow":
+            self._end()  # the history only grows: no later request could fit
+        elif not step.calls:
+            self._next_turn()
+        elif len(self.transcript.turns[-1].steps) > self.settings.step_limit or len(step.calls) > CALLS_A_STEP:
+            self.transcript.forced_quit = True
+            self._end()
+        else:
+            self._show_results(step)
+            self.called += len(step.calls)
+
+    def answer_dangling_calls(self) -> bool:
+        """Give calls without a result message one that says they were not run; whether there were any."""
+        mended = history.with_answered_calls(self.messages)
+        changed = len(mended) > len(self.messages)
+        self.messages[:] = mended
+        return changed
+
+    def _read_calls(self, step: Step) -> None:
+        from pytest_bfcl.decoding import DecodeError, is_empty
+
+        try:
+            texts = self.speech.texts(step.reply, self.model.mode, self.entry.all_functions)
+        except DecodeError as error:
+            step.error = str(error)
+        else:
+            step.calls = [] if is_empty(texts) else list(texts)
+
+    def _names(self) -> dict[str, str] | None:
+        """Name on the wire → documented name, where the two may differ."""
+        if not self.native and not self.transcript.underscore_names:
+            return None
+        return {wire_name(doc["name"]): doc["name"] for doc in self.entry.all_functions}
+
+    # -- turns ---------------------------------------------------------------------------------------------------
+
+    def _next_turn(self) -> None:
+        index = len(self.transcript.turns)
+        if index >= len(self.entry.question):
+            self._end()
+            return
+        opening = self._first_messages() if index == 0 else list(self.entry.question[index])
+        self._begin([*opening, *self._hand_over(index)])
+
+    def _begin(self, messages: list[Message]) -> None:
+        if self.speech.family is not None:
+            messages = self.speech.family.opened(messages, not self.transcript.turns)
+        self.transcript.turns.append(Turn(messages=list(messages)))
+        self.messages.extend(messages)
+
+    def _end(self) -> None:
+        self.ended = True
+        if self._world is not None:
+            self._world.keep_memory()
+
+    # -- messages ------------------------------------------------------------------------------------------------
+
+    def _first_messages(self) -> list[Message]:
+        return prompts.first_messages(
+            self.entry,
+            self.functions,
+            self.texts,
+            mode=self._prompt_mode(),
+            memory=self._world.memory if self._world else None,
+            template=self.settings.system_prompt,
+        )
+
+    def _prompt_mode(self) -> Mode:
+        """``prompt`` where the benchmark's system prompt is due."""
+        family = self.speech.family
+        if family is None or family.format.native:
+            return self.model.mode
+        return "prompt" if family.format.system else "fc"
+
+    def _hand_over(self, index: int) -> list[Message]:
+        """The user message that offers held-out functions (multi_turn spec §2.4)."""
+        held_out = self.entry.missed_function.get(index)
+        if held_out is None:
+            return []
+        if self.native:
+            self.functions = [*self.functions, *held_out]
+            return [{"role": "user", "content": self.texts.additional_functions_fc}]
+        return [{"role": "user", "content": prompts.additional_functions(held_out, self.texts)}]
+
+    def _remember(self, raw: Reply, reply: Reply, turn: int, step: int) -> None:
+        """Append the assistant's message; ``raw`` is the reply with its thoughts in it."""
+        self.heard += len(reply.text or "") + len(reply.reasoning or "")
+        self.heard += sum(len(call.name) + len(call.arguments) for call in reply.tool_calls)
+        heard = self.speech.heard(raw, self.called)
+        if heard is None:
+            said = self.speech.with_calls(reply, self.called) if self.native else reply
+            heard = [history.assistant_message(self.model, said, turn, step)]
+        self.messages += heard
+
+    def _show_results(self, step: Step) -> None:
+        """Results to the model (multi_turn spec §2.3)."""
+        self.heard += sum(map(len, step.results))
+        shown = self.speech.results(step.call_texts, step.results, self.called)
+        if shown is not None:
+            self.messages += shown
+        elif self.native:
+            self.messages += history.result_messages(self.messages[-1], step.results)
+        else:
+            text = history.results_text(step.call_texts, step.results)
+            self.messages.append({"role": "user", "content": text})
