@@ -42,7 +42,10 @@ class WrongTurn(NamedTuple):
 
 @dataclass(slots=True)
 class TurnRecord:
-    """What one turn came to: calls made (by step) with their results, expected ones, and what is wrong, if anything."""
+    """What one turn came to: calls made (by step) with their results, expected ones, and what is wrong, if anything.
+
+    ``shares`` of state and response, where `replay` was asked for them; ``None`` where there is nothing to compare.
+    """
 
     made: list[list[str]]
     expected: list[str]
@@ -50,6 +53,7 @@ class TurnRecord:
     results: list[str] = field(default_factory=list)
     quiet_calls: list[str] = field(default_factory=list)
     quiet_offence: list[str] = field(default_factory=list)
+    shares: tuple[float | None, float | None] = (None, None)
 
 
 @dataclass(slots=True)
@@ -138,11 +142,11 @@ def _telling_results(turn: TurnRecord) -> dict[str, str]:
     return told
 
 
-def replay(entry: Entry, transcript: Transcript, kind: Kind = "own") -> StateRecord:
+def replay(entry: Entry, transcript: Transcript, kind: Kind = "own", *, shares: bool = False) -> StateRecord:
     """Run the conversation's calls and the ground truth's on two fresh sets of simulators.
 
-    A turn's outcome is found for every turn, also after a failed one. Raises `HarnessError` when the entry's data
-    cannot be used, `UsageError` for simulators that are not installed.
+    A turn's outcome is found for every turn, also after a failed one; with ``shares`` also how much of it is right.
+    Raises `HarnessError` when the entry's data cannot be used, `UsageError` for simulators that are not installed.
     """
     truth = _ground_truth(entry)
     away = ran_away(transcript)
@@ -159,6 +163,8 @@ def replay(entry: Entry, transcript: Transcript, kind: Kind = "own") -> StateRec
         results = theirs.execute_all(expected)
         if expected:
             told.wrong = _judge_turn(mine, theirs, made, expected, results, obtained)
+            if shares:
+                told.shares = _state_share(mine, theirs, expected), _response_share(results, obtained)
         else:
             told.quiet_calls = calls
             told.quiet_offence = _offence(entry, number, calls, mine)
@@ -186,6 +192,22 @@ def _judge_turn(
         behind = calls_behind(missing, expected, results)
         return WrongTurn(reasons.RESULTS, ObtainedDetails(missing=list(missing), missing_calls=list(behind)))
     return None
+
+
+def _state_share(mine: CallExecutor, theirs: CallExecutor, expected: Sequence[str]) -> float | None:
+    """Of the classes that expected calls write to, or that differ, the share with the right state."""
+    at_stake = right = 0
+    for class_name, wanted in theirs.simulators.items():
+        differs = bool(state_difference(mine.simulators[class_name].public_state(), wanted.public_state()))
+        if differs or any(wanted.offers(call.partition("(")[0]) and theirs.writes(call) for call in expected):
+            at_stake += 1
+            right += not differs
+    return right / at_stake if at_stake else None
+
+
+def _response_share(results: Sequence[str], obtained: Sequence[str]) -> float | None:
+    """The share of a turn's expected results that were obtained by then."""
+    return 1 - len(missing_results(results, obtained)) / len(results) if results else None
 
 
 def _offence(entry: Entry, number: int, calls: list[str], executor: CallExecutor) -> list[str]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
 from pytest_bfcl.failures import AdapterError, BenchmarkError, UsageError
-from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Model, Request
 from pytest_bfcl.models.places import fixture_error
 from pytest_bfcl.rendering.tools import compile_tools, wire_names
@@ -100,7 +100,8 @@ class CallableModel:
             trouble = fixture_error(error, users=True)
             assert trouble is not None
             raise trouble from error
-        return self._on_the_wire(read_result(result), request)
+        reply = read_result(result)
+        return on_the_wire(reply, request.functions) if self.underscore_names else reply
 
     async def aclose(self) -> None:
         """Close the user's object if it can be closed, and the thread."""
@@ -117,13 +118,14 @@ class CallableModel:
             self._threads = ThreadPoolExecutor(workers, thread_name_prefix="bfcl-model")
         return self._threads
 
-    def _on_the_wire(self, reply: Reply, request: Request) -> Reply:
-        """A function that works with documented names may answer with them; results keep wire names."""
-        if not reply.tool_calls or not self.underscore_names:
-            return reply
-        wires = {documented: wire for wire, documented in wire_names(request.functions).items()}
-        calls = tuple(replace(c, name=wires.get(c.name, c.name)) for c in reply.tool_calls)
-        return replace(reply, tool_calls=calls)
+
+def on_the_wire(reply: Reply, functions: Iterable[Fields]) -> Reply:
+    """A function that works with documented names may answer with them; results keep wire names."""
+    if not reply.tool_calls:
+        return reply
+    wires = {documented: wire for wire, documented in wire_names(functions).items()}
+    calls = tuple(replace(c, name=wires.get(c.name, c.name)) for c in reply.tool_calls)
+    return replace(reply, tool_calls=calls)
 
 
 def read_result(result: object) -> Reply:
