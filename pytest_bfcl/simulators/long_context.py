@@ -8,9 +8,8 @@ between simulators: copy what goes into a state.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from types import MappingProxyType
 from typing import Any
 
 from pytest_bfcl.json_types import Fields, Parsed
@@ -28,7 +27,29 @@ def constants(texts: Fields | None = None) -> Fields:
 @cache
 def own_constants() -> Fields:
     """Our own constants (read-only mapping, made once)."""
-    return MappingProxyType({name: make(random.Random(f"bfcl {name}")) for name, make in _makers().items()})
+    return _Constants({name: make(random.Random(f"bfcl {name}")) for name, make in _makers().items()})
+
+
+class _Constants(Mapping[str, Any]):
+    """Read-only, and one object in a process: copies are itself, a pickle holds only where to find it."""
+
+    def __init__(self, values: Parsed) -> None:
+        self._values = values
+
+    def __getitem__(self, name: str) -> Any:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __deepcopy__(self, memo: object) -> _Constants:
+        return self
+
+    def __reduce__(self) -> tuple[Callable[[], Fields], tuple[()]]:
+        return own_constants, ()
 
 
 @cache
