@@ -52,7 +52,7 @@ class StepResult(NamedTuple):
     user_turn: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Policy:
     """Who answers, as the conversation knows it."""
 
