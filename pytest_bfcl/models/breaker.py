@@ -17,6 +17,9 @@ WINDOW_LEAST = 20
 """Attempts within the window that are needed before their rate says anything."""
 WINDOW_RATE = 0.95
 
+_TOLD_AFTER = 2
+"""Attempts in a row that fail before people who watch are told."""
+
 _THRESHOLDS = {"unreachable": 5, "connection": 10, "timeout": 20, "quota": 3, "auth": 3}
 _UNREACHABLE_AT_START = 2
 _PASSING = frozenset(("server", "rate_limit", "timeout", "connection", "unreachable", "quota"))
@@ -74,6 +77,8 @@ class Breaker:
         self._alike_needed = ALIKE_AT_START
         self._last_sign = ""
         self._last_success: float | None = None
+        self._failing: AdapterError | None = None
+        self._failing_times = 0
 
     @property
     def open(self) -> bool:
@@ -82,10 +87,16 @@ class Breaker:
 
     @property
     def trouble(self) -> str | None:
-        """What is going on while requests wait, for people who watch; ``None`` when nothing is."""
-        if self.reason is not None or self.suspicion is None:
+        """What is going on while requests wait or are repeated, for people who watch; ``None`` when nothing is."""
+        if self.reason is not None:
             return None
-        return f"{self.endpoint or 'the endpoint'} {self.suspicion.what}: {self.suspicion.error.message}"
+        place = self.endpoint or "the endpoint"
+        if self.suspicion is not None:
+            return f"{place} {self.suspicion.what}: {self.suspicion.error.message}"
+        error = self._failing
+        if error is None or self._failing_times < _TOLD_AFTER:
+            return None
+        return f"{place} {_WORDS.get(kind_of(error), 'fails')}, trying again: {error.message}"
 
     def check(self) -> None:
         """Raise `AdapterError` ``circuit_open`` when open."""
@@ -100,6 +111,8 @@ class Breaker:
 
     def attempt(self, error: AdapterError | None) -> None:
         """One attempt is over, whether or not another one follows."""
+        self._failing = error if error is not None and error.retryable else None
+        self._failing_times = self._failing_times + 1 if self._failing is not None else 0
         if error is not None and (error.kind == "circuit_open" or error.status in (400, 413, 422)):
             if error.kind != "circuit_open" and not self.answered:
                 self._count_alike(error)
@@ -179,6 +192,12 @@ def sign_of(error: AdapterError) -> str:
     """What makes two failures alike: kind, status and text without numbers and quoted words."""
     text = re.sub(r"\d+|'[^']*'|\"[^\"]*\"", "", error.message[:300])
     return f"{kind_of(error)} {error.status} {text[:80]}"
+
+
+def trouble(model: object) -> str | None:
+    """What is wrong with this model's endpoint just now, while it is asked again; ``None`` when nothing is."""
+    breaker = getattr(model, "breaker", None)
+    return breaker.trouble if isinstance(breaker, Breaker) else None
 
 
 def stop_reason(model: object) -> str | None:

@@ -14,6 +14,7 @@ from pytest_bfcl.plugin.conversations import Conversations
 from pytest_bfcl.plugin.engines import Engines
 from pytest_bfcl.plugin.expectations import Expectations
 from pytest_bfcl.plugin.fixtures import UsersModel, fixtures_of
+from pytest_bfcl.plugin.folding import FoldedErrors
 from pytest_bfcl.plugin.gc_thresholds import GcThresholds
 from pytest_bfcl.plugin.nodes import NodeContext, marker_lines
 from pytest_bfcl.plugin.outcome import Outcomes
@@ -120,6 +121,7 @@ def _build_controller(
     plugins.register(Termination(), "bfcl-termination")
     plugins.register(end, "bfcl-end")
     plugins.register(Terminal(session, recording, results, end), "bfcl-terminal")
+    plugins.register(FoldedErrors(), "bfcl-folding")
     plugins.register(Progress(session.config, results), "bfcl-progress")
     if plugins.hasplugin("xdist"):
         from pytest_bfcl.plugin.distribution import Distribution

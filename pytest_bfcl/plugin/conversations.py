@@ -8,7 +8,8 @@ stripe) is held on demand.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,11 @@ if TYPE_CHECKING:
     from pytest_bfcl.plugin.session import Session
     from pytest_bfcl.running import Contender, Runner, Trial
     from pytest_bfcl.transcript import Transcript
+
+
+LOOK_EVERY_S = 1.0
+"""How often the endpoint's state is looked at while an item waits."""
+LONGEST_SAID = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +122,29 @@ class Conversations:
         if held.done():
             loop.turn()
         else:
-            loop.wait(held)
+            with self._watched(loop):
+                loop.wait(held)
         transcript = self._runner.take(trial)
         assert transcript is not None
         return transcript
+
+    @contextlib.contextmanager
+    def _watched(self, loop: Loop) -> Iterator[None]:
+        """Say what is wrong with an endpoint while requests are repeated: retries can take minutes."""
+
+        timer: asyncio.TimerHandle
+
+        def look() -> None:
+            nonlocal timer
+            if trouble := self._runner.trouble():
+                self._notices.say(trouble.partition("\n")[0][:LONGEST_SAID])
+            timer = loop.loop.call_later(LOOK_EVERY_S, look)
+
+        timer = loop.loop.call_later(LOOK_EVERY_S, look)
+        try:
+            yield
+        finally:
+            timer.cancel()
 
     def _upcoming_trials(self, item: EntryItem, model: object, source: Source) -> list[Trial]:
         """The trials of all upcoming items that use the same model fixture and are not skipped."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from pytest_bfcl.plugin import pytest_internals
@@ -20,6 +22,7 @@ class Notices:
         self._config = config
         self.notes: list[str] = []
         self.stopped: str | None = None
+        self._said: set[str] = set()
 
     def note(self, text: str) -> None:
         """Have a line printed at the end, once."""
@@ -31,6 +34,17 @@ class Notices:
         if text not in self.notes:
             self.notes.append(text)
             self._config.issue_config_time_warning(pytest.PytestWarning(text), stacklevel=3)
+
+    def say(self, text: str) -> None:
+        """Print a line now, in the middle of an item, once; workers have no terminal."""
+        reporter = self._config.pluginmanager.getplugin("terminalreporter")
+        sign = re.sub(r"\d+", "", text)  # counts go up while it lasts
+        if reporter is None or sign in self._said:
+            return
+        self._said.add(sign)
+        with pytest_internals.uncaptured(self._config):
+            reporter.ensure_newline()
+            reporter.write_line(f"bfcl: {text}", yellow=True)
 
     def pytest_sessionfinish(self) -> None:
         """On a worker: the controller prints what came up here."""

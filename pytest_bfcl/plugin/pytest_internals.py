@@ -184,6 +184,14 @@ def skipped(why: str) -> BaseException:
     return pytest.skip.Exception(why, _use_item_location=True)
 
 
+@contextlib.contextmanager
+def uncaptured(config: pytest.Config) -> Iterator[None]:
+    """Let what is written meanwhile reach the terminal."""
+    manager = config.pluginmanager.getplugin("capturemanager")
+    with manager.global_and_fixture_disabled() if manager is not None else contextlib.nullcontext():
+        yield
+
+
 def stop_session(config: pytest.Config, why: str) -> None:
     """Let this session, and xdist's, stop after the current item."""
     for name in ("session", "dsession"):

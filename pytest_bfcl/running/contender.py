@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pytest_bfcl.conversation import Budget, ModeSwitch
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.models import as_model, create_model, parse_spec, stop_reason
+from pytest_bfcl.models.breaker import trouble
 from pytest_bfcl.running.users_model import UsersModelTrouble
 from pytest_bfcl.settings import Price
 
@@ -186,6 +187,11 @@ class Contender:
                 found += map(str, notes)
                 notes.clear()
         return found
+
+    def trouble(self) -> str | None:
+        """What is wrong with its endpoint just now, while it is asked again."""
+        asked = [each for each in (self, *self._lent.values()) if each._switch is not None]
+        return next((found for found in (trouble(each.model) for each in asked) if found), None)
 
     def stop_reason(self) -> str | None:
         """Why it must not be asked any more: endpoint down, key refused, budget spent."""

@@ -223,6 +223,10 @@ class Runner:
         reasons = (contender.stop_reason() for contender in self.contenders)
         return next((reason for reason in reasons if reason), self._unkept or self._halted())
 
+    def trouble(self) -> str | None:
+        """What is wrong with an endpoint just now, while requests wait or are repeated; ``None`` when nothing is."""
+        return next((found for found in (each.trouble() for each in self.contenders) if found), None)
+
     @property
     def is_draining(self) -> bool:
         """Whether replies on their way are waited for and kept, but none is asked for any more."""

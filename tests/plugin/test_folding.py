@@ -1,0 +1,72 @@
+"""Errors alike are told once in the terminal; a dead server is told while it is being retried."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pytest_bfcl.failures import AdapterError
+from pytest_bfcl.models.breaker import Breaker, EndpointUnreachable
+
+
+def command(folder: Path, *more: str) -> list[str]:
+    entries = [
+        {"id": f"irrelevance_{number}", "question": [[{"role": "user", "content": f"Hello {number}"}]], "function": []}
+        for number in range(12)
+    ]
+    folder.joinpath("own.jsonl").write_text("".join(json.dumps(each) + "\n" for each in entries), encoding="utf-8")
+    return [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:asyncio", "own.jsonl", *more]
+
+
+@pytest.mark.parametrize("more", [(), ("-n1",)])
+def test_errors_alike_are_told_once(tmp_path: Path, more: tuple[str, ...]) -> None:
+    script: dict[str, object] = {
+        f"irrelevance_{number}": {"error": "bad_request", "message": f"no such field in irrelevance_{number}"}
+        for number in range(1, 11)
+    }
+    script |= {"irrelevance_0": "Hello", "irrelevance_11": {"error": "bad_request", "message": "quite another"}}
+    tmp_path.joinpath("script.json").write_text(json.dumps(script), encoding="utf-8")
+    asked = command(tmp_path, "--model", "scripted:script.json", "--bfcl-out", "run", "-q", "--bfcl-concurrency=1", *more)
+    done = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout.count("no such field") == 1, done.stdout
+    assert done.stdout.count("10 entries ended so: this one, ") == 1
+    assert done.stdout.count("quite another") == 1
+    assert "11 errors" in done.stdout
+    lines = tmp_path.joinpath("run", "results.jsonl").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 12
+
+
+def test_trouble_is_known_after_two_attempts_and_forgotten_after_an_answer() -> None:
+    breaker = Breaker("http://127.0.0.1:9")
+    breaker.attempt(EndpointUnreachable("cannot connect"))
+    assert breaker.trouble is None
+    breaker.attempt(EndpointUnreachable("cannot connect"))
+    assert breaker.trouble == "http://127.0.0.1:9 cannot be reached, trying again: cannot connect"
+    breaker.attempt(AdapterError("bad_request", "no", status=400))
+    breaker.attempt(None)
+    assert breaker.trouble is None
+
+
+@pytest.mark.slow
+def test_a_dead_server_is_said_while_it_is_retried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
+    asked = command(tmp_path, "--model", "openai:m@fc", "--bfcl-base-url", "http://127.0.0.1:9/v1", "--bfcl-out", "run")
+    with subprocess.Popen([*asked, "--bfcl-retries=3"], cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        begun = None
+        for line in process.stdout:
+            begun = time.monotonic() if line.startswith("collected") or "collecting" in line else begun
+            if "cannot be reached" in line:
+                assert line.startswith("bfcl: http://127.0.0.1:9/v1")
+                assert begun is not None
+                assert time.monotonic() - begun < 3
+                break
+        else:
+            pytest.fail("nothing was said")
+        assert process.poll() is None  # it is still being retried
+        process.kill()
