@@ -31,7 +31,9 @@ def test_errors_alike_are_told_once(tmp_path: Path, more: tuple[str, ...]) -> No
     }
     script |= {"irrelevance_0": "Hello", "irrelevance_11": {"error": "bad_request", "message": "quite another"}}
     tmp_path.joinpath("script.json").write_text(json.dumps(script), encoding="utf-8")
-    asked = command(tmp_path, "--model", "scripted:script.json", "--bfcl-out", "run", "-q", "--bfcl-concurrency=1", *more)
+    asked = command(
+        tmp_path, "--model", "scripted:script.json", "--bfcl-out", "run", "-q", "--bfcl-concurrency=1", *more
+    )
     done = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.stdout.count("no such field") == 1, done.stdout
     assert done.stdout.count("10 entries ended so: this one, ") == 1
