@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -17,8 +18,8 @@ LOOKED_AT = 20
 """Entries of a category whose size is measured; the rest are taken to be like them."""
 
 
-def print_estimate(config: pytest.Config, items: list[EntryItem]) -> None:
-    """Print expected calls, tokens and cost per model."""
+def print_estimate(config: pytest.Config, items: list[EntryItem], precision: float | None = None) -> None:
+    """Print expected calls, tokens and cost per model, and the entries that so many points of precision take."""
     from pytest_bfcl.conversation.planning import expected_requests
     from pytest_bfcl.models.prices import cost
 
@@ -44,6 +45,22 @@ def print_estimate(config: pytest.Config, items: list[EntryItem]) -> None:
             f"dry run: {text}: {sum(map(len, categories.values()))} entries, about {calls:,.0f} calls, "
             f"{tokens_in:,.0f} tokens in, {tokens_out:,.0f} out, {money}; nothing was sent"
         )
+
+    if precision is not None and grouped:
+        for line in _sizes(next(iter(grouped.values())), precision):
+            say(f"dry run: {line}")
+
+
+def _sizes(categories: dict[str, list[EntryItem]], precision: float) -> Iterator[str]:
+    """Entries of each category that give its score within ``precision`` points; repeats of an entry count once."""
+    from pytest_bfcl.scoring.sample_size import entries_needed, half_width
+
+    yield f"for ±{precision:g} points (95 %) of what all entries of a category would give:"
+    for category, members in categories.items():
+        entries = len({item.ref.id for item in members})
+        needed = entries_needed(precision / 100, entries)
+        ability = 100 * half_width(entries)
+        yield f"  {category}: {needed} of {entries} entries; all of them tell the ability behind within ±{ability:.1f}"
 
 
 def _tokens(item: EntryItem) -> float:

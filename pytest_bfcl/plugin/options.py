@@ -95,6 +95,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("gpu-hour", "price of an hour of the machine that serves the model", kinds.decimal(0), None, "USD"),
     Option("model-info", "TOML file: display name, link, organisation, licence, prices", metavar="FILE", file=True),
     Option("dry-run", "print the expected calls, tokens and cost; send nothing", flag=True),
+    Option("precision", "with --bfcl-dry-run: how many entries of each category so many points of precision take",
+           kinds.decimal(0, 50, above=True), metavar="PTS"),
     Option("out", "run directory (default: reports/<time>-<model>); naming an existing run continues it",
            metavar="DIR"),
     Option("search", "where the web search comes from: auto, local, serpapi, record, replay, replay:RUN", kinds.search,
@@ -112,7 +114,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("baseline-margin", "loss against the baseline that is accepted, in percentage points",
            kinds.decimal(0, 100), 0.0, "PTS"),
     Option("noninferior", "gate: fail unless a loss against the baseline of more than so many points (1.5), or below "
-           "so much of its score (97%%), is ruled out", kinds.noninferior, metavar="PTS|PCT%"),
+           "so much of its score (97%), is ruled out", kinds.noninferior, metavar="PTS|PCT%"),
     Option("expected", "file of entries expected to fail (xfail)", metavar="FILE", file=True),
     Option("write-expected", "write the failed entries to this file", metavar="FILE"),
     Option("max-errors", "errors allowed, in percent of the entries; beyond it no score is claimed",
@@ -239,6 +241,7 @@ class Plan:
     sample: int | None = None
     shard: list[int] | None = None
     dry_run: bool = False
+    precision: float | None = None
     out: str | None = None
     fail_under: list[str] = field(default_factory=list)
     baseline: str | None = None
@@ -291,6 +294,7 @@ def make_plan(config: pytest.Config) -> Plan:
         sample=values["sample"],
         shard=values["shard"],
         dry_run=values["dry-run"],
+        precision=values["precision"],
         out=values["out"],
         fail_under=list(values["fail-under"] or []),
         baseline=values["baseline"],

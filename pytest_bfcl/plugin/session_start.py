@@ -68,7 +68,8 @@ class SessionStart:
         if self._session.plan.dry_run:
             from pytest_bfcl.plugin.dry_run import print_estimate
 
-            print_estimate(session.config, [item for item in session.items if isinstance(item, EntryItem)])
+            asked = [item for item in session.items if isinstance(item, EntryItem)]
+            print_estimate(session.config, asked, self._session.plan.precision)
             return True
         items = self._conversations.items
         here = not self._session.distributed

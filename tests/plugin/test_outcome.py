@@ -161,6 +161,11 @@ def test_the_dry_run_sends_nothing(project: Project) -> None:
     assert not (project.path / "run").exists()
 
 
+def test_the_dry_run_tells_what_a_precision_takes(project: Project) -> None:
+    result = project.run("--bfcl-dry-run", "--bfcl-precision", "2")
+    result.stdout.fnmatch_lines(["dry run: for ±2 points*", "dry run:   simple_python: 4 of 4 entries; all of them*"])
+
+
 def test_the_dry_run_with_a_gate_is_fine(project: Project) -> None:
     assert project.run("--bfcl-dry-run", "--bfcl-fail-under", "non_live=1").ret == 0
 

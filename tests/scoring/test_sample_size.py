@@ -1,0 +1,29 @@
+"""Sample sizes hold what they promise, by simulation."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from pytest_bfcl.scoring.sample_size import entries_needed, half_width
+
+
+@pytest.mark.parametrize(
+    ("points", "population", "needed"), [(2, 10**9, 2401), (2, 400, 343), (5, 200, 132), (2, 1, 1)]
+)
+def test_known_sizes(points: int, population: int, needed: int) -> None:
+    assert entries_needed(points / 100, population) == needed
+
+
+def test_the_sample_is_as_near_as_promised() -> None:
+    dice = random.Random(5)
+    whole = [number < 200 for number in range(400)]
+    size = entries_needed(0.05, len(whole))
+    near = sum(abs(sum(dice.sample(whole, size)) / size - 0.5) <= 0.05 + 1e-9 for _ in range(3000))
+    assert near / 3000 >= 0.94
+
+
+def test_the_width_of_what_was_asked() -> None:
+    assert half_width(2401) == pytest.approx(0.02, abs=1e-5)
+    assert half_width(0) == 1.0
