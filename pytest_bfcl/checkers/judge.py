@@ -25,6 +25,7 @@ from pytest_bfcl.checkers.details import TriedDetails, TroubleDetails, UnreadDet
 from pytest_bfcl.checkers.entries import checker_of, language_of, reply_of, single_turn_decoder, stored_calls
 from pytest_bfcl.checkers.exact import all_exactly_right
 from pytest_bfcl.checkers.executable import check_executable
+from pytest_bfcl.checkers.plugged import check_plugged, own_checker
 from pytest_bfcl.checkers.relevance import check_irrelevance, check_relevance
 from pytest_bfcl.checkers.rest import check_rest
 from pytest_bfcl.checkers.sql import check_sql
@@ -107,7 +108,9 @@ class _Judge:
             row = CATEGORIES.get(self.entry.category)
             if row is None:
                 raise HarnessError("checker", f"nothing judges entries of category {self.entry.category!r}")
-            verdict = self._answered(_CHECKS[row.checker](self, rules))
+            own = own_checker(self.entry)
+            found = check_plugged(own, self.entry, self.transcript) if own else _CHECKS[row.checker](self, rules)
+            verdict = self._answered(found)
         except BenchmarkError as error:
             return error.verdict
         except UsageError:

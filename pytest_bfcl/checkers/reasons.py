@@ -343,6 +343,14 @@ NO_ANSWER = Reason(
     remedy="Follow its searches or its memory: the answer was found and not said, or never found.",
     details=AnswerDetails,
 )
+OWN_CHECKER = Reason(
+    "own:checker",
+    tag=WRONG,
+    rule="what the checker that the entry names says, of whatever package offers it",
+    headline="The entry's own checker does not accept it: {error}",
+    remedy="Ask the checker's author: it is not one of this package's.",
+    details=TroubleDetails,
+)
 
 # -- calls that are carried out (retired categories) --
 

@@ -93,6 +93,9 @@ class OwnEntry(BaseModel):
     return_format: ReturnFormat | None = Field(
         default=None, description="Notation that prompting asks for. Default: the language's."
     )
+    checker: str | None = Field(
+        default=None, description="A checker of another package (entry point pytest_bfcl.checkers) that judges instead."
+    )
     reviewed: bool = Field(
         default=True, description="false: made by a program, and nobody has read it yet; `validate` says so."
     )

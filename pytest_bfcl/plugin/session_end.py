@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,6 +19,8 @@ from pytest_bfcl.plugin.gating import JUDGED, Gates
 from pytest_bfcl.plugin.selection import entry_id_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pytest_bfcl.plugin.expectations import Expectations
     from pytest_bfcl.plugin.recording import Recording
     from pytest_bfcl.plugin.results import Results
@@ -62,6 +65,7 @@ class SessionEnd:
         self._kept(lambda: run.write_summary(summary))
         self._kept(lambda: self._expectations.write(run))
         self._session.config.hook.pytest_bfcl_summary(summary=summary)
+        self._tell_reporters(run.path, summary)
         if interrupted:  # whoever pressed Ctrl-C waits
             self._notices.note(f"no report yet: pytest-bfcl report {run.path} writes it")
         else:
@@ -184,6 +188,14 @@ class SessionEnd:
             write_report(run.path, entry_source=self._data.measured)
         except Exception as error:
             self._notices.note(f"the report could not be written: {type(error).__name__}: {error}")
+
+    def _tell_reporters(self, path: Path, summary: Summary) -> None:
+        """Reporters of other packages: functions that take the run directory and the summary."""
+        for point in entry_points(group="pytest_bfcl.reporters"):
+            try:
+                point.load()(path, summary)
+            except Exception as error:
+                self._notices.note(f"the reporter {point.name} ({point.value}) failed: {type(error).__name__}: {error}")
 
     def _write_step_summary(self) -> None:
         """The summary as Markdown, appended to the file GitHub shows with a job (``$GITHUB_STEP_SUMMARY``)."""

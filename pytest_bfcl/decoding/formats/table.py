@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+from pytest_bfcl.decoding.errors import DecodeError
 from pytest_bfcl.decoding.formats.decoders import DECODERS, Decoder
+from pytest_bfcl.decoding.formats.served import calls_of, texts_of
 from pytest_bfcl.decoding.formats.thinking import Thinking
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Fields
 from pytest_bfcl.suggestions import instead_of
 from pytest_bfcl.transcript import Mode
 
@@ -24,6 +28,8 @@ History = Literal["plain", "reasoning", "calls", "raw", "mistral", "user", "ipyt
 """How a reply and its results go back (formats spec §5): as the text; with its reasoning; as parsed calls; as the text
 nobody parsed; as Mistral's list with ids; results as one user message; results in the role ``ipython``; as OpenAI's
 messages, for the model's own template."""
+
+ENTRY_POINTS = "pytest_bfcl.decoders"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +148,27 @@ def find_format(name: str) -> Format:
 def find_decoder(name: str) -> Decoder:
     """A decoder by its own name or a family's. Raises `UsageError` that lists them."""
     row = FORMATS.get(name)
-    found = DECODERS.get(name) or (row.reads if row is not None else None)
+    found = DECODERS.get(name) or (row.reads if row is not None else None) or _plugged(name)
     if found is None:
         raise UsageError(f"unknown decoder {name!r}; {instead_of(name, [*DECODERS, *FORMATS])}")
     return found
+
+
+@cache
+def _plugged(name: str) -> Decoder | None:
+    """A decoder of another package: a function ``(text, functions)`` that gives pairs of name and arguments."""
+    point = next(iter(entry_points(group=ENTRY_POINTS, name=name)), None)
+    if point is None:
+        return None
+    read = point.load()
+
+    def pairs(text: str, functions: Sequence[Fields]) -> list[tuple[Any, Any]]:
+        try:
+            return list(read(text, functions))
+        except Exception as error:  # what it cannot read is no call
+            raise DecodeError(f"{name}: {error}"[:500]) from None
+
+    return Decoder(name, point.value, texts_of(pairs), calls_of(pairs), served=True)
 
 
 def registered_format(model: str) -> Format | None:

@@ -1,0 +1,40 @@
+"""Checkers of other packages: entry point group ``pytest_bfcl.checkers``, named by an entry's field ``checker``."""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING
+
+from pytest_bfcl.checkers import reasons
+from pytest_bfcl.checkers.details import TroubleDetails
+from pytest_bfcl.failures import HarnessError, Verdict
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset.entry import Entry
+    from pytest_bfcl.transcript import Transcript
+
+ENTRY_POINTS = "pytest_bfcl.checkers"
+
+
+def own_checker(entry: Entry) -> str | None:
+    """The checker that an entry of a user's names instead of its category's."""
+    name = None if entry.official else (entry.model_extra or {}).get("checker")
+    return name if isinstance(name, str) and name else None
+
+
+def check_plugged(name: str, entry: Entry, transcript: Transcript) -> Verdict:
+    """The verdict of a checker ``(entry, transcript)``: a `Verdict`, true, or a text that says what is wrong.
+
+    Raises `HarnessError` when nobody offers it, or it returns something else.
+    """
+    point = next(iter(entry_points(group=ENTRY_POINTS, name=name)), None)
+    if point is None:
+        raise HarnessError("checker", f"{entry.id}: no installed package offers the checker {name[:100]!r}")
+    found = point.load()(entry, transcript)
+    if isinstance(found, Verdict):
+        return found
+    if found is True:
+        return Verdict(True)
+    if isinstance(found, str):
+        return Verdict.wrong(reasons.OWN_CHECKER, TroubleDetails(error=f"{name}: {found}"[:500]))
+    raise HarnessError("checker", f"{entry.id}: the checker {name!r} returned {type(found).__name__}, no verdict")
