@@ -54,7 +54,10 @@ def audit(
                 continue
             entries[ref.id] = entry
     for entry in entries.values():
-        found += entry_found(entry, words=use_words)
+        try:
+            found += entry_found(entry, words=use_words)
+        except RecursionError:
+            found.append(Defect("malformed", entry.id, "values are nested too deeply to be looked at"))
     found += sibling_defects(entries)
     found += duplicate_defects(entries)
     found += agentic_defects(dataset, entries.values())

@@ -278,3 +278,13 @@ def test_rows_for_the_list_of_known_issues() -> None:
         ("a_1", "wrong_answer", "1.2.3"),
         ("b_2", "wrong_answer", "1.2.3"),
     ]
+
+
+def test_hostile_nesting_is_a_finding_and_no_crash(tmp_path: Path) -> None:
+    line = one("simple_python_0")
+    deep: Any = "x"
+    for _ in range(400):
+        deep = {"type": "dict", "properties": {"a": deep}} if isinstance(deep, dict) else {"type": "string"}
+    line["function"][0]["parameters"]["properties"]["deep"] = deep
+    line["possible_answer"][0]["scale_recipe"]["deep"] = [[[[[[[[["x"]]]]]]]], ""]
+    assert {defect.id for defect in audited(tmp_path, simple_python=[line])} <= {"simple_python_0"}
