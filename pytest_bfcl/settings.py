@@ -21,7 +21,7 @@ Rules = Literal["official", "corrected"]
 APIS = ("chat", "responses", "completions", "anthropic")
 """The wire formats of our own adapter."""
 
-DIRECT_PROVIDERS = ("openai", "anthropic", "vllm", "sglang", "llamacpp", "lmstudio", "ollama")
+DIRECT_PROVIDERS = ("openai", "anthropic", "vllm", "sglang", "llamacpp", "transformers", "lmstudio", "ollama")
 """Providers that our own adapter asks; it alone has a choice of APIs."""
 
 THINK = ("auto", "strip", "keep")

@@ -147,3 +147,10 @@ def test_creating_models_imports_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_every_local_server_is_asked_by_our_own_adapter() -> None:
+    from pytest_bfcl.models.registry import LOCAL_SERVERS
+    from pytest_bfcl.settings import DIRECT_PROVIDERS
+
+    assert set(LOCAL_SERVERS) == set(DIRECT_PROVIDERS) - {"openai", "anthropic"}
