@@ -147,7 +147,10 @@ def _builder(spec: ModelSpec) -> Builder:
         name = provider.replace("_", "-")
         raise UsageError(f"{name!r} names no provider: a model is written provider:name, for instance {likely}:{name}")
     names = [info.name for info in list_providers()]
-    meant = did_you_mean(provider, names) or f"known: {', '.join(names[:8])} and more (pytest-bfcl models lists them)"
+    meant = (
+        did_you_mean(provider, names)
+        or f"known: {', '.join(names[: len(_EMBEDDED)])} and more (pytest-bfcl models lists them)"
+    )
     raise UsageError(
         f"unknown provider {provider!r} in {spec.text!r}; {meant}\n"
         "a model is written provider:name; any other provider of litellm is litellm:PROVIDER/NAME"
