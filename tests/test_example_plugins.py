@@ -25,7 +25,9 @@ ENTRIES = [
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if not all(map(importlib.util.find_spec, ("pip", "setuptools"))):
+    if not all(
+        map(importlib.util.find_spec, ("pip", "setuptools"))
+    ):  # the dev extra has a setuptools that needs no wheel
         pytest.skip("installing needs pip and setuptools")
     folder = tmp_path_factory.mktemp("plugin")
     source = shutil.copytree(EXAMPLE, folder / "source")
