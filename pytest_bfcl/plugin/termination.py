@@ -6,6 +6,7 @@ on saying that the run is going on.
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import threading
 from collections.abc import Generator
@@ -16,6 +17,15 @@ import pytest
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough: the results are being kept
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        _stop()
+    else:
+        loop.call_soon_threadsafe(_stop)  # raised inside a conversation it would be told as that one's exception
+
+
+def _stop() -> None:
     raise KeyboardInterrupt("SIGTERM")
 
 
