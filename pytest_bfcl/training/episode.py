@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pytest_bfcl.checkers.grades import Grades, grades_of
 from pytest_bfcl.conversation.dialogue import OVERFLOW, Dialogue
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.models.callable import on_the_wire
@@ -19,7 +20,6 @@ from pytest_bfcl.rendering.tools import compile_tools
 from pytest_bfcl.replies import read_reply
 from pytest_bfcl.rewards import as_entry, reward
 from pytest_bfcl.settings import Settings
-from pytest_bfcl.training.grades import Grades, grades_of
 
 if TYPE_CHECKING:
     from pytest_bfcl.conversation import Services, Snapshots
@@ -183,6 +183,11 @@ class Episode:
     def user_turn(self) -> int:
         """The zero-based user turn that is going on, or the last one."""
         return max(len(self._begun.transcript.turns) - 1, 0)
+
+    @property
+    def mode(self) -> Mode:
+        """How the policy answers: with native calls, or with calls written in texts."""
+        return self._policy.mode
 
     @property
     def user_turns(self) -> int:

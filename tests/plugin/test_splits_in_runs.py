@@ -1,0 +1,157 @@
+"""``--bfcl-split`` and ``--bfcl-trained-on``: what runs, what is marked, and that no place loses the mark."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from pytest_bfcl import run as run_library
+from pytest_bfcl.cli import main
+from pytest_bfcl.dataset.splits import Split
+from pytest_bfcl.settings import Settings
+
+from .conftest import WEATHER, Project, question, write_lines
+
+
+def entry(entry_id: str, number: int) -> dict[str, Any]:
+    name = f"get_weather_{number // 2}"  # pairs of entries share a function
+    changed = question(entry_id, f"City {number}")
+    answer = [{name: {"city": [f"City {number}"]}}]
+    return changed | {"function": [WEATHER | {"name": name}], "possible_answer": answer}
+
+
+@pytest.fixture
+def halves(project: Project) -> tuple[Project, Split]:
+    """A project of twenty entries in pairs, and its split ``half.json``."""
+    for path in (project.path / "bench").iterdir():
+        path.unlink()
+    write_lines(project.path / "bench/simple_python.jsonl", [entry(f"simple_python_{n}", n) for n in range(14)])
+    live = [entry(f"live_simple_{n}-{n}-0", 20 + n) for n in range(6)]
+    write_lines(project.path / "bench/live_simple.jsonl", live)
+    command = ["split", "bench", "--train", "0.5", "--seed", "7", "-o", "half.json"]
+    assert main(command) == 0
+    return project, Split.read(project.path / "half.json")
+
+
+def ids(project: Project, out: str) -> list[str]:
+    return sorted(record["id"] for record in project.records(out))
+
+
+@pytest.mark.parametrize("workers", [(), ("-n2",)])
+def test_a_part_is_run_and_named(halves: tuple[Project, Split], workers: tuple[str, ...]) -> None:
+    project, split = halves
+    found = {}
+    for text, part in (("half.json", "test"), ("half.json:train", "train")):
+        result = project.run("--bfcl-split", text, *workers, model="oracle:", out=part)
+        assert result.ret == 0
+        found[part] = ids(project, part)
+        assert found[part] == sorted(split.ids(part))  # type: ignore[arg-type]
+        facts = project.summary(part)["fingerprint"]
+        assert facts["conditions"]["split"] == {
+            "name": "half.json", "sha256": split.sha256, "part": part, "entries": len(found[part]),
+        }  # fmt: skip
+        assert f"{part} part of half.json ({split.sha256[:8]})" in facts["short"]
+        assert "trained_on" not in json.dumps(project.records(part))
+    assert sorted(found["test"] + found["train"]) == sorted(
+        [*(f"simple_python_{n}" for n in range(14)), *(f"live_simple_{n}-{n}-0" for n in range(6))]
+    )
+
+
+def test_trained_entries_are_marked_everywhere(
+    halves: tuple[Project, Split], capsys: pytest.CaptureFixture[str]
+) -> None:
+    project, split = halves
+    trained = len(split.ids("train"))
+    result = project.run("--bfcl-trained-on", "half.json", "-n2", model="oracle:", out="seen")
+    result.stdout.fnmatch_lines([
+        f"overall: not claimed, the model was trained on {trained} of these 20 entries",
+        f"*trained on {trained} entries of half.json ({split.sha256[:8]})*",
+    ])  # fmt: skip
+    marked = {record["id"] for record in project.records("seen") if record.get("trained_on")}
+    assert marked == set(split.ids("train"))
+    (model,) = project.summary("seen")["models"].values()
+    assert model["trained_on"] == {"entries": trained, "of": 20}
+    assert f"was trained on {trained} of the 20 entries" in (project.path / "seen/index.html").read_text()
+
+    project.run(model="lexical:", out="plain")
+    capsys.readouterr()
+    assert main(["compare", "seen", "plain", "--markdown", "c.md"]) in (0, 1)
+    assert f"seen: the model was trained on {trained} of the entries" in capsys.readouterr().out
+    assert main(["leaderboard", "seen", "plain", "-o", "board"]) == 0
+    page = (project.path / "board/index.html").read_text()
+    assert f"the model was trained on {trained} of these 20 entries" in page
+    for official in ([], ["--official"]):
+        assert main(["export", "seen", "--csv-only", "-o", "csv", *official]) == 0
+        tables = [path.read_text() for path in (project.path / "csv").glob("*.csv")]
+        rows = [line for text in tables for line in text.splitlines() if "oracle" in line]
+        assert rows
+        assert all(f"[trained on {trained} of these entries]" in row for row in rows)
+
+
+def test_the_mark_outlives_continuing_and_merging(halves: tuple[Project, Split]) -> None:
+    project, split = halves
+    args = ("--bfcl-trained-on", "half.json")
+    project.run(*args, "--bfcl-shard", "1/2", model="oracle:", out="a")
+    project.run(*args, "--bfcl-shard", "2/2", model="oracle:", out="b")
+    assert main(["merge", "a", "b", "-o", "merged"]) == 0
+    (model,) = project.summary("merged")["models"].values()
+    assert model["trained_on"] == {"entries": len(split.ids("train")), "of": 20}
+    project.run(*args, model="oracle:", out="a")  # goes on with the other half
+    assert project.summary("a")["models"]["oracle:@fc"]["trained_on"]["of"] == 20
+    for others in ((), ("--bfcl-split", "half.json")):
+        result = project.run(*others, model="oracle:", out="a")
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        result.stderr.fnmatch_lines(["*trained on: *"])
+
+
+def test_transforms_and_repeats_of_trained_entries(halves: tuple[Project, Split]) -> None:
+    project, split = halves
+    args = ("--bfcl-trained-on", "half.json", "--bfcl-split", "half.json", "--bfcl-repeat=2")
+    project.run(*args, "--bfcl-transform=upper-case", model="oracle:", out="test")
+    records = project.records("test")
+    assert len(records) == 4 * len(split.ids("test"))
+    assert not any(record.get("trained_on") for record in records)
+    project.run(*args[:3], "half.json:train", args[4], "--bfcl-transform=upper-case", model="oracle:", out="train")
+    assert all(record["trained_on"] for record in project.records("train"))
+    (model,) = project.summary("train")["models"].values()
+    assert model["trained_on"] == {"entries": len(split.ids("train")), "of": len(split.ids("train"))}
+
+
+def test_the_library_runs_and_marks_the_same(halves: tuple[Project, Split]) -> None:
+    _, split = halves
+    settings = Settings(split=split.chosen("train"), trained_on=split.chosen("train"))
+    result = run_library("bench", "oracle:", settings=settings)
+    assert sorted(record["id"] for record in result.records) == sorted(split.ids("train"))
+    assert all(record["trained_on"] for record in result.records)
+    assert result.summary["models"]["oracle:@fc"]["overall"]["why"].startswith("the model was trained on")
+
+
+def test_mistakes_are_said(halves: tuple[Project, Split]) -> None:
+    project, split = halves
+    write_lines(project.path / "other.jsonl", [question("simple_python_0")])
+    (named, *_) = split.ids("train")
+    (test, *_) = split.parts["test"]["simple_python"]
+    (project.path / "ids.txt").write_text(named)
+    (project.path / "broken.json").write_text("{")
+    mistakes = {
+        ("--bfcl-split", "missing.json"): "*--bfcl-split: cannot read the split missing.json*",
+        ("--bfcl-split", "broken.json"): "*broken.json is no split, or is damaged*",
+        ("--bfcl-split", "half.json:dev"): "*train or test, not 'dev'*",
+        ("--bfcl-trained-on", "half.json:test"): "*trained on the training part*",
+        ("--bfcl-split", "half.json", "--bfcl-ids", "ids.txt"): "*none of the entries of --bfcl-ids is in the test*",
+        ("--bfcl-split", "half.json", f"bfcl/simple_python.jsonl::{split.parts['train']['simple_python'][0]}"):
+            "*is not in the test part of half.json*",
+    }  # fmt: skip
+    for args, message in mistakes.items():
+        result = project.run(*args, model="oracle:", out="mistake")
+        assert result.ret == pytest.ExitCode.USAGE_ERROR, args
+        result.stderr.fnmatch_lines([message])
+        assert len(result.errlines) <= 6
+    for option in ("--bfcl-split", "--bfcl-trained-on"):
+        result = project.run(option, "half.json", data="other.jsonl", model="oracle:", out="mistake")
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        result.stderr.fnmatch_lines(["*half.json was made of bench *not of other*"])
+    result = project.run("--bfcl-split", "half.json", f"bfcl/simple_python.jsonl::{test}", model="oracle:", out="one")
+    assert ids(project, "one") == [test]
