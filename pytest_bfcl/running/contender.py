@@ -15,6 +15,7 @@ from pytest_bfcl.settings import Price
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet
     from pytest_bfcl.models import Model, ModelSpec
+    from pytest_bfcl.models.pacing import Gate
     from pytest_bfcl.settings import Settings
     from pytest_bfcl.transcript import Mode
 
@@ -61,6 +62,8 @@ class Contender:
         self._made: list[Model] = []
         self._lent: dict[int, Contender] = {}
         self.users_trouble = UsersModelTrouble()
+        self.given: object = None
+        """The caller's own object, where there is one."""
 
     @classmethod
     def of(cls, model: object, settings: Settings, data: DataSet, settled: Mapping[str, Mode]) -> Contender:
@@ -116,7 +119,9 @@ class Contender:
         model: Model = adapter if hasattr(adapter, "generate") and hasattr(adapter, "spec") else as_model(adapter)
         price = _price_of(model, settings)
         budget = Budget(settings.budget_usd, price or Price())
-        return cls(model.spec, lambda mode: model, mode=model.mode, price=price, budget=budget)
+        contender = cls(model.spec, lambda mode: model, mode=model.mode, price=price, budget=budget)
+        contender.given = adapter
+        return contender
 
     # -- who it is -----------------------------------------------------------------------------------------------
 
@@ -141,6 +146,15 @@ class Contender:
         if self._switch is None and self.spec is not None:
             return self.spec.provider == "replay"
         return is_stored(self.model)
+
+    @property
+    def switches(self) -> bool:
+        """Whether mode ``auto`` is still to be settled."""
+        return self._switches
+
+    def settle(self, mode: Mode) -> None:
+        """Mode ``auto`` came to this mode, in another process that asks for the run."""
+        self._mode, self._switches = mode, False
 
     # -- asking --------------------------------------------------------------------------------------------------
 
@@ -187,6 +201,16 @@ class Contender:
                 found += map(str, notes)
                 notes.clear()
         return found
+
+    @property
+    def was_asked(self) -> bool:
+        """Whether it has an adapter yet."""
+        return self._switch is not None
+
+    @property
+    def gate(self) -> Gate | None:
+        """What lets its requests through when it finds its own number of them; ``None`` where the runner counts."""
+        return getattr(getattr(self.model, "calls", None), "gate", None)
 
     def trouble(self) -> str | None:
         """What is wrong with its endpoint just now, while it is asked again."""

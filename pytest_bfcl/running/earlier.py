@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -68,8 +68,7 @@ class EarlierParts:
 
     def key(self, entry_id: str, model: str, repeat: int) -> DoneKey:
         """The key of a result; ``model`` as results name it."""
-        base = base_of(model)
-        return DoneKey(entry_id, model if base in self.twice else base, repeat)
+        return done_key(entry_id, model, repeat, self.twice)
 
     @property
     def settled_ids(self) -> set[str]:
@@ -117,6 +116,12 @@ class EarlierParts:
 
     def _key(self, trial: Trial, entry_id: str) -> DoneKey:
         return self.key(entry_id, trial.contender.identity.model, trial.repeat)
+
+
+def done_key(entry_id: str, model: str, repeat: int, twice: Collection[str]) -> DoneKey:
+    """The key of a result in a run that has the models ``twice`` in both modes; ``model`` as results name it."""
+    base = base_of(model)
+    return DoneKey(entry_id, model if base in twice else base, repeat)
 
 
 def _keys(listed: Iterable[Iterable[Any]]) -> frozenset[DoneKey]:

@@ -51,6 +51,8 @@ def judged_record(
         cost_usd=conversation_cost(transcript, price),
         worker=worker,
     )
+    if not entry.is_reviewed:
+        record["unreviewed"] = True
     verified = _verified_outcome(entry, transcript, judgement.official, simulators)
     if verified is not None:
         record["verified_outcome"] = verified

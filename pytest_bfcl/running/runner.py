@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.conversation import Job, LookAhead, RunStopped, converse
+from pytest_bfcl.dataset.splits import is_in
 from pytest_bfcl.failures import AdapterError, BenchmarkError, EntrySkipped, HarnessError
 from pytest_bfcl.running.contender import Contender, is_stored
 from pytest_bfcl.running.outside import Outside
@@ -68,6 +70,8 @@ class Runner:
         self._entries: dict[TrialKey, Entry] = {}
         self._unkept: str | None = None
         self._draining = False
+        self._places: dict[str, asyncio.Semaphore] = {}
+        self._trained_on = frozenset(settings.trained_on["ids"] if settings.trained_on is not None else ())
         for contender in self.contenders:
             contender.on_switch = self._switched
 
@@ -87,7 +91,7 @@ class Runner:
         if self._ahead is None:
             self._ahead = LookAhead(
                 lambda job: self._hold(job.payload),
-                concurrency=self.settings.concurrency,
+                concurrency=self.settings.concurrency * (len(self.contenders) if self.settings.paced else 1),
                 stop_reason=self.stop_reason,
             )
         return self._ahead
@@ -153,7 +157,8 @@ class Runner:
             )
 
         try:
-            transcript = await trial.contender.switch.converse(entry, with_model)
+            async with self._place(trial.contender):
+                transcript = await trial.contender.switch.converse(entry, with_model)
             trial.contender.users_trouble.answered()
             self.store.save(transcript)
         except AdapterError as error:
@@ -167,6 +172,12 @@ class Runner:
             for text in trial.contender.take_notes():
                 self._note(text)
         return transcript
+
+    def _place(self, contender: Contender) -> AbstractAsyncContextManager[object]:
+        """Room for one conversation more: a model without a gate of its own does not get the whole bound at once."""
+        if not self.settings.paced or contender.gate is not None:
+            return nullcontext()
+        return self._places.setdefault(contender.label, asyncio.Semaphore(self.settings.first_concurrency))
 
     # -- lines ---------------------------------------------------------------------------------------------------
 
@@ -183,6 +194,13 @@ class Runner:
             if record["outcome"] == "error" and (reason := self.stop_reason()):
                 raise RunStopped(reason)
 
+    async def ready(self, concurrency: int) -> None:
+        """Raise `UsageError` for what would stop the run before its first entry; nothing has been written yet."""
+
+    def in_order(self, records: list[ResultLine]) -> list[ResultLine]:
+        """Lines that `records` gave, in the order of the trials: as they came."""
+        return records
+
     async def record(self, trial: Trial) -> ResultLine:
         """The trial's line, whatever came of it. Raises `RunStopped` when the run is stopping."""
         if why := self.skip_reason(trial.category, trial.data, trial.contender):
@@ -198,7 +216,7 @@ class Runner:
 
     def judged(self, trial: Trial, transcript: Transcript) -> ResultLine:
         """The line of a conversation that is over."""
-        return judged_record(
+        line = judged_record(
             self.entry(trial),
             transcript,
             rules=self.settings.rules,
@@ -207,6 +225,9 @@ class Runner:
             simulators=self.settings.simulators,
             place=trial.place,
         )
+        if self._trained_on and is_in(self._trained_on, trial.entry_id):
+            line["trained_on"] = True
+        return line
 
     def errored(self, trial: Trial, error: BenchmarkError) -> ResultLine:
         """The line of a trial that ended in an error."""
@@ -232,12 +253,16 @@ class Runner:
         """Whether replies on their way are waited for and kept, but none is asked for any more."""
         return self._draining
 
-    async def end_conversations(self) -> None:
-        """Begin no conversation any more, end those going on; after a spent budget paid replies are waited for."""
+    async def end_conversations(self, *, drain: bool | None = None) -> None:
+        """Begin no conversation any more, end those going on.
+
+        ``drain`` waits for replies that are paid for; by default after a spent budget.
+        """
         if self._ahead is None:
             return
-        spent = any(contender.budget.stop_reason() for contender in self.contenders)
-        self._draining = spent and self.store.path is not None
+        if drain is None:
+            drain = any(contender.budget.stop_reason() for contender in self.contenders)
+        self._draining = drain and self.store.journals
         await self._ahead.aclose(min(self.settings.timeout_s, DRAIN_S) if self._draining else 0.0)
         self._ahead = None
 
@@ -245,9 +270,23 @@ class Runner:
         """End what is going on; close adapters, files and providers."""
         await self.end_conversations()
         for contender in self.contenders:
+            if text := self._pace_told(contender):
+                self._note(text)
             await contender.aclose()
         self.store.close()
         self.outside.close()
+
+    def _pace_told(self, contender: Contender) -> str | None:
+        """How many requests were in flight, where that was found out."""
+        gate = contender.gate if self.settings.paced and contender.was_asked else None
+        if gate is None or not gate.highest:
+            return None
+        where = f" in process {self.store.process}" if self.store.process != "main" else ""
+        refused = f", {gate.pace.refused} refused" if gate.pace.refused else ""
+        return (
+            f"{contender.label}: --bfcl-concurrency auto came to {gate.pace.limit} requests in flight{where} "
+            f"(at most {gate.highest}, bound {gate.pace.most}{refused})"
+        )
 
     def _switched(self, contender: Contender, error: AdapterError) -> None:
         name = contender.spec.base if contender.spec is not None else contender.label

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from pytest_bfcl.conversation import HeldSnapshots
 
 if TYPE_CHECKING:
-    from pytest_bfcl.conversation import Snapshots
-    from pytest_bfcl.runs import Journal, TranscriptStore
+    from pytest_bfcl.conversation import Journal, Snapshots
+    from pytest_bfcl.runs import Journal as JournalFiles
+    from pytest_bfcl.runs import TranscriptStore
     from pytest_bfcl.transcript import Transcript
 
 
@@ -32,9 +33,14 @@ class Store:
         self.path = path
         self.process = process
         self._note = note or (lambda text: None)
-        self._journal: Journal | None = None
+        self._journal: JournalFiles | None = None
         self._transcripts: TranscriptStore | None = None
         self._snapshots: dict[tuple[str, int], Snapshots] = {}
+
+    @property
+    def journals(self) -> bool:
+        """Whether replies are kept beyond this process."""
+        return self.path is not None
 
     @property
     def journal(self) -> Journal | None:
@@ -49,13 +55,17 @@ class Store:
 
     def save(self, transcript: Transcript) -> None:
         """Keep one conversation's messages. Raises `HarnessError` (kind ``storage``) when the disk is full."""
-        if self.path is None:
-            return
-        if self._transcripts is None:
+        if (transcripts := self.transcripts) is not None:
+            transcripts.save(transcript)
+
+    @property
+    def transcripts(self) -> TranscriptStore | None:
+        """The conversations kept so far, those of earlier parts included."""
+        if self._transcripts is None and self.path is not None:
             from pytest_bfcl.runs import TranscriptStore
 
             self._transcripts = TranscriptStore(self.path / "transcripts", self.process)
-        self._transcripts.save(transcript)
+        return self._transcripts
 
     def snapshots(self, model: str, repeat: int) -> Snapshots:
         """The memories of one model and repeat."""

@@ -89,7 +89,7 @@ class Trial:
         turns: int | None = None
         if self.given is not None:
             turns = len(self.given.question)
-        elif self.ref is not None and CATEGORIES[self.category].checker == "state":
+        elif self.ref is not None and CATEGORIES[self.category].checker in ("state", "served"):
             turns = self.data.turns(self.ref)
         return expected_requests(self.category, turns)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -42,8 +43,15 @@ class Server:
         urllib.request.urlopen(request, timeout=10).close()
 
     def most_in_flight(self) -> int:
+        return self._stats()["most_in_flight"]
+
+    def in_flight(self) -> int:
+        """Requests that are being answered at this moment."""
+        return self._stats()["in_flight"]
+
+    def _stats(self) -> dict[str, int]:
         with urllib.request.urlopen(f"{self.root}/stats", timeout=10) as answer:
-            return int(json.load(answer)["most_in_flight"])
+            return dict(json.load(answer))
 
     def lines(self, what: str = "asked") -> list[dict[str, Any]]:
         """What happened so far."""
@@ -79,6 +87,14 @@ def write_conversations(folder: Path, count: int) -> None:
     write_lines(folder / "multi_turn_base.jsonl", list(lines))
 
 
+def write_memories(folder: Path, count: int) -> None:
+    """The bundled write stages of the memory, and questions about them."""
+    source = REPOSITORY / "data"
+    lines = (source / "memory.jsonl").read_text(encoding="utf-8").splitlines()[:count]
+    write_lines(folder / "memory.jsonl", list(lines))
+    shutil.copytree(source / "memory_prereq", folder / "memory_prereq")
+
+
 class Bench:
     """A project with 40 single-turn entries (and multi-turn ones on request), asked at the shared server."""
 
@@ -92,6 +108,11 @@ class Bench:
     def with_conversations(self, count: int) -> Bench:
         """Add bundled multi-turn entries, at most ten."""
         write_conversations(self.path / "bench", count)
+        return self
+
+    def with_memories(self, count: int) -> Bench:
+        """Add bundled memory entries, at most ten."""
+        write_memories(self.path / "bench", count)
         return self
 
     def serve(self, *faults: dict[str, Any], delay: float = 0.005) -> Server:
@@ -158,7 +179,11 @@ class Bench:
 
 def environment() -> dict[str, str]:
     """This process's environment with everything of CI taken out."""
-    return {name: value for name, value in os.environ.items() if not name.startswith(("CI", "GITHUB", "PYTEST_"))}
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name == "PYTEST_BFCL_CACHE" or not name.startswith(("CI", "GITHUB", "PYTEST_"))
+    }
 
 
 @pytest.fixture(scope="session")
@@ -166,6 +191,7 @@ def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("server")
     write_entries(folder / "bench")
     write_conversations(folder / "bench", 10)
+    write_memories(folder / "bench", 10)
     server = Server(folder / "bench", folder / "requests.jsonl")
     yield server
     server.stop()

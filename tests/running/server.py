@@ -8,6 +8,7 @@ sets ``delay`` (seconds) and replaces the ``faults``: a list of objects with
   silent, or one of `ANSWERS`
 - ``ids``: a regular expression that entry ids must match (default: all)
 - ``first``: only the first so many requests for the same query fail (default: all of them)
+- ``share``: only this share of the requests fails, the same ones whenever the same is asked
 - ``seconds``: for ``slow`` (delay) and 429 (``Retry-After``)
 """
 
@@ -16,7 +17,9 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import hashlib
 import json
+import logging
 import re
 import time
 from collections import Counter
@@ -26,6 +29,7 @@ from aiohttp import web
 
 from pytest_bfcl.evaluation import open_data
 from pytest_bfcl.models.oracle import answer
+from pytest_bfcl.transcript import Reply, ToolCall
 
 
 def _error(status: int, message: str, **more: str) -> tuple[int, Any]:
@@ -59,7 +63,8 @@ class Server:
 
     def __init__(self, data: str, log: str) -> None:
         self.dataset = open_data(data)
-        names = self.dataset.categories()
+        names = [name for name in self.dataset.categories() if name not in ("memory_vector", "memory_rec_sum")]
+        names += [f"{name}_prereq" for name in names if name == "memory_kv"]
         entries = [self.dataset.load(ref) for name in names for ref in self.dataset.index(name)]
         self.entries = {entry.question[0][-1]["content"]: entry for entry in entries}
         self.log = open(log, "a", buffering=1)  # noqa: SIM115
@@ -83,7 +88,8 @@ class Server:
 
     def fault_for(self, place: tuple[str, int, int]) -> dict[str, Any]:
         for fault in self.faults:
-            if re.search(fault.get("ids", ""), place[0]) and self.asked[place] <= fault.get("first", 10**9):
+            chosen = "share" not in fault or drawn(fault["kind"], place, self.asked[place]) < fault["share"]
+            if chosen and re.search(fault.get("ids", ""), place[0]) and self.asked[place] <= fault.get("first", 10**9):
                 return fault
         return {"kind": "none"}
 
@@ -151,7 +157,10 @@ class Server:
         entry_id, turn, step = place
         if entry_id == "probe_0":
             return {"choices": [{"index": 0, "message": {"content": "hello"}, "finish_reason": "stop"}]}
-        reply = answer(self.dataset.entry(entry_id), "fc" if body.get("tools") else "prompt", turn, step)
+        entry = self.dataset.entry(entry_id)
+        reply = answer(entry, "fc" if body.get("tools") else "prompt", turn, step)
+        if entry.row.group == "memory_prereq" and step == 0:
+            reply = remembering(turn)
         calls = [
             {"id": f"call_{n}", "type": "function", "function": {"name": c.name, "arguments": c.arguments}}
             for n, c in enumerate(reply.tool_calls)
@@ -171,7 +180,19 @@ class Server:
         return web.json_response({})
 
     async def stats(self, request: web.Request) -> web.Response:
-        return web.json_response({"most_in_flight": self.most_in_flight})
+        return web.json_response({"most_in_flight": self.most_in_flight, "in_flight": self.in_flight})
+
+
+def drawn(kind: object, place: tuple[str, int, int], number: int) -> float:
+    """A number from 0 to 1 that depends on nothing but what is asked, and how often it was."""
+    digest = hashlib.sha256(f"{kind} {place} {number}".encode()).digest()
+    return int.from_bytes(digest[:6]) / 2**48
+
+
+def remembering(turn: int) -> Reply:
+    """What a model does in the write stage of a memory: it keeps something of every turn."""
+    arguments = {"key": f"turn_{turn}", "value": f"what was said in turn {turn}"}
+    return Reply(tool_calls=(ToolCall("core_memory_add", json.dumps(arguments)),))
 
 
 async def main() -> None:
@@ -180,6 +201,7 @@ async def main() -> None:
     parser.add_argument("--log", required=True)
     options = parser.parse_args()
     server = Server(options.data, options.log)
+    logging.getLogger("aiohttp.server").disabled = True  # connections are broken on purpose
     app = web.Application(client_max_size=2**26)
     app.router.add_post("/v1/chat/completions", server.complete)
     app.router.add_post("/config", server.configure)

@@ -78,7 +78,7 @@ def test_a_refused_key_ends_the_run_at_once(bench: Bench, session, status: int, 
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.fnmatch_lines([f"stopped: *{words}*"])
     # What is in flight at the first refusal; a quota is believed when it is said again, three times.
-    assert len(server.lines()) <= (16 + 2 if status == 401 else 2 * 16 + 4)
+    assert len(server.lines()) <= (16 + 2 if status == 401 else 3 * 16)
     assert bench.numbers()["overall"]["value"] is None
 
 

@@ -53,7 +53,7 @@ def test_one_ctrl_c_is_enough(bench: Bench) -> None:
     assert not {line["id"] for line in server.lines()} & set(records)
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+@pytest.mark.parametrize("workers", [(), ("-n", "2", "-m", "single_turn or multi_turn or memory_kv")])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_run_that_is_ended_by_a_signal_says_so(
     bench: Bench, number: signal.Signals, workers: tuple[str, ...]
@@ -109,11 +109,10 @@ def test_ctrl_c_in_the_middle_of_a_conversation(bench: Bench) -> None:
     assert len(bench.records()) >= 10
 
 
-def kill_and_continue(bench: Bench, moments: int, seed: int) -> None:
-    """Kill a run at random moments until it is through; compare with an undisturbed one."""
-    bench.with_conversations(4)
+def kill_and_continue(bench: Bench, moments: int, seed: int, *more: str) -> None:
+    """Kill a run at random moments with requests in flight; go on, and compare with an undisturbed one."""
     server = bench.serve(delay=0.03)
-    options = ("--bfcl-concurrency=4", "-q", "--tb=no", "--bfcl-price=1,2")
+    options = ("--bfcl-concurrency=4", "-q", "--tb=no", "--bfcl-price=1,2", *more)
     code, text = bench.finish(*options, out="undisturbed")
     assert code in (0, 1), text
     queries = server.asked()
@@ -121,22 +120,27 @@ def kill_and_continue(bench: Bench, moments: int, seed: int) -> None:
     server.forget()
     chance = random.Random(seed)
     kept_at: list[tuple[float, set[tuple[str, int, int]], set[str]]] = []
-    for _ in range(moments):
+    for moment in range(moments):
         goal = len(server.lines("answered")) + chance.uniform(0.05, 0.9) / moments * len(queries)
         process = bench.start(*options, stdout=subprocess.DEVNULL)
         while process.poll() is None and len(server.lines("answered")) < goal:
             time.sleep(0.01)
-        time.sleep(chance.uniform(0, 0.05))
+        until = time.monotonic() + chance.uniform(0, 0.05)
+        while process.poll() is None and (time.monotonic() < until or not server.in_flight()):
+            time.sleep(0.001)
+        assert process.poll() is None, f"the run was through before moment {moment}"
         process.kill()
         process.wait()
         kept_at.append((time.time(), bench.journal(), set(bench.records())))
     code, text = bench.finish(*options)
     assert code in (0, 1), text
-    for moment, journal, finished in kept_at:
-        later = [line for line in server.lines() if line["at"] > moment]
+    for at, journal, finished in kept_at:
+        later = [line for line in server.lines() if line["at"] > at]
         assert not {(line["id"], line["turn"], line["step"]) for line in later} & journal
         assert not {line["id"] for line in later} & finished
-    assert sum(server.asked().values()) - len(queries) <= moments * 4, "more was lost than could be in flight"
+    processes = 2 if "-n" in more else 1
+    lost = sum(server.asked().values()) - len(queries)
+    assert 0 < lost <= moments * 4 * processes, "more was lost than could be in flight"
     assert server.asked().keys() == queries.keys()
     assert bench.verdicts() == bench.verdicts("undisturbed")
     whole, pieced = bench.numbers("undisturbed"), bench.numbers()
@@ -146,13 +150,25 @@ def kill_and_continue(bench: Bench, moments: int, seed: int) -> None:
 
 
 def test_killed_runs_go_on_where_they_were(bench: Bench) -> None:
-    kill_and_continue(bench, 3, seed=1)
+    kill_and_continue(bench.with_conversations(4), 3, 1)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2, 6))
-def test_killed_at_many_moments(bench: Bench, seed: int) -> None:
-    kill_and_continue(bench, 5, seed)
+@pytest.mark.parametrize(
+    "more",
+    [
+        ("-m", "single_turn"),
+        ("-m", "multi_turn"),
+        ("-m", "memory_kv"),
+        ("-n", "2", "-m", "single_turn or multi_turn or memory_kv"),
+    ],
+    ids=["single_turn", "multi_turn", "memory", "two_workers"],
+)
+def test_killed_at_many_moments(bench: Bench, more: tuple[str, ...], seed: int) -> None:
+    """Five moments a run, four runs a kind: each at another place, all with requests in flight."""
+    bench.with_conversations(10).with_memories(10)
+    kill_and_continue(bench, 5, seed, *more)
 
 
 def test_damaged_lines_are_named_and_their_entries_run_again(bench: Bench, session) -> None:

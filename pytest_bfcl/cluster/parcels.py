@@ -1,0 +1,179 @@
+"""What travels between the driver of a run and the actors that hold its conversations: plain values, in order.
+
+What an actor tells leaves it in pieces of bounded size: Ray hands small answers over directly, while large ones would
+stay in the object store of the actor's node and be lost with it.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_bfcl.json_types import Fields
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset import DataSet, Entry
+    from pytest_bfcl.running.earlier import DoneKey
+    from pytest_bfcl.runs import EntryKey
+    from pytest_bfcl.settings import Price
+    from pytest_bfcl.transcript import Mode
+
+PIECE = 64 * 1024
+"""Bytes of an answer that Ray is sure to hand over directly (its own limit is 100 KB)."""
+
+
+# -- to an actor -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SentModel:
+    """One contender: ``spec`` names it, or ``adapter`` is the user's object."""
+
+    label: str
+    spec: str | None
+    adapter: object
+    settled: Mode | None
+    price: Price | None
+
+
+@dataclass(frozen=True, slots=True)
+class Outfit:
+    """Everything an actor is told before its first conversation.
+
+    ``environment`` holds keys: it goes in a call, never into a runtime environment, which Ray stores and shows.
+    ``archives``: file name below the run directory → what the run has recorded of the outside so far.
+    """
+
+    process: str
+    version: str
+    data: DataSet
+    data_sha256: str
+    has_site: bool
+    models: Sequence[SentModel]
+    settings: Fields = field(repr=False)
+    twice: frozenset[str]
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    archives: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+
+
+class Job(NamedTuple):
+    """One trial: by its id where the actor has the data, else with its entry. ``replies`` are journaled lines."""
+
+    number: int
+    label: str
+    repeat: int
+    entry_id: str
+    entry: Entry | None
+    replies: tuple[bytes, ...]
+
+
+class Memory(NamedTuple):
+    """What a write stage left behind, as `pytest_bfcl.conversation.Snapshots` keeps it."""
+
+    model: str
+    repeat: int
+    backend: str
+    scenario: str
+    entry_id: str
+    content: object
+
+
+class Hello(NamedTuple):
+    """Who has come: host, versions, and whether the run's data lies there."""
+
+    host: str
+    version: str
+    has_data: bool
+    problem: str | None = None
+
+
+# -- from an actor -----------------------------------------------------------------------------------------------------
+
+
+class Answered(NamedTuple):
+    """A reply has arrived: its line of the journal."""
+
+    key: DoneKey
+    line: bytes
+
+
+class Spent(NamedTuple):
+    """What a live reply cost, in USD."""
+
+    label: str
+    usd: float
+
+
+class Said(NamedTuple):
+    """A conversation's messages, compressed (`pytest_bfcl.runs.packed_transcript`)."""
+
+    key: EntryKey
+    member: bytes
+
+
+class Recorded(NamedTuple):
+    """Lines to be appended to a file of the run directory: what searches, pages and requests brought."""
+
+    name: str
+    lines: bytes
+
+
+class Lined(NamedTuple):
+    """A trial is over: its line of ``results.jsonl``."""
+
+    number: int
+    line: bytes
+    outcome: str
+    mode: str
+
+
+class Noted(NamedTuple):
+    """What a person should read at the end of the run."""
+
+    text: str
+
+
+class Switched(NamedTuple):
+    """Mode ``auto`` came to prompting."""
+
+    label: str
+
+
+class Troubled(NamedTuple):
+    """Why this actor must not ask any more."""
+
+    reason: str
+
+
+class Ended(NamedTuple):
+    """Nothing more will come."""
+
+
+Event = Answered | Spent | Said | Memory | Recorded | Lined | Noted | Switched | Troubled | Ended
+
+
+def pieces(events: Sequence[Event], size: int = PIECE) -> list[bytes]:
+    """Events as bytes of at most ``size`` + 1; the first byte tells whether more of them follow."""
+    whole = pickle.dumps(list(events), protocol=5)
+    parts = [whole[start : start + size] for start in range(0, len(whole), size)]
+    return [b"+" + part for part in parts[:-1]] + [b"." + parts[-1]]
+
+
+class Joiner:
+    """Puts pieces together again, in the order they were made."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+
+    def events(self, piece: bytes) -> list[Event]:
+        """The events that are whole with this piece; a piece without content has none."""
+        if not piece:
+            return []
+        self._parts.append(piece[1:])
+        if piece[:1] == b"+":
+            return []
+        whole, self._parts = b"".join(self._parts), []
+        found: list[Event] = pickle.loads(whole)
+        return found

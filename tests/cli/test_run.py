@@ -1,0 +1,86 @@
+"""``pytest-bfcl run``: the library's run with a command line."""
+
+from __future__ import annotations
+
+import json
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from pytest_bfcl.cli import main
+from pytest_bfcl.evaluation import run
+from pytest_bfcl.settings import Settings
+from tests.cluster.comparing import scores, stored
+from tests.plugin.conftest import question, write_lines
+
+
+def test_a_run_is_the_librarys_with_report_and_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["run", "--model", "lexical:@fc", "--bfcl-model=lexical:@prompt", "--data", "bundled"]
+    words += [
+        "--categories",
+        "simple_java,irrelevance",
+        "--repeat",
+        "2",
+        "--concurrency=4",
+        "-o",
+        str(tmp_path / "run"),
+    ]
+    assert main(words) == 1
+    told = capsys.readouterr().out
+    assert "simple_java" in told
+    assert f"run: {tmp_path / 'run'}" in told
+    assert (tmp_path / "run" / "index.html").is_file()
+    models = ["lexical:@fc", "lexical:@prompt"]
+    categories = ["simple_java", "irrelevance"]
+    settings = Settings(repeat=2, concurrency=4)
+    run("bundled", models, categories=categories, settings=settings, out=tmp_path / "library")
+    assert stored(tmp_path / "run") == stored(tmp_path / "library")
+    assert scores(tmp_path / "run") == scores(tmp_path / "library")
+    lines = (tmp_path / "run" / "results.jsonl").read_bytes()
+    assert main(words) == 1  # a finished run named again asks nothing
+    assert (tmp_path / "run" / "results.jsonl").read_bytes() == lines
+
+
+def test_own_files_and_options_that_become_settings(tmp_path: Path) -> None:
+    mine = write_lines(tmp_path / "mine.jsonl", [question("weather_1")])
+    more = write_lines(tmp_path / "more.jsonl", [question("weather_2", "Rome")])
+    words = ["run", str(mine), str(more), "--model", "oracle:@fc", "--categories", "simple_python", "-o"]
+    words += [str(tmp_path / "run"), "--param", "top_p=0.5", "--header", "X-A: b", "--price", "1,2", "--report", "none"]
+    assert main([*words, "--temperature", "none"]) == 0
+    kept = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert set(kept["dataset"]["files"]) == {"mine.jsonl", "more.jsonl"}
+    assert kept["models"][0]["parameters"] == {"top_p": 0.5}
+    assert not (tmp_path / "run" / "index.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--model", "nobody:x"], "unknown provider"),
+        (["--model", "oracle:", "--param", "x"], "NAME=VALUE"),
+        (["--model", "oracle:", "--header", "X: a\nb"], "line break"),
+        (["--model", "oracle:", "--concurrency", "0"], "at least 1"),
+        (["--model", "oracle:", "--price", "x"], "does not fit"),
+        (["--model", "oracle:", "--modle", "x"], "did you mean"),
+        ([], "--model"),
+        (["--model", "oracle:", "nowhere.jsonl"], "no data at"),
+    ],
+)
+def test_mistakes_are_one_message(words: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                  capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", *words]) == 2
+    shown = capsys.readouterr().err
+    assert told in shown
+    assert len(shown.splitlines()) <= 5
+
+
+@pytest.mark.skipif(find_spec("ray") is not None, reason="Ray is installed here")
+def test_without_ray_the_command_that_installs_it_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["run", "--model", "oracle:", "--data", "bundled", "--ray", "-o", str(tmp_path / "run")]
+    assert main(words) == 2
+    shown = capsys.readouterr().err
+    assert 'pip install "pytest-bfcl[ray]"' in shown
+    assert len(shown.splitlines()) <= 5
+    assert not (tmp_path / "run").exists()

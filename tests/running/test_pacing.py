@@ -1,0 +1,51 @@
+"""`--bfcl-concurrency auto` in whole runs: its bound, alone and on workers, refusals, going on with another number."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from .conftest import Bench
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+def test_the_bound_holds_for_all_processes_together(bench: Bench, workers: tuple[str, ...]) -> None:
+    server = bench.serve(delay=0.03)
+    code, text = bench.finish("--bfcl-concurrency=auto:6", "-q", *workers)
+    assert code == 0, text
+    assert server.most_in_flight() <= 6
+    assert set(server.asked().values()) == {1}
+    assert "--bfcl-concurrency auto came to " in text
+    assert f"bound {3 if workers else 6})" in text
+
+
+def test_a_server_that_refuses_and_a_run_that_goes_on_with_a_fixed_number(bench: Bench) -> None:
+    server = bench.serve({"kind": 429, "first": 1, "ids": "simple_python_[0-4]$"})
+    code, text = bench.finish("--bfcl-concurrency=auto", "-q", "-k", "simple_python")
+    assert code == 0, text
+    assert "5 refused)" in text
+    answered = len(bench.records())
+    server.faults()
+    server.forget()
+    code, text = bench.finish("--bfcl-concurrency=4", "-q")
+    assert code == 0, text
+    assert "cannot continue" not in text
+    assert "came to" not in text
+    assert len(bench.records()) > answered
+    assert not {line["id"] for line in server.lines()} & {f"simple_python_{number}" for number in range(20)}
+
+
+@pytest.mark.slow
+def test_real_servers_are_used_as_well_as_by_the_best_fixed_number() -> None:
+    path = Path(__file__).parents[2] / "benchmarks" / "concurrency.py"
+    spec = importlib.util.spec_from_file_location("concurrency_benchmark", path)
+    assert spec is not None
+    assert spec.loader is not None
+    benchmark = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(benchmark)
+    shares = benchmark.main(["--entries", "1500", "--fixed", "8", "32", "128"])
+    assert min(shares.values()) >= 0.8, shares  # 0.9 where nothing else runs on the machine
