@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pytest_bfcl.checkers.response import is_error
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.explaining.notation import call_text
 from pytest_bfcl.json_types import Fields
@@ -40,10 +41,11 @@ class Said(NamedTuple):
 
 
 class Called(NamedTuple):
-    """One call of a reply: as text, its result if it was executed."""
+    """One call of a reply: as text, its result if it was executed, whether that tells of an error."""
 
     text: str
     result: Text | None
+    failed: bool = False
 
 
 class StepView(NamedTuple):
@@ -68,8 +70,8 @@ class TurnView(NamedTuple):
 
 def chat(record: Fields, entry: Entry | None, messages: Sequence[Fields] = ()) -> list[TurnView]:
     """The turns of one conversation; ``messages`` as stored, if they were."""
-    fields = _Fields(record)
-    outputs = _turns(record.get("output"), fields.nested)
+    fields = StepFields(record)
+    outputs = turns_of(record.get("output"), fields.nested)
     openings = _openings(messages, [len(turn) for turn in outputs]) or _asked(entry, len(outputs))
     count = max(len(openings), len(outputs))
     detail = record.get("detail") or {}
@@ -85,7 +87,7 @@ def chat(record: Fields, entry: Entry | None, messages: Sequence[Fields] = ()) -
     ]
 
 
-class _Fields:
+class StepFields:
     """The fields of a result line, step by step; those of single-turn entries are plain."""
 
     def __init__(self, record: Fields) -> None:
@@ -109,7 +111,7 @@ def shown(text: str) -> Text:
     return Text(text[:MAX_TEXT], max(len(text) - MAX_TEXT, 0), len(text) > LONG)
 
 
-def _turns(output: object, nested: bool) -> list[list[Any]]:
+def turns_of(output: object, nested: bool) -> list[list[Any]]:
     """The replies, turn by turn; single-turn entries have one turn of one step."""
     if output is None:
         return []
@@ -146,11 +148,11 @@ def _content(message: Fields) -> str:
     return "" if content is None else str(content)
 
 
-def _steps(fields: _Fields, turn: int, outputs: Sequence[Any]) -> list[StepView]:
+def _steps(fields: StepFields, turn: int, outputs: Sequence[Any]) -> list[StepView]:
     return [_step(fields, output, turn, number) for number, output in enumerate(outputs)]
 
 
-def _step(fields: _Fields, output: object, turn: int, step: int) -> StepView:
+def _step(fields: StepFields, output: object, turn: int, step: int) -> StepView:
     decoded = fields.at("calls", turn, step)
     results = fields.at("tool_results", turn, step) or []
     reasoning = fields.at("reasoning", turn, step)
@@ -175,7 +177,9 @@ def _calls(output: object, decoded: object, results: Sequence[Any]) -> list[Call
             for call in (decoded if isinstance(decoded, list) else [])[:MAX_CALLS]
         ]
     return [
-        Called(text[:MAX_TEXT], shown(str(results[number])) if number < len(results) else None)
+        Called(text[:MAX_TEXT], shown(str(results[number])), is_error(str(results[number])))
+        if number < len(results)
+        else Called(text[:MAX_TEXT], None)
         for number, text in enumerate(texts)
     ]
 
@@ -195,7 +199,7 @@ def _sent(call: object) -> str:
     return f"{name}({arguments})"
 
 
-def _facts(fields: _Fields, turn: int, step: int) -> str:
+def _facts(fields: StepFields, turn: int, step: int) -> str:
     """Latency, tokens, attempts and why the reply ended, in one line."""
     facts = []
     latency = fields.at("latency_s", turn, step)

@@ -1,23 +1,25 @@
-"""A comparison of two models for people: on a terminal, as Markdown, as a page of its own."""
+"""A comparison of two models for people: on a terminal and as Markdown; `comparison_page` is the page of its own."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.reporting.markdown import cell
-from pytest_bfcl.reporting.rendering import percent, render, visible
+from pytest_bfcl.reporting.printing import Printer
+from pytest_bfcl.reporting.rendering import percent
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from pytest_bfcl.scoring.comparison import Change, Comparison, Row
+    from pytest_bfcl.reporting.changed import Changed
+    from pytest_bfcl.scoring.changes import Change
+    from pytest_bfcl.scoring.comparison import Comparison, Row
 
 HEAD = ("group", "entries", "before", "after", "difference", "95 % interval", "improved", "regressed", "exact p")
 SHOWN = 20
-"""Entries listed on a terminal and in Markdown; the page lists all."""
+"""Entries listed on a terminal, and in Markdown without folding; the page lists all."""
+TOLD = 10
+"""Entries that Markdown tells the reason of in words."""
 
 
 def title(comparison: Comparison) -> str:
@@ -89,55 +91,42 @@ def shown_rows(comparison: Comparison) -> list[Row]:
     return [*groups, *(row for row in rows if row.name in CATEGORIES)]
 
 
-def change_text(change: Change) -> str:
-    """``id: reason before → reason after``."""
-    return f"{change.id}: {change.before or 'passed'} → {change.after or 'passed'}"
-
-
 def tag_lines(comparison: Comparison) -> list[tuple[str, str, int]]:
     """(tag before, tag after, entries), changes first, the most frequent first."""
     found = [(before, after, count) for (before, after), count in comparison.tags.items()]
     return sorted(found, key=lambda item: (item[0] == item[1], -item[2], item[0], item[1]))
 
 
+def direction(row: Row) -> Literal["up", "down", ""]:
+    """Which way a row's interval says the accuracy went; empty where it may be neither."""
+    return "down" if row.interval95[1] < 0 else "up" if row.interval95[0] > 0 else ""
+
+
 # Terminal.
 
 
-def print_comparison(comparison: Comparison, console: Console, margin: float = 0.0) -> None:
+def print_comparison(comparison: Comparison, margin: float = 0.0) -> None:
     """Table, verdict, entries that regressed, tags that moved."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    def say(text: Text) -> None:
-        console.print(text, soft_wrap=True)
-
-    say(Text(visible(title(comparison)), style="bold"))
+    printer = Printer()
+    printer.line(title(comparison), "bold")
     for note in comparison.notes:
-        say(Text(f"note: {visible(note)}", style="yellow"))
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for position, name in enumerate(HEAD):
-        table.add_column(name, justify="right" if position else "left", no_wrap=True)
-    for row in shown_rows(comparison):
-        style = "red" if row.interval95[1] < 0 else "green" if row.interval95[0] > 0 else ""
-        table.add_row(*(Text(text) for text in row_cells(row)), style=style)
-    console.print(table)
-    say(Text(counts(comparison)))
-    lost = bool(comparison.losses(margin))
-    say(Text(verdict(comparison, margin), style="bold red" if lost else "bold green"))
+        printer.line(f"note: {note}", "yellow")
+    rows = shown_rows(comparison)
+    styles = [{"down": "red", "up": "green"}.get(direction(row), "") for row in rows]
+    printer.table(HEAD, [row_cells(row) for row in rows], styles=styles)
+    printer.line(counts(comparison))
+    printer.line(verdict(comparison, margin), "bold red" if comparison.losses(margin) else "bold green")
     for heading, changes in _lists(comparison):
-        say(Text(f"\n{heading}", style="bold"))
+        printer.line()
+        printer.line(heading, "bold")
         for change in changes[:SHOWN]:
-            say(Text(f"  {visible(change_text(change))}"))
+            printer.line(f"  {change.text}")
         if len(changes) > SHOWN:
-            say(Text(f"  … and {len(changes) - SHOWN} more (--markdown and --html list them)", style="dim"))
-    moved = [(before, after, count) for before, after, count in tag_lines(comparison) if before != after]
+            printer.line(f"  … and {len(changes) - SHOWN} more (--markdown and --html list them)", "dim")
+    moved = [(before, after, str(count)) for before, after, count in tag_lines(comparison) if before != after]
     if moved:
-        tags = Table("tag before", "tag after", "entries", box=box.SIMPLE_HEAD, pad_edge=False)
-        for before, after, count in moved:
-            tags.add_row(Text(before), Text(after), str(count))
-        console.print(tags)
-    console.print()
+        printer.table(("tag before", "tag after", "entries"), moved, left=2)
+    printer.line()
 
 
 def _lists(comparison: Comparison) -> Iterator[tuple[str, list[Change]]]:
@@ -150,12 +139,13 @@ def _lists(comparison: Comparison) -> Iterator[tuple[str, list[Change]]]:
 # Markdown.
 
 
-def comparison_markdown(comparisons: Sequence[Comparison], margin: float = 0.0) -> str:
-    """All comparisons as GitHub Markdown; ends in a newline."""
-    return "\n\n".join(block for found in comparisons for block in _markdown(found, margin)) + "\n"
+def comparison_markdown(found: Sequence[Changed], margin: float = 0.0) -> str:
+    """All comparisons as GitHub Markdown, the first changes of each with words; ends in a newline."""
+    return "\n\n".join(block for each in found for block in _markdown(each, margin)) + "\n"
 
 
-def _markdown(comparison: Comparison, margin: float) -> Iterator[str]:
+def _markdown(changed: Changed, margin: float) -> Iterator[str]:
+    comparison = changed.comparison
     yield f"### {cell(title(comparison))}"
     for note in comparison.notes:
         yield f"> {cell(note)}"
@@ -163,10 +153,14 @@ def _markdown(comparison: Comparison, margin: float) -> Iterator[str]:
     yield _table(HEAD, [tuple(map(cell, row_cells(row))) for row in shown_rows(comparison)])
     yield counts(comparison)
     for heading, changes in _lists(comparison):
-        opened = " open" if len(changes) <= SHOWN else ""
-        yield f"<details{opened}><summary>{heading}: {len(changes)}</summary>"
-        yield "\n".join(f"- {cell(change_text(change))}" for change in changes)
-        yield "</details>"
+        first = changes[:TOLD]
+        yield f"**{heading}**"
+        yield "\n".join(f"- {cell(change.text)}<br>{cell(changed.words(change))}" for change in first)
+        if rest := changes[TOLD:]:
+            opened = " open" if len(changes) <= SHOWN else ""
+            yield f"<details{opened}><summary>{heading}: {len(rest)} more</summary>"
+            yield "\n".join(f"- {cell(change.text)}" for change in rest)
+            yield "</details>"
     moved = [(cell(before), cell(after), str(count)) for before, after, count in tag_lines(comparison)]
     if moved:
         yield _table(("tag before", "tag after", "entries"), moved)
@@ -175,44 +169,3 @@ def _markdown(comparison: Comparison, margin: float) -> Iterator[str]:
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = ["| " + " | ".join(head) + " |", "| --- |" + " ---: |" * (len(head) - 1)]
     return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
-
-
-# HTML.
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """One comparison as the template wants it."""
-
-    title: str
-    verdict: str
-    lost: bool
-    notes: Sequence[str]
-    rows: Sequence[tuple[str, tuple[str, ...], str]]
-    regressed: Sequence[Change]
-    improved: Sequence[Change]
-    unchanged: int
-    tags: Sequence[tuple[str, str, int]]
-
-
-def comparison_html(comparisons: Sequence[Comparison], margin: float = 0.0) -> str:
-    """All comparisons as one self-contained page."""
-    sections = [
-        Section(
-            title(found),
-            verdict(found, margin),
-            bool(found.losses(margin)),
-            found.notes,
-            [(kind(row), row_cells(row), _direction(row)) for row in shown_rows(found)],
-            found.regressed_worst_first,
-            found.improved,
-            found.unchanged,
-            tag_lines(found),
-        )
-        for found in comparisons
-    ]
-    return render("comparison.html.jinja", sections=sections, head=HEAD)
-
-
-def _direction(row: Row) -> str:
-    return "down" if row.interval95[1] < 0 else "up" if row.interval95[0] > 0 else ""

@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from pytest_bfcl.dataset.categories import GROUPS
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.reporting import charts, formulas, rendering
 from pytest_bfcl.runs import RunDirectory
 from pytest_bfcl.runs.damage import IncompleteError
@@ -30,9 +31,8 @@ from pytest_bfcl.scoring.statistics import Tally, interval, spread_of
 from pytest_bfcl.scoring.tally import ModelTally
 
 COLUMNS = ("non_live", "live", "multi_turn", "web_search", "memory", "irrelevance")
+TEMPLATE = "leaderboard.html.jinja"
 MAX_BLADES = 6
-MAX_ERRORS_PCT = 2.0
-"""As `--bfcl-max-errors`: beyond it no score is claimed."""
 
 Infos = Mapping[str, ModelInfo]
 
@@ -127,12 +127,13 @@ def write_leaderboard(
     if gaps and not allow_missing:
         raise IncompleteError(gaps)
     found = [each for run in opened for each in contestants(run, infos or {}, official=official)]
-    found = _told_apart(found)
+    found = told_apart(found)
     made = [_linked(board, found, out) for board in boards(found, official=official)]
     out.mkdir(parents=True, exist_ok=True)
     files = write_csvs([each.row for each in found], out, official=official)
     page = out / "index.html"
-    rendering.write_page(page, _page(made, found, opened[0], files, official=official))
+    values = board_values(made, found, opened[0], [path.name for path in files], official=official)
+    rendering.write_page(page, rendering.render(TEMPLATE, **values))
     return [page, *files]
 
 
@@ -167,8 +168,8 @@ def contestants(run: RunDirectory, infos: Infos, *, official: bool = False) -> l
         if key not in tallies:
             tallies[key] = ModelTally(key, str(record.get("mode") or ""))
         tallies[key].add(record)
-    rows = {row.info.name: row for row in model_rows(plain_records(run), official=official)}
     fingerprint = run.fingerprint
+    rows = {row.info.name: row for row in model_rows(plain_records(run), official=official, state=fingerprint.state)}
     summary = run.summary()
     told = summary.get("model_info") if summary else None
     infos = {**parse_model_info({"models": told}), **infos} if told else infos
@@ -190,7 +191,7 @@ def contestants(run: RunDirectory, infos: Infos, *, official: bool = False) -> l
     ]
 
 
-def _told_apart(found: list[Contestant]) -> list[Contestant]:
+def told_apart(found: list[Contestant]) -> list[Contestant]:
     """Models that appear in several runs get the run's name behind theirs."""
     counts = Counter(each.info.name for each in found)
     told = []
@@ -240,13 +241,9 @@ def _why_unranked(each: Contestant, had: Sequence[str]) -> str:
     if not had:
         ran = ", ".join(each.headline) or "nothing"
         return f"none of the overall's categories was run (it has {ran})"
-    if each.state != "finished":
-        return "the run did not come to its end"
-    attempted = sum(found.attempted for found in each.tally.categories.values())
-    if each.errors * 100 > MAX_ERRORS_PCT * attempted:
-        return f"more than {MAX_ERRORS_PCT:g} % of its entries ended in an error"
-    skipped = [name for name, found in each.tally.categories.items() if name in had and found.outcomes["skipped"]]
-    return f"entries were skipped in {', '.join(skipped)}" if skipped else ""
+    if each.row.unclaimed:
+        return each.row.unclaimed
+    return each.tally.trained_mark if each.tally.trained_on else ""
 
 
 def rank(found: Sequence[Contestant], *, official: bool = False) -> tuple[list[Place], str]:
@@ -330,19 +327,22 @@ def _notes(each: Contestant) -> Iterable[str]:
         yield "not finished"
     if not each.comparable:
         yield "own system prompt"
+    if each.tally.trained_on:
+        yield each.tally.trained_mark
     total = sum(found.attempted for found in each.tally.categories.values())
     if each.errors and each.errors * 50 > total:
         yield f"{each.errors} of {total} entries ended in an error"
 
 
-def _page(
+def board_values(
     made: Sequence[Board],
     found: Sequence[Contestant],
     first: RunDirectory,
-    files: Sequence[Path],
+    files: Sequence[str] = (),
     *,
-    official: bool,
-) -> str:
+    official: bool = False,
+) -> Parsed:
+    """What `TEMPLATE` makes the page of; ``first`` is one of the runs, which all measured the same."""
     from pytest_bfcl.reporting import overview
 
     fingerprint = first.fingerprint.to_dict()
@@ -355,23 +355,22 @@ def _page(
     values = {each.info.name: {axis: _axis(axis, each, official=official) for axis in axes} for each in best}
     data = f"{fingerprint['dataset']['name']} {fingerprint['dataset']['version']}".strip()
     shown = [number for number in range(len(COLUMNS)) if any(place.groups[number] is not None for place in places)]
-    return rendering.render(
-        "leaderboard.html.jinja",
-        title=f"Leaderboard: {len(places)} models on {data}",
-        rules=f"{fingerprint['rules']} rules {fingerprint['rules_version']}",
-        sha256=fingerprint["dataset"]["sha256"],
-        notices=overview.notices({"fingerprint": {"dataset": fingerprint["dataset"]}}),
-        boards=made,
-        columns=[(number, COLUMNS[number]) for number in shown],
-        formulas={name: formulas.group_formula(name) for name in COLUMNS},
-        has={name: any(getattr(place, name) for place in places) for name in ("organisation", "licence", "errors")}
+    return {
+        "title": f"Leaderboard: {len(places)} models on {data}",
+        "rules": f"{fingerprint['rules']} rules {fingerprint['rules_version']}",
+        "sha256": fingerprint["dataset"]["sha256"],
+        "notices": overview.notices({"fingerprint": {"dataset": fingerprint["dataset"]}}),
+        "boards": made,
+        "columns": [(number, COLUMNS[number]) for number in shown],
+        "formulas": {name: formulas.group_formula(name) for name in COLUMNS},
+        "has": {name: any(getattr(place, name) for place in places) for name in ("organisation", "licence", "errors")}
         | {name: any(getattr(place, name) is not None for place in places) for name in ("cost", "latency", "delta")},
-        plots=[plot for plot, _ in _plots(places) if plot is not None],
-        absent=list(_absent(places, best if len(best) > 1 else ())),
-        wheel=charts.wheel(axes, values) if len(best) > 1 else None,
-        blades=[each.info.name for each in best],
-        files=[path.name for path in files],
-    )
+        "plots": [plot for plot, _ in _plots(places) if plot is not None],
+        "absent": list(_absent(places, best if len(best) > 1 else ())),
+        "wheel": charts.wheel(axes, values) if len(best) > 1 else None,
+        "blades": [each.info.name for each in best],
+        "files": files,
+    }
 
 
 def _axis(axis: str, each: Contestant, *, official: bool) -> float | None:

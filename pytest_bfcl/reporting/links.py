@@ -6,7 +6,8 @@ import hashlib
 import re
 import shlex
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.metadata import PackageNotFoundError, metadata
 
 from pytest_bfcl.json_types import Fields
 
@@ -40,6 +41,18 @@ def page_name(record: Fields, models: Sequence[str]) -> str:
     repeat = record.get("repeat") or 1
     number = f"-r{repeat}" if repeat != 1 else ""
     return f"{safe_id(str(record['id']))}{model_suffix(str(record.get('model') or ''), models)}{number}.html"
+
+
+@cache
+def documentation_of(page: str) -> str:
+    """Where a page of the documentation lies for this release; empty for one built without addresses (a checkout)."""
+    try:
+        addresses = metadata("pytest-bfcl").get_all("Project-URL") or []
+    except PackageNotFoundError:
+        return ""
+    found = dict(str(address).split(", ", 1) for address in addresses if ", " in str(address))
+    place = found.get("Documentation", "")
+    return f"{place.rstrip('/')}/{page}" if place.startswith("https://") else ""
 
 
 def rerun_command(record: Fields, model: str, *, data: str, base_url: str | None = None) -> str:

@@ -7,18 +7,34 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container, Iterator, Sequence
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from pytest_bfcl.explaining import headline
+from pytest_bfcl.explaining.folding import ALIKE, NAMED, error_text, sign_of
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.reporting.links import model_suffix, safe_id
+from pytest_bfcl.reporting.links import ENTRIES, model_suffix, safe_id
 
 COLUMNS = ("entry", "model", "repeat", "outcome", "corrected", "tag", "reason", "text", "latency", "cost", "flags")
+"""Rows of many errors alike have one number more: that of their fold."""
 OUTCOMES = ("failed", "error", "skipped", "passed")
 KNOWN_ISSUE, DIFFERS = 1, 2
 MAX_BYTES = 4_300_000
 """What the rows may weigh, so that a page stays under 5 MB."""
 TEXT = 150
+MAX_STATIC = 1_000
+"""Failed entries that are also in the page for readers without scripts."""
+
+
+class StaticRow(NamedTuple):
+    """A failed entry in a page without scripts; ``page`` is a link, empty where there are no pages."""
+
+    entry: str
+    page: str
+    outcome: str
+    what: str
+    model: str
 
 
 class _Words:
@@ -36,20 +52,42 @@ class _Words:
         return list(self.places)
 
 
-class Listing:
-    """Collects the rows of a run, one record at a time."""
+@dataclass(slots=True)
+class Alike:
+    """Errors alike of one model: the first one's record, the first ids, and the rows of all of them."""
 
-    def __init__(self, models: Sequence[str], known_issues: Container[tuple[str, str]]) -> None:
+    model: str
+    record: Fields
+    ids: list[str] = field(default_factory=list)
+    rows: list[list[Any]] = field(default_factory=list)
+
+
+class Listing:
+    """Collects the rows of a run, one record at a time.
+
+    ``pages``: whether entries have pages to link to; ``place`` is what stands before their names in links.
+    """
+
+    def __init__(self, models: Sequence[str], known_issues: Container[tuple[str, str]], *, pages: bool = True) -> None:
+        self.pages = pages
+        self.place = f"{ENTRIES}/"
         self._models = models
         self._known = known_issues
         self._model_words, self._tags, self._reasons, self._categories = _Words(), _Words(), _Words(), _Words()
         self._entries: dict[str, list[Any]] = {}
         self._positions: dict[str, int] = {}
         self._rows: list[list[Any]] = []
+        self._alike: dict[tuple[str, str], Alike] = {}
         self.has_latency = self.has_cost = False
 
-    def add(self, record: Fields, request: str) -> None:
-        """One record, and the beginning of what the user asked."""
+    def __contains__(self, entry_id: object) -> bool:
+        return entry_id in self._entries
+
+    def add(self, record: Fields, request: str, text: str | None = None) -> None:
+        """One record, and the beginning of what the user asked; of an entry's records the first one's is shown.
+
+        ``text`` is its headline, where that is known already.
+        """
         entry_id = str(record["id"])
         if entry_id not in self._entries:
             page = safe_id(entry_id)
@@ -70,11 +108,52 @@ class Listing:
                 _outcome(record.get("corrected_outcome")),
                 self._tags(record.get("tag")),
                 self._reasons(record.get("reason")),
-                headline(record)[:TEXT],
+                (headline(record) if text is None else text)[:TEXT],
                 latency,
                 cost,
                 KNOWN_ISSUE * known + DIFFERS * differs,
             ]
+        )
+        if record.get("outcome") == "error":
+            self._add_error(record, entry_id)
+
+    def _add_error(self, record: Fields, entry_id: str) -> None:
+        model = str(record.get("model") or "")
+        key = (model, sign_of(error_text(record), entry_id))
+        found = self._alike.setdefault(key, Alike(model, record))
+        found.rows.append(self._rows[-1])
+        if len(found.ids) < NAMED:
+            found.ids.append(entry_id)
+
+    def errors(self, model: str) -> list[Alike]:
+        """The kinds of errors of a model, the commonest first."""
+        return sorted((each for each in self._alike.values() if each.model == model), key=lambda each: -len(each.rows))
+
+    def _folds(self) -> int:
+        """Mark the rows of errors alike with their fold; returns how many folds there are."""
+        folds = [each for each in self._alike.values() if len(each.rows) > ALIKE]
+        for number, fold in enumerate(folds):
+            for row in fold.rows:
+                row[len(COLUMNS) :] = [number]
+        return len(folds)
+
+    def failures(self) -> tuple[list[StaticRow], int]:
+        """Failed entries and errors for a page without scripts, at most `MAX_STATIC`; how many are left out."""
+        found = [row for row in self._rows if OUTCOMES[row[3]] in ("failed", "error")]
+        entries, models = list(self._entries.values()), self._model_words.listed()
+        rows = [self._static(row, entries[row[0]], models) for row in found[:MAX_STATIC]]
+        return rows, len(found) - len(rows)
+
+    def _static(self, row: list[Any], entry: list[Any], models: Sequence[str]) -> StaticRow:
+        model = models[row[1]] if row[1] >= 0 else ""
+        repeat = f"-r{row[2]}" if row[2] > 1 else ""
+        name = f"{entry[3] if len(entry) > 3 else entry[0]}{model_suffix(model, self._models)}{repeat}.html"
+        return StaticRow(
+            f"{entry[0]} (repeat {row[2]})" if repeat else entry[0],
+            self.place + quote(name) if self.pages else "",
+            OUTCOMES[row[3]],
+            row[7],
+            model,
         )
 
     def content(self) -> Parsed:
@@ -88,7 +167,10 @@ class Listing:
             "reasons": self._reasons.listed(),
             "categories": self._categories.listed(),
             "entries": list(self._entries.values()),
+            "folds": self._folds(),
             "rows": self._rows,
+            "pages": self.pages,
+            "place": self.place,
             "shortened": False,
         }
         for width in (60, 0):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from pytest_bfcl.checkers.reasons import rule_of
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.reporting import overview
 from pytest_bfcl.reporting.rendering import percent, points, seconds, usd, visible
-from pytest_bfcl.reporting.scores import PARTIAL, MatrixRow, ScoreRow, matrix, score_rows, verified_scores
+from pytest_bfcl.reporting.scores import PARTIAL, MatrixRow, ScoreRow, lost_calls, matrix, score_rows, verified_scores
 
 Summary = Fields
 MAX_REASONS = 8
@@ -75,7 +76,9 @@ def _matrix(rows: list[MatrixRow], models: list[str]) -> str:
     lines = [head, "| --- |" + " ---: |" * len(models)]
     for row in rows:
         values = [
-            "not run" if each is None or each.accuracy is None else f"{percent(each.accuracy)} ({_interval(each)})"
+            "not run"
+            if each is None or each.accuracy is None
+            else f"{percent(each.accuracy)} ({_interval(each)}{_verified(each)})"
             for each in row.cells
         ]
         name = cell(row.name) if row.kind == "category" else f"**{cell(row.name)}**"
@@ -83,8 +86,18 @@ def _matrix(rows: list[MatrixRow], models: list[str]) -> str:
     return "\n".join(lines)
 
 
+def _verified(row: ScoreRow) -> str:
+    return "" if row.verified is None else f"; verified {points(row.verified)}"
+
+
 def _interval(row: ScoreRow) -> str:
     return f"{points(row.interval[0])} – {points(row.interval[1])}" if row.interval else "–"
+
+
+def _reason(name: str) -> str:
+    """The rule that was broken, in words, and its name."""
+    rule = rule_of(name, {})
+    return f"{cell(rule)} ({cell(name)})" if rule else cell(name)
 
 
 def _facts(model: Summary) -> Iterator[str]:
@@ -93,6 +106,8 @@ def _facts(model: Summary) -> Iterator[str]:
         for name, score in model["categories"].items()
         if score.get("known_issues")
     ]
+    if unreviewed := model.get("unreviewed"):
+        yield f'unreviewed: {unreviewed} entries that a program made and nobody has read ("reviewed": false)'
     if known:
         yield f"excluding known issues: {', '.join(known)}"
     if verified := list(verified_scores(model)):
@@ -100,7 +115,9 @@ def _facts(model: Summary) -> Iterator[str]:
     if model["failure_counts"]:
         yield "failures: " + ", ".join(f"{cell(tag)} {count}" for tag, count in model["failure_counts"].items())
         top = list(model["reasons"].items())[:MAX_REASONS]
-        yield "most often: " + ", ".join(f"{cell(reason)} {count}" for reason, count in top)
+        yield "most often:" + "".join(f"\n  - {count} × {_reason(reason)}" for reason, count in top)
+        if lost := lost_calls(model):
+            yield f"lost calls: {cell(lost)}"
     facts = []
     if model["cost_usd"] is not None:
         facts.append(f"cost {usd(model['cost_usd'])}")

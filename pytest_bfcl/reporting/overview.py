@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from pytest_bfcl.checkers.corrected import CORRECTED_RULES
+from pytest_bfcl.checkers.reasons import remedy_of, rule_of
+from pytest_bfcl.explaining.folding import named
 from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.plain_text import clean, cut
 from pytest_bfcl.reporting import charts, rendering, scores
-from pytest_bfcl.reporting.listing import Listing
+from pytest_bfcl.reporting.links import documentation_of
+from pytest_bfcl.reporting.listing import Alike, Listing
 from pytest_bfcl.reporting.sources import Questions
 
 if TYPE_CHECKING:
@@ -17,6 +21,9 @@ if TYPE_CHECKING:
 
 Summary = Fields
 MAX_REASONS = 40
+MAX_TEXT = 400
+MAX_ERRORS = 12
+"""Kinds of errors that are told by themselves; the list of entries has all."""
 
 
 def content(summary: Summary, run: RunDirectory, found: Questions, listing: Listing) -> Parsed:
@@ -34,11 +41,13 @@ def content(summary: Summary, run: RunDirectory, found: Questions, listing: List
         },
         "gate": {"verdict": "none", "checks": [], **(summary.get("gate") or {})},
         "models": list(models),
-        "details": [_details(name, model, len(models)) for name, model in models.items()],
+        "details": [_details(name, model, len(models), listing) for name, model in models.items()],
         "matrix": scores.matrix(models) if len(models) > 1 else [],
         "bars": [chart for chart in made if chart is not None],
         "wheel": wheel,
-        "has": {"latency": listing.has_latency, "cost": listing.has_cost},
+        "has": {"latency": listing.has_latency, "cost": listing.has_cost, "pages": listing.pages},
+        "failures": listing.failures(),
+        "documentation": documentation_of("reasons.md"),
         "data": rendering.embedded_json(listing.content()),
     }
 
@@ -62,6 +71,13 @@ def notices(summary: Summary) -> list[str]:
         found.append(f"These are not BFCL scores: {which} were asked, not the official data set.")
     if any(model.get("prompt_sha256") for model in fingerprint.get("models") or ()):
         found.append("A user's own system prompt was used: these numbers are not comparable with others.")
+    models = summary.get("models") or {}  # the leaderboard has a fingerprint only
+    if unreviewed := max((model.get("unreviewed") or 0 for model in models.values()), default=0):
+        found.append(f'{unreviewed} of the entries were made by a program and read by nobody ("reviewed": false).')
+    for name, model in models.items():
+        if trained := model.get("trained_on"):
+            count = f"{trained['entries']} of the {trained['of']} entries"
+            found.append(f"{name} was trained on {count}: these numbers do not say what it can do elsewhere.")
     state = str(fingerprint.get("state") or "")
     if state.startswith("stopped"):
         found.append(f"The run ended early ({state.partition(':')[2] or 'stopped'}): the numbers cover what was done.")
@@ -89,11 +105,7 @@ def cards(models: Mapping[str, Summary], machine_cost: float | None = None) -> l
     made = []
     if len(models) == 1:
         (model,) = models.values()
-        overall = model["overall"]
-        pair = overall.get("interval95")
-        value = rendering.percent(overall["value"]) if overall["value"] is not None else "–"
-        note = f"95 %: {rendering.points(pair[0])} – {rendering.points(pair[1])}" if pair else "not claimed"
-        made.append({"label": "Overall", "value": value, "note": note})
+        made += _overall_card(model["overall"])
     counts = {name: _sum(models, name) for name in ("passed", "failed", "errors", "skipped")}
     judged = counts["passed"] + counts["failed"]
     share = rendering.percent(counts["passed"] / judged) if judged else "–"
@@ -114,13 +126,27 @@ def cards(models: Mapping[str, Summary], machine_cost: float | None = None) -> l
     return made
 
 
+def _overall_card(overall: Summary) -> list[dict[str, str]]:
+    """Overall, or what there is of it; nothing where neither is claimed (the table of scores says why)."""
+    partial = overall.get("partial") or {}
+    claimed = overall if overall["value"] is not None else partial
+    pair = claimed.get("interval95")
+    if claimed.get("value") is None or not pair:
+        return []
+    note = f"95 %: {rendering.points(pair[0])} – {rendering.points(pair[1])}"
+    if claimed is partial:
+        note = f"{partial['categories']} of {partial['of']} categories; {note}"
+    label = "Partial overall" if claimed is partial else "Overall"
+    return [{"label": label, "value": rendering.percent(claimed["value"]), "note": note}]
+
+
 def _sum(models: Mapping[str, Summary], name: str) -> int:
     return sum(score[name] for model in models.values() for score in model["categories"].values())
 
 
-def _details(name: str, model: Summary, models: int) -> Parsed:
+def _details(name: str, model: Summary, models: int, listing: Listing) -> Parsed:
     """One model's tables."""
-    reasons = list(model["reasons"].items())
+    reasons = [(name, rule_of(name, {}), remedy_of(name), count) for name, count in model["reasons"].items()]
     return {
         "name": name,
         "filter": f"&model={quote(model['model'])}" if models > 1 else "",
@@ -129,6 +155,8 @@ def _details(name: str, model: Summary, models: int) -> Parsed:
         "verified": any(score.get("reviewed") for score in model["categories"].values()),
         "tags": list(model["failure_counts"].items()),
         "reasons": reasons[:MAX_REASONS],
+        "lost_calls": scores.lost_calls(model),
+        "errors": [_error(each) for each in listing.errors(str(model["model"]))[:MAX_ERRORS]],
         "corrected": [
             (rule, CORRECTED_RULES.get(rule, ""), count) for rule, count in (model.get("corrected_rules") or {}).items()
         ],
@@ -137,6 +165,18 @@ def _details(name: str, model: Summary, models: int) -> Parsed:
         "latency": model["latency"],
         "tokens": model["tokens"],
         "extras": list(_extras(model)),
+    }
+
+
+def _error(kind: Alike) -> Parsed:
+    """One kind of error: how many entries ended so, in whose words."""
+    detail, count = kind.record.get("detail") or {}, len(kind.rows)
+    return {
+        "entries": f"{count:,} {'entry' if count == 1 else 'entries'}",
+        "reason": str(kind.record.get("reason")),
+        "text": cut(clean(str(detail.get("error") or "")), MAX_TEXT),
+        "advice": cut(clean(str(detail.get("advice") or "")), MAX_TEXT),
+        "ids": named(kind.ids, count),
     }
 
 

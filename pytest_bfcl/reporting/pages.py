@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_bfcl.checkers.corrected import CORRECTED_RULES
 from pytest_bfcl.explaining import explain
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.json_types import Fields
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.reporting import rendering
-from pytest_bfcl.reporting.chat import chat
+from pytest_bfcl.reporting.chat import chat, shown
 from pytest_bfcl.reporting.functions import Documentation, as_json
 from pytest_bfcl.reporting.links import rerun_command
 from pytest_bfcl.reporting.listing import total_of
+from pytest_bfcl.reporting.replayed import results_again, stored_memory
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
@@ -35,13 +37,14 @@ class Neighbours(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PageContext:
-    """What all pages of a run share; ``choice`` is the data set as ``--bfcl-data`` takes it."""
+    """What all pages of a run share; ``choice`` is the data set as ``--bfcl-data`` takes it, ``run`` the folder."""
 
     data: str
     choice: str
     models: tuple[ModelFingerprint, ...]
     known_issues: Mapping[tuple[str, str], str]
     documentation: Documentation = field(default_factory=Documentation)
+    run: Path | None = None
 
 
 class About(NamedTuple):
@@ -71,23 +74,38 @@ def entry_page(
     neighbours: Neighbours,
 ) -> bytes:
     """The HTML of one record's page. ``stored`` is its transcript record (``messages``, ``functions``), if there is."""
+    title, values = entry_values(record, entry, stored, context, neighbours)
+    return rendering.framed("entry", title, rendering.macro(TEMPLATE, "body", **values))
+
+
+def entry_values(
+    record: Fields,
+    entry: Entry | None,
+    stored: Fields | None,
+    context: PageContext,
+    neighbours: Neighbours,
+) -> tuple[str, Parsed]:
+    """The title of a record's page, and what the macro ``body`` of `TEMPLATE` makes the page of."""
     failed = record.get("outcome") == "failed"
     transcript = _transcript(record, entry) if failed else None
     messages = (stored or {}).get("messages") or ()
     request, place = _request(record, entry, messages)
     about = _about(record, context, request, place)
-    body = rendering.macro(
-        TEMPLATE,
-        "body",
-        entry=about,
-        nav=neighbours,
-        why=explain(record, entry, transcript),
-        turns=chat(record, entry, messages),
-        functions=context.documentation.of(_functions(entry, stored)),
-        usage=_usage(record),
-        command=_command(record, context),
-    )
-    return rendering.framed("entry", f"{about.id} · {about.outcome}", body)
+    again = results_again(record, entry)
+    if again is not None:
+        record = {**record, "tool_results": again}
+    memory = stored_memory(context.run, record, entry) if failed else None
+    return f"{about.id} · {about.outcome}", {
+        "entry": about,
+        "nav": neighbours,
+        "why": explain(record, entry, transcript),
+        "turns": chat(record, entry, messages),
+        "played_again": again is not None,
+        "memory": shown(memory) if memory is not None else None,
+        "functions": context.documentation.of(_functions(entry, stored)),
+        "usage": _usage(record),
+        "command": _command(record, context),
+    }
 
 
 def _command(record: Fields, context: PageContext) -> str:

@@ -64,7 +64,7 @@ def framed(kind: str, title: str, body: Markup) -> bytes:
     from markupsafe import escape
 
     head, middle, end = _frame(kind)
-    return b"".join((head, _encoded(escape(visible(title))), middle, _encoded(body), end))
+    return b"".join((head, encoded(escape(visible(title))), middle, encoded(body), end))
 
 
 @cache
@@ -76,21 +76,28 @@ def _frame(kind: str) -> tuple[bytes, bytes, bytes]:
     text = render("base.html.jinja", page=assets(kind), title=title, body=body)
     head, rest = text.split(str(escape(title)))
     middle, end = rest.split(str(escape(body)))
-    return _encoded(head), _encoded(middle), _encoded(end)
+    return encoded(head), encoded(middle), encoded(end)
 
 
-def _encoded(text: str) -> bytes:
+def encoded(text: str) -> bytes:
     """Text as it is written to a file; unpaired surrogates that got this far become escapes."""
     return text.encode("utf-8", "backslashreplace")
 
 
 @cache
 def environment() -> Environment:
-    """The templates' environment."""
+    """The environment of this room's templates."""
+    made = environment_of(TEMPLATES)
+    made.globals["assets"] = assets
+    return made
+
+
+def environment_of(*folders: Path) -> Environment:
+    """An environment of templates, earlier folders first; ``assets`` has to be added to its globals."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     made = Environment(
-        loader=FileSystemLoader(TEMPLATES),
+        loader=FileSystemLoader(folders),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -99,8 +106,15 @@ def environment() -> Environment:
         auto_reload=False,
     )
     made.filters |= {"percent": percent, "points": points, "thousands": thousands, "seconds": seconds, "usd": usd}
-    made.globals["assets"] = assets
+    made.filters["breakable"] = breakable
     return made
+
+
+def breakable(text: str) -> Any:
+    """A text whose long names may be broken after ``_`` and nowhere else."""
+    from markupsafe import Markup, escape
+
+    return Markup("_<wbr>").join(escape(visible(part)) for part in text.split("_"))
 
 
 def _finalize(value: object) -> Any:
@@ -123,11 +137,25 @@ class Assets:
         )
 
 
+_STYLES = {"entry": ("entry.css",), "comparison": ("index.css", "side_by_side.css")}
+"""Styles of a page kind, after the common one."""
+
+
 @cache
 def assets(script: str) -> Assets:
-    """Style and script of a page kind (``index``, ``entry``, ``leaderboard``)."""
-    style = "entry.css" if script == "entry" else "index.css"
-    return Assets(_read("common.css") + _read(style), _read("theme.js") + _read(f"{script}.js"))
+    """Style and script of a page kind (``index``, ``entry``, ``leaderboard``, ``comparison``)."""
+    return Assets(style_of(script), script_of(script))
+
+
+def style_of(kind: str) -> str:
+    """The style sheet of a page kind."""
+    return "".join(map(_read, ("common.css", *_STYLES.get(kind, ("index.css",)))))
+
+
+def script_of(kind: str) -> str:
+    """The script of a page kind; one that is not there adds nothing to the theme's."""
+    own = f"{kind}.js"
+    return _read("theme.js") + (_read(own) if (TEMPLATES / own).is_file() else "")
 
 
 def _read(name: str) -> str:
@@ -152,7 +180,7 @@ def embedded_json(value: object) -> Any:
 
 def write_page(path: Path | str, page: str | bytes) -> None:
     """Write one page."""
-    write_here(path, _encoded(page) if isinstance(page, str) else page)
+    write_here(path, encoded(page) if isinstance(page, str) else page)
 
 
 # Numbers as people read them.

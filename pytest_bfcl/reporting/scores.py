@@ -12,7 +12,7 @@ from pytest_bfcl.reporting.rendering import percent
 
 Summary = Fields
 
-SECTIONS = ("non_live", "live", "multi_turn", "web_search", "memory", "format_sensitivity", "retired")
+SECTIONS = ("non_live", "live", "multi_turn", "web_search", "memory", "format_sensitivity", "retired", "own")
 ACROSS = ("agentic", "irrelevance")
 PARTIAL = "Partial"
 """Name of the row for an overall that is not complete."""
@@ -126,6 +126,19 @@ def verified_scores(model: Fields) -> Iterator[str]:
             yield f"{name} {percent(official)} → {percent(found['verified_accuracy'])}"
     if overall is not None and model.get("overall_verified") is not None:
         yield f"overall {percent(overall)} → {percent(model['overall_verified'])}"
+
+
+def lost_calls(model: Fields) -> str:
+    """How many failures hold a call that the server left in the text, and what to do; empty when none does."""
+    found: Mapping[str, int] = model.get("lost_calls") or {}
+    if not found:
+        return ""
+    count, formats = sum(found.values()), ", ".join(found)
+    held = "1 failure holds a call" if count == 1 else f"{count} failures hold a call"
+    return (
+        f"{held} in the text ({formats}), where it counts for nothing: start the server with its parser for this "
+        f"model's calls, or read the text with --bfcl-decoder {next(iter(found))}"
+    )
 
 
 def _number(name: str, note: str, found: Summary, corrected: float | None, known: float | None) -> ScoreRow:

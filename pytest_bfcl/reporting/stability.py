@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from pytest_bfcl.reporting.rendering import percent, render, visible
+from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.reporting.printing import Printer
+from pytest_bfcl.reporting.rendering import percent, render
 
 if TYPE_CHECKING:
     from pytest_bfcl.scoring.stability import CategoryStability, SmokeSet, Stability
 
+TEMPLATE = "stability.html.jinja"
 HEAD = ("category", "entries", "always", "flaky", "never", "accuracy", "flip rate", "95 % interval", "noise floor")
 
 
@@ -37,36 +41,31 @@ def smoke_text(smoke: SmokeSet) -> str:
 
 def print_stability(found: Stability, smoke: SmokeSet | None = None) -> None:
     """Table, what was left out, the smoke set's worth."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=160)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for position, name in enumerate(HEAD):
-        table.add_column(name, justify="right" if position else "left", no_wrap=True)
-    for row in found.categories:
-        table.add_row(*(Text(text) for text in row_cells(row)))
-    console.print(Text(visible(f"{len(found.runs)} runs: {', '.join(found.runs)}")), soft_wrap=True)
-    console.print(table)
-    console.print("noise floor: two runs of the same model differ by more in one pair of twenty")
+    printer = Printer()
+    printer.line(f"{len(found.runs)} runs: {', '.join(found.runs)}")
+    printer.table(HEAD, [row_cells(row) for row in found.categories])
+    printer.line("noise floor: two runs of the same model differ by more in one pair of twenty")
     if found.left_out:
-        console.print(f"left out: {found.left_out} entries that some run did not judge")
+        printer.line(f"left out: {found.left_out} entries that some run did not judge")
     if smoke is not None:
-        console.print(smoke_text(smoke), soft_wrap=True)
+        printer.line(smoke_text(smoke))
 
 
 def stability_html(found: Stability, smoke: SmokeSet | None = None) -> str:
     """A self-contained page: the table, and the entries that flip or never pass."""
-    return render(
-        "stability.html.jinja",
-        found=found,
-        head=HEAD,
-        rows=[row_cells(row) for row in found.categories],
-        flaky=[entry for entry in found.entries if entry.state == "flaky"],
-        never=found.ids("never"),
-        smoke=smoke_text(smoke) if smoke else "",
-    )
+    return render(TEMPLATE, **stability_values(found, smoke))
+
+
+def stability_values(
+    found: Stability, smoke: SmokeSet | None = None, link: Callable[[str], str] | None = None
+) -> Parsed:
+    """What `TEMPLATE` makes the page of; ``link`` gives the address of an entry's page."""
+    return {
+        "found": found,
+        "head": HEAD,
+        "rows": [row_cells(row) for row in found.categories],
+        "flaky": [entry for entry in found.entries if entry.state == "flaky"],
+        "never": found.ids("never"),
+        "smoke": smoke_text(smoke) if smoke else "",
+        "link": link,
+    }

@@ -10,10 +10,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.reporting import rendering
 from pytest_bfcl.wire.outcome import STATES, share_called
 from pytest_bfcl.wire.record import WireRecord, newest, read_records
 
+TEMPLATE = "wire.html.jinja"
 LINES_FILE = "wire.jsonl"
 PAGE_FILE = "wire.html"
 ORDER = ("broke", "error", "blocked", "refused", "not_called", "held")
@@ -67,11 +69,14 @@ def read_lines(run: Path) -> list[WireRecord]:
 
 def write_wire_page(records: Iterable[WireRecord], path: Path) -> None:
     """Write the page; raises `OSError`."""
-    found = servers(records)
-    page = rendering.render(
-        "wire.html.jinja", title="Wire conformance", servers=found, states=STATES, order=ORDER, measures=measure_lines
-    )
-    rendering.write_page(path, page)
+    rendering.write_page(path, rendering.render(TEMPLATE, **wire_values(servers(records))))
+
+
+def wire_values(found: Sequence[Server]) -> Parsed:
+    """What `TEMPLATE` makes the page of."""
+    return {
+        "title": "Wire conformance", "servers": found, "states": STATES, "order": ORDER, "measures": measure_lines,
+    }  # fmt: skip
 
 
 MEASURES = (

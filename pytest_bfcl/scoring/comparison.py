@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS, groups_of
-from pytest_bfcl.dataset.expansion import sort_key
+from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.runs.damage import ALLOW, IncompleteError
 from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import Term
+from pytest_bfcl.scoring.changes import Change, Changes
 from pytest_bfcl.scoring.measurements import Judged, Key, Measurement, measurement_of_run
 from pytest_bfcl.scoring.statistics import PairTally, chance, cluster_of, holm, interval, mcnemar, paired_spread
 
@@ -50,24 +50,15 @@ class Row:
         return self.interval95[0] > 0 or self.interval95[1] < 0
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """An entry whose verdict changed; ``before`` and ``after`` are reasons, ``None`` for passed."""
-
-    id: str
-    category: str
-    before: str | None
-    after: str | None
-
-
 @dataclass(slots=True)
 class Comparison:
     """The paired entries of two models, ``before`` and ``after``, and where each was run.
 
     ``rows``: ``overall`` (when complete), groups, then categories. ``gated`` names the rows a baseline gate looks at.
-    ``tags`` counts (tag before, tag after), ``passed`` standing for no tag. ``only_before`` and ``only_after`` are
-    entries judged in one run only; ``skipped`` are categories judged before and skipped after; ``notes`` say what is
-    not comparable.
+    ``improved`` and ``regressed`` are entries, by their right answers where there are repeats; rows and ``tags`` count
+    pairs. ``tags`` counts (tag before, tag after), ``passed`` standing for no tag. ``only_before`` and ``only_after``
+    are entries judged in one run only; ``skipped`` are categories judged before and skipped after; ``notes`` say what
+    is not comparable.
     """
 
     before: str
@@ -141,8 +132,8 @@ class Comparison:
                 }
                 for row in self.rows.values()
             },
-            "improved": [_change(change) for change in self.improved],
-            "regressed": [_change(change) for change in self.regressed],
+            "improved": [change.to_dict() for change in self.improved],
+            "regressed": [change.to_dict() for change in self.regressed],
             "unchanged": self.unchanged,
             "tags": [{"before": a, "after": b, "entries": n} for (a, b), n in sorted(self.tags.items())],
             "only_before": self.only_before,
@@ -293,6 +284,7 @@ def compare(
     ``overall`` row (when every category it needs has pairs).
     """
     result = Comparison(*names, notes=list(notes))
+    changes = Changes()
     tallies: dict[str, PairTally] = {}
     accuracy: dict[str, list[int]] = {}
     for key, new in after.items():
@@ -302,7 +294,8 @@ def compare(
         elif new.outcome not in VERDICTS:
             result.only_before += 1
         else:
-            _add_pair(result, old, new)
+            result.tags[(_tag(old), _tag(new))] += 1
+            changes.add(key, old, new)
             passed = (old.outcome == "passed", new.outcome == "passed")
             tallies.setdefault(new.category, PairTally()).add(cluster_of(new.id, new.category), *passed, new.id)
             count = accuracy.setdefault(new.category, [0, 0])
@@ -312,27 +305,15 @@ def compare(
     was = {old.category for old in before.values() if old.outcome in VERDICTS}
     here = {new.category for new in after.values() if new.outcome == "skipped"}
     result.skipped = tuple(name for name in CATEGORIES if name in was & here and name not in tallies)
-    for changes in (result.improved, result.regressed):  # not in the order in which workers finished
-        changes.sort(key=lambda change: sort_key(change.id))
+    for change in changes.found():
+        (result.improved if change.improved else result.regressed).append(change)
+    result.unchanged = changes.unchanged
     _add_rows(result, tallies, accuracy, dict(sizes or {}), official)
     return result
 
 
-def _add_pair(result: Comparison, old: Judged, new: Judged) -> None:
-    result.tags[(_tag(old), _tag(new))] += 1
-    if old.outcome == new.outcome:
-        result.unchanged += 1
-        return
-    change = Change(new.id, new.category, _reason(old), _reason(new))
-    (result.improved if new.outcome == "passed" else result.regressed).append(change)
-
-
 def _tag(judged: Judged) -> str:
     return "passed" if judged.outcome == "passed" else judged.tag or "failed"
-
-
-def _reason(judged: Judged) -> str | None:
-    return None if judged.outcome == "passed" else judged.reason
 
 
 def _add_rows(
@@ -390,14 +371,3 @@ def _row(
         chance=chance(difference, spread),
         categories=tuple(weights),
     )
-
-
-def _change(change: Change) -> Parsed:
-    groups = groups_of(change.category)
-    return {
-        "id": change.id,
-        "category": change.category,
-        "group": groups[0] if groups else None,
-        "before": change.before,
-        "after": change.after,
-    }

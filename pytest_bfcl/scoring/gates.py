@@ -234,7 +234,7 @@ def regressions(comparison: Comparison, margin_pct: float = 0.0, *, allow_missin
         if name in lost:
             why += f": {-percent - margin_pct:.2f} points more than the {margin_pct:g} allowed, and not by chance"
         entries = tuple(
-            f"{change.id}: {change.before or 'passed'} → {change.after or 'passed'}"
+            change.text
             for change in comparison.regressed_worst_first
             if name in lost and change.category in row.categories
         )

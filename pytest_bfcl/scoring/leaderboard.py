@@ -7,12 +7,15 @@ from dataclasses import dataclass, field
 
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.runs.result_line import ReplayLine, ResultLine
+from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import CategoryScore
 from pytest_bfcl.scoring.cost import Usage
 from pytest_bfcl.scoring.format_scores import FormatScores, configuration_of
 from pytest_bfcl.scoring.model_info import ModelInfo, find_info
 from pytest_bfcl.scoring.official_csv import ModelRow
 from pytest_bfcl.scoring.official_scores import ScoreFile, official_valid
+
+_NEEDED = frozenset(aggregate.categories_in(aggregate.OVERALL))
 
 
 @dataclass(slots=True)
@@ -21,9 +24,19 @@ class _Category:
 
     passed: int = 0
     total: int = 0
+    errors: int = 0
+    skipped: int = 0
+    state: str = "finished"
+    """That of the run it comes from."""
     usage: Usage = field(default_factory=Usage)
     formats: FormatScores = field(default_factory=FormatScores)
     file: ScoreFile | None = None
+    trained_on: set[str] = field(default_factory=set)
+
+    @property
+    def was_run(self) -> bool:
+        """Whether there is more than skipped entries."""
+        return self.file is not None or self.total + self.errors > 0
 
     @property
     def score(self) -> CategoryScore | None:
@@ -38,7 +51,8 @@ class Standings:
     A category measured again, in a later run, replaces the earlier one; official score files only fill what no run has,
     without cost and latency (scoring spec §7). ``official`` counts errors the way the reference does (wrong, but right
     where no call was due), takes the official verdicts and the first repeat; otherwise errors are left out and the
-    run's headline verdicts count. Write stages, skipped entries and retired categories never count.
+    run's headline verdicts count. Write stages, skipped entries and retired categories never count. No score is claimed
+    (``ModelRow.unclaimed``) for what stopped early, skipped entries or ended in too many errors.
     """
 
     def __init__(self, *, official: bool = False) -> None:
@@ -46,28 +60,35 @@ class Standings:
         self.replaced: list[tuple[str, str]] = []
         self._models: dict[str, dict[str, _Category]] = {}
 
-    def add(self, records: Iterable[ResultLine | ReplayLine]) -> None:
-        """The records of one run."""
+    def add(self, records: Iterable[ResultLine | ReplayLine], *, state: str = "finished") -> None:
+        """The records of one run; ``state`` is its own, where it has one."""
         found: dict[str, dict[str, _Category]] = {}
         for record in records:
             category = str(record.get("category"))
             row, outcome = CATEGORIES.get(category), record.get("outcome")
-            if row is None or row.group in ("memory_prereq", "retired") or outcome not in _OUTCOMES:
+            if row is None or row.group in ("memory_prereq", "retired", "own") or outcome not in _OUTCOMES:
                 continue
             if self.official and (record.get("repeat") or 1) != 1:
                 continue
             model = found.setdefault(str(record.get("model") or "model"), {})
-            self._count(model.setdefault(category, _Category()), record, category, str(outcome))
+            self._count(model.setdefault(category, _Category(state=state)), record, category, str(outcome))
         for name, categories in found.items():
             known = self._models.setdefault(name, {})
-            self.replaced += [(name, category) for category in categories if category in known]
-            known.update(categories)
+            run = {category: each for category, each in categories.items() if each.was_run or category not in known}
+            self.replaced += [(name, category) for category in run if category in known]
+            known.update(run)
 
     def _count(self, count: _Category, record: ResultLine | ReplayLine, category: str, outcome: str) -> None:
+        if outcome == "skipped":
+            count.skipped += 1
+            return
+        count.errors += outcome == "error"
         if outcome != "error":
             count.usage.add(record)
         elif not self.official:
             return
+        if record.get("trained_on"):
+            count.trained_on.add(str(record["id"]))
         passed = official_valid(record) if self.official else outcome == "passed"
         count.passed += passed
         count.total += 1
@@ -87,7 +108,9 @@ class Standings:
         return [_row(find_info(known, name) or ModelInfo(name), found) for name, found in self._models.items()]
 
 
-_OUTCOMES = ("passed", "failed", "error")
+_OUTCOMES = ("passed", "failed", "error", "skipped")
+MAX_ERRORS_PCT = 2.0
+"""As ``--bfcl-max-errors``: beyond it no score is claimed."""
 
 
 def _row(info: ModelInfo, categories: Mapping[str, _Category]) -> ModelRow:
@@ -96,7 +119,23 @@ def _row(info: ModelInfo, categories: Mapping[str, _Category]) -> ModelRow:
     for found in categories.values():
         usage.extend(found.usage)
     measured = any(found.file is None for found in categories.values())
-    return ModelRow(info, scores, _formats(categories.get("format_sensitivity")), usage if measured else None)
+    formats = _formats(categories.get("format_sensitivity"))
+    trained_on = sum(len(found.trained_on) for found in categories.values())
+    return ModelRow(
+        info, scores, formats, usage if measured else None, trained_on, unclaimed=_why_unclaimed(categories)
+    )
+
+
+def _why_unclaimed(categories: Mapping[str, _Category]) -> str:
+    """Why no score is claimed for what was run; empty when it is."""
+    if any(found.state != "finished" for found in categories.values()):
+        return "the run did not come to its end"
+    errors = sum(found.errors for found in categories.values())
+    judged = sum(found.total for found in categories.values() if found.file is None)
+    if errors * 100 > MAX_ERRORS_PCT * (judged + errors):
+        return f"more than {MAX_ERRORS_PCT:g} % of its entries ended in an error"
+    skipped = [name for name, found in categories.items() if found.skipped and name in _NEEDED]
+    return f"entries were skipped in {', '.join(skipped)}" if skipped else ""
 
 
 def _formats(found: _Category | None) -> FormatScores | None:
@@ -108,9 +147,13 @@ def _formats(found: _Category | None) -> FormatScores | None:
 
 
 def model_rows(
-    records: Iterable[ResultLine], infos: Mapping[str, ModelInfo] | None = None, *, official: bool = False
+    records: Iterable[ResultLine],
+    infos: Mapping[str, ModelInfo] | None = None,
+    *,
+    official: bool = False,
+    state: str = "finished",
 ) -> list[ModelRow]:
     """The rows of one run (`Standings`), one per model."""
     standings = Standings(official=official)
-    standings.add(records)
+    standings.add(records, state=state)
     return standings.rows(infos)

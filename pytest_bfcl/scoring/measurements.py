@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 Key = tuple[str, int]
 """Entry id and repeat."""
 
+VERIFIED = "verified_data"
+"""The reason of a verdict that the corrected answer of the verified data decides; the line keeps no other."""
+
 
 @dataclass(frozen=True, slots=True)
 class Judged:
@@ -35,7 +38,8 @@ class Judged:
     def of(cls, record: Fields, rules: str = "official") -> Judged:
         """From a result line, or a verdict line of ``pytest-bfcl score``.
 
-        Under ``corrected`` rules the tag is not kept apart from the headline's.
+        ``rules``: ``official``, ``corrected``, or ``verified`` (official rules on the verified data). The tag is not
+        kept apart from the headline's.
         """
         entry_id = str(record["id"])
         category = str(record.get("category") or category_of(entry_id))
@@ -46,6 +50,8 @@ class Judged:
             outcome, reason = record.get("corrected_outcome"), record.get("corrected_reason")
         elif "official_outcome" in record:
             outcome, reason = record["official_outcome"], record.get("official_reason")
+        if rules == "verified" and "verified_outcome" in record:
+            outcome, reason = record["verified_outcome"], VERIFIED
         return cls(entry_id, category, str(outcome), record.get("tag"), reason)
 
     @classmethod
@@ -70,12 +76,18 @@ def by_model(records: Iterable[Fields], rules: str = "official") -> dict[str, di
     return models
 
 
+def _no_lines(ids: Container[str]) -> Iterator[Fields]:
+    return iter(())
+
+
 @dataclass(frozen=True, slots=True)
 class Measurement:
     """What a comparison is about: verdicts, and what is known of how they came about.
 
     ``fingerprint`` is ``None`` where nothing says what was measured. ``gaps`` reads it and says what its results lack:
     lines that cannot be read, lines that are gone, an end. ``notes`` are less: what a reader should know.
+    ``lines`` reads the result lines of the entries named, of all models, as far as there are any; ``folder`` is the
+    run directory, where there is one.
     """
 
     label: str
@@ -83,10 +95,18 @@ class Measurement:
     fingerprint: Fingerprint | None = None
     gaps: Callable[[], list[str]] = list
     notes: Callable[[], list[str]] = list
+    lines: Callable[[Container[str]], Iterator[Fields]] = _no_lines
+    folder: Path | None = None
 
     def models(self, rules: str = "official") -> dict[str, dict[Key, Judged]]:
-        """`by_model` of this measurement's verdicts."""
-        return self.read(rules)
+        """`by_model` of this measurement's verdicts; raises `UsageError` when no line knows those of these rules."""
+        found = self.read(rules)
+        if rules == "verified" and not any(j.reason == VERIFIED for judged in found.values() for j in judged.values()):
+            raise UsageError(
+                f"{self.label} has no verdict by the verified data: only runs of the official data have them, "
+                "where an entry that was reviewed is among theirs (take --rules official)"
+            )
+        return found
 
 
 def measurement_of_run(run: RunDirectory) -> Measurement:
@@ -99,7 +119,16 @@ def measurement_of_run(run: RunDirectory) -> Measurement:
     def read(rules: str) -> dict[str, dict[Key, Judged]]:
         return by_model(plain_records(run), rules)
 
-    return Measurement(str(run.path), read, run.fingerprint, gaps)
+    def lines(ids: Container[str]) -> Iterator[Fields]:
+        return (record for record in plain_records(run) if record["id"] in ids)
+
+    def notes() -> list[str]:
+        if "trained_on" not in run.fingerprint.conditions:
+            return []
+        trained = len({record["id"] for record in plain_records(run) if record.get("trained_on")})
+        return [f"{run.path}: the model was trained on {trained} of the entries"] if trained else []
+
+    return Measurement(str(run.path), read, run.fingerprint, gaps, notes, lines=lines, folder=run.path)
 
 
 def open_measurement(text: str | Path, dataset: DataSet | None = None) -> Measurement:
@@ -135,6 +164,7 @@ def _open(path: Path, dataset: DataSet | None) -> Measurement:
             lambda rules: _of_file(path, rules),
             gaps=lambda: _gaps_of_file(path),
             notes=lambda: _notes_of_file(path),
+            lines=lambda ids: _lines_of_file(path, ids),
         )
     if next(path.rglob("BFCL_v*_score.json"), None) is not None:
         return Measurement(str(path), lambda rules: _of_scores(path, dataset, rules))
@@ -148,6 +178,12 @@ def _of_file(path: Path, rules: str) -> dict[str, dict[Key, Judged]]:
 
     # Damaged lines are told by `_gaps_of_file`.
     return by_model((line for line in read_replay_lines(path, LeftOut()) if _judged(line, path)), rules)
+
+
+def _lines_of_file(path: Path, ids: Container[str]) -> Iterator[Fields]:
+    from pytest_bfcl.runs import read_replay_lines
+
+    return (line for line in read_replay_lines(path, LeftOut()) if line["id"] in ids and not _is_error(line))
 
 
 def _gaps_of_file(path: Path) -> list[str]:
@@ -180,7 +216,7 @@ def _judged(line: Fields, path: Path) -> bool:
 
 
 def _of_scores(root: Path, dataset: DataSet | None, rules: str) -> dict[str, dict[Key, Judged]]:
-    from pytest_bfcl.scoring.official_scores import ScoreFile, read_scores
+    from pytest_bfcl.scoring.official_scores import ScoreFile, read_scores, reason_of_score
 
     if rules != "official":
         raise UsageError(f"{root}: an official score folder has verdicts under official rules only")
@@ -197,19 +233,13 @@ def _of_scores(root: Path, dataset: DataSet | None, rules: str) -> dict[str, dic
             )
         for entry_id in ids:
             failed = file.failed.get(entry_id)
-            reason = None if failed is None else _reason_of(failed)
+            reason = None if failed is None else reason_of_score(failed)
             yield Judged(entry_id, category, "passed" if failed is None else "failed", _tag_of(reason), reason)
 
     return {
         model: {(judged.id, 1): judged for name, file in files.items() for judged in verdicts(file, name)}
         for model, files in read_scores(root).items()
     }
-
-
-def _reason_of(line: Fields) -> str:
-    error = line.get("error")
-    nested = error.get("error_type") if isinstance(error, Mapping) else None
-    return str(nested or line.get("error_type") or "unknown")
 
 
 def _tag_of(reason: str | None) -> str | None:
@@ -230,6 +260,4 @@ def _only(measurement: Measurement, model: str) -> Measurement:
             raise UsageError(f"{measurement.label} has no model {model!r}; it has: {', '.join(found) or 'none'}")
         return kept
 
-    return Measurement(
-        f"{measurement.label}#{model}", read, measurement.fingerprint, measurement.gaps, measurement.notes
-    )
+    return replace(measurement, label=f"{measurement.label}#{model}", read=read)

@@ -6,7 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_bfcl.scoring.gates import GateCheck
+from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
+from pytest_bfcl.scoring.aggregate import FORMULAS
+from pytest_bfcl.scoring.gates import OVERALL, GateCheck
+from pytest_bfcl.suggestions import instead_of
 
 if TYPE_CHECKING:
     from pytest_bfcl.scoring.comparison import Comparison, Row
@@ -16,13 +19,18 @@ NAME = "noninferior"
 
 @dataclass(frozen=True, slots=True)
 class Margin:
-    """The loss that would be too large: percentage ``points``, or what remains of the baseline's score in percent."""
+    """The loss that would be too large: percentage ``points``, or what remains of the baseline's score in percent.
+
+    ``group`` is the row that it is about, a group or a category; ``None``: the whole.
+    """
 
     points: float | None = None
     kept: float | None = None
+    group: str | None = None
 
     def __str__(self) -> str:
-        return f"{self.kept:g}%" if self.kept is not None else f"{self.points:g}"
+        number = f"{self.kept:g}%" if self.kept is not None else f"{self.points:g}"
+        return f"{self.group}={number}" if self.group else number
 
     def of(self, before: float) -> float:
         """The margin as a fraction, where the baseline's accuracy is ``before``."""
@@ -30,33 +38,41 @@ class Margin:
 
 
 def parse_margin(text: str) -> Margin:
-    """``1.5`` (points) or ``97%`` (of the baseline's score); `ValueError` for anything else."""
-    number = text.strip()
+    """``1.5`` (points) or ``97%`` (of the baseline's score), of one group as ``GROUP=1.5``; `ValueError` otherwise."""
+    group, equals, rest = text.rpartition("=")
+    group, number = group.strip(), rest.strip()
+    known = [*OVERALL, *FORMULAS, *GROUPS, *CATEGORIES]
+    if equals and group not in known:
+        raise ValueError(f"unknown group {group!r}; {instead_of(group, known)}")
     try:
         value = float(number.removesuffix("%"))
     except ValueError:
         value = math.nan
     if number.endswith("%") and 0 < value < 100:
-        return Margin(kept=value)
+        return Margin(kept=value, group=group or None)
     if not number.endswith("%") and 0 < value <= 100:
-        return Margin(points=value)
+        return Margin(points=value, group=group or None)
     raise ValueError("write points above 0, such as 1.5, or a share of the baseline's score below 100, such as 97%")
 
 
 def noninferior(comparison: Comparison, margin: Margin) -> GateCheck:
-    """The check over the whole: the overall score, else all entries that were paired.
+    """The check over a group, or the whole: the overall score, else all entries that were paired.
 
     Met when the lower end of the 95 % interval of the difference (paired, clustered) is above minus the margin. A model
-    that is worse by exactly the margin then passes in at most 2.5 % of runs, by simulation in less than 5 %.
+    that is worse by exactly the margin then passes in at most 2.5 % of runs, by simulation in less than 5 %. Several
+    margins are asked for together: all have to be met, so that more of them never make a pass by chance more likely.
     """
-    row = _whole(comparison)
+    row = _whole(comparison) if margin.group is None else comparison.rows.get(margin.group)
+    if row is None and margin.group is not None:
+        why = f"{margin.group}: no entry of it was judged in both this run and the baseline"
+        return GateCheck(f"{NAME}:{margin.group}", comparison.after, False, why)
     name = f"{NAME}:{row.name}" if row is not None else NAME
     if row is None:
         return GateCheck(name, comparison.after, False, "no entry was judged in both this run and the baseline")
     limit = margin.of(row.before)
     low = row.interval95[0]
     ok = low > -limit
-    kept = f" ({margin} of the baseline's {100 * row.before:.2f} %)" if margin.kept is not None else ""
+    kept = f" ({margin.kept:g}% of the baseline's {100 * row.before:.2f} %)" if margin.kept is not None else ""
     why = (
         f"{row.name}: {100 * row.difference:+.2f} points against the baseline, at worst {100 * low:+.2f} "
         f"({row.entries} paired entries): a loss of more than {100 * limit:.2f} points{kept} is "

@@ -36,12 +36,26 @@ NOT_AVAILABLE = "N/A"
 
 @dataclass(frozen=True, slots=True)
 class ModelRow:
-    """One model's numbers. ``usage`` is ``None`` when nothing was evaluated in this run (scores read from files)."""
+    """One model's numbers. ``usage`` is ``None`` when nothing was evaluated in this run (scores read from files).
+
+    ``unclaimed`` says why no score is claimed for it: outside the reference's arithmetic it then has no rank and no
+    overall.
+    """
 
     info: ModelInfo
     scores: Mapping[str, CategoryScore]
     formats: FormatScores | None = None
     usage: Usage | None = field(default=None)
+    trained_on: int = 0
+    """Entries among these that the model was trained on."""
+    unclaimed: str = ""
+
+    @property
+    def title(self) -> str:
+        """The model's name, marked where it was trained on what it is scored by."""
+        return (
+            f"{self.info.name} [trained on {self.trained_on} of these entries]" if self.trained_on else self.info.name
+        )
 
 
 Cell = Callable[[ModelRow], str]
@@ -71,13 +85,16 @@ class Table:
 
     def rows(self, models: Iterable[ModelRow]) -> list[list[str]]:
         """Header and rows as texts; ties keep the order of ``models``. Only the reference ranks what has no score."""
-        ranked = sorted(models, key=lambda row: _descending(self.sort(row)))
+        ranked = sorted(models, key=lambda row: _descending(self._sorted_by(row)))
         header = ["Rank", *(name for name, _ in self.columns)]
         rows = [header]
         for rank, row in enumerate(ranked, 1):
-            place = str(rank) if self.always_ranked or self.sort(row) is not None else NOT_AVAILABLE
+            place = str(rank) if self.always_ranked or self._sorted_by(row) is not None else NOT_AVAILABLE
             rows.append([place, *(cell(row) for _, cell in self.columns)])
         return rows
+
+    def _sorted_by(self, row: ModelRow) -> float | None:
+        return None if row.unclaimed and not self.always_ranked else self.sort(row)
 
 
 def as_text(cell: str) -> str:
@@ -125,6 +142,10 @@ class _Values:
         compute = self.never(term)
         return lambda row: percent(compute(row))
 
+    def claimed(self, term: Term) -> Cell:
+        show = self.always(term)
+        return lambda row: NOT_AVAILABLE if row.unclaimed and not self.official else show(row)
+
     def full(self, term: Term) -> Cell:
         def show(row: ModelRow) -> str:
             return NOT_AVAILABLE if formulas.missing(term, row.scores) else percent(formulas.value(term, row.scores))
@@ -134,8 +155,8 @@ class _Values:
 
 def _overall(of: _Values) -> list[Column]:
     return [
-        ("Overall Acc", of.always(formulas.OVERALL)),
-        ("Model", lambda row: as_text(row.info.name)),
+        ("Overall Acc", of.claimed(formulas.OVERALL)),
+        ("Model", lambda row: as_text(row.title)),
         ("Model Link", lambda row: as_text(row.info.link)),
         ("Total Cost ($)", _cost),
         ("Latency Mean (s)", lambda row: number(rounded(mean(_latencies(row))))),
@@ -174,7 +195,7 @@ def _overall(of: _Values) -> list[Column]:
 
 def _non_live(of: _Values) -> list[Column]:
     return [
-        ("Model", lambda row: as_text(row.info.name)),
+        ("Model", lambda row: as_text(row.title)),
         ("Non-Live Overall Acc", of.always(formulas.NON_LIVE)),
         ("AST Summary", of.full(formulas.NON_LIVE)),
         ("Simple AST", of.full(formulas.SIMPLE)),
@@ -190,7 +211,7 @@ def _non_live(of: _Values) -> list[Column]:
 
 def _live(of: _Values) -> list[Column]:
     return [
-        ("Model", lambda row: as_text(row.info.name)),
+        ("Model", lambda row: as_text(row.title)),
         ("Live Overall Acc", of.always(formulas.LIVE)),
         ("AST Summary", of.full(formulas.LIVE)),
         ("Python Simple AST", of.full("live_simple")),
@@ -204,7 +225,7 @@ def _live(of: _Values) -> list[Column]:
 
 def _multi_turn(of: _Values) -> list[Column]:
     return [
-        ("Model", lambda row: as_text(row.info.name)),
+        ("Model", lambda row: as_text(row.title)),
         ("Multi Turn Overall Acc", of.always(formulas.MULTI_TURN)),
         ("Base", of.full("multi_turn_base")),
         ("Miss Func", of.full("multi_turn_miss_func")),
@@ -215,7 +236,7 @@ def _multi_turn(of: _Values) -> list[Column]:
 
 def _agentic(of: _Values) -> list[Column]:
     return [
-        ("Model", lambda row: as_text(row.info.name)),
+        ("Model", lambda row: as_text(row.title)),
         ("Agentic Overall Acc", of.always(formulas.AGENTIC)),
         ("Web Search Summary", of.full(formulas.WEB_SEARCH)),
         ("Web Search Base", of.full("web_search_base")),
@@ -232,7 +253,7 @@ def _formats() -> list[Column]:
         return (f"Config {name}", lambda row: percent(row.formats.accuracy(name) if row.formats else None))
 
     return [
-        ("Model", lambda row: as_text(row.info.name)),
+        ("Model", lambda row: as_text(row.title)),
         ("Format Sensitivity Max Delta", _max_delta),
         ("Format Sensitivity Standard Deviation", _format_deviation),
         *(configuration(name) for name in CONFIGURATIONS),

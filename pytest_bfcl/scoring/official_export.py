@@ -53,7 +53,8 @@ def _copy_snapshots(run: Path, out: Path, folders: Mapping[str, Path]) -> list[P
     written = []
     for model, folder in folders.items():
         source = run / "snapshots" / folder_name(model)
-        for file in sorted(source.rglob("*.json")) if source.is_dir() else ():
+        found = source.rglob("*.json") if source.is_dir() else ()
+        for file in sorted(each for each in found if each.is_file()):
             backend, *rest = file.relative_to(source).parts
             target = folder.joinpath("agentic", "memory", backend, "memory_snapshot", *rest)
             content = below(run, file).read_bytes()

@@ -81,6 +81,13 @@ def read_scores(root: Path) -> dict[str, dict[str, ScoreFile]]:
     return found
 
 
+def reason_of_score(line: Fields) -> str:
+    """The error type of a score file's failed line."""
+    error = line.get("error")
+    nested = error.get("error_type") if isinstance(error, Mapping) else None
+    return str(nested or line.get("error_type") or "unknown")
+
+
 class ScoreFiles:
     """Collects judged lines and writes score files; lines without a verdict are ignored."""
 
@@ -95,7 +102,7 @@ class ScoreFiles:
             return
         category = str(line.get("category") or category_of(str(line["id"])))
         row = CATEGORIES.get(category)
-        if row is None or row.group in ("memory_prereq", "retired"):
+        if row is None or row.group in ("memory_prereq", "retired", "own"):
             return
         valid = official_valid(line)
         pending = self._files.setdefault((str(line.get("model") or "model"), category), _Pending())
@@ -167,13 +174,13 @@ def failed_line(line: Fields, category: str, model: str, entry: Entry | None) ->
             "model_result": _raw(line),
             "decoded_result": line.get("calls"),
             "error": [_message(line)],
-            "error_type": _reason(line),
+            "error_type": official_reason(line),
         }
     return head | _ast_fields(line, entry)
 
 
 def _ast_fields(line: Fields, entry: Entry | None) -> Parsed:
-    reason = _reason(line)
+    reason = official_reason(line)
     fields = {
         "error": [_message(line)],
         "error_type": reason,
@@ -188,7 +195,7 @@ def _ast_fields(line: Fields, entry: Entry | None) -> Parsed:
 
 
 def _conversation_fields(line: Fields, entry: Entry | None) -> Parsed:
-    reason = _reason(line)
+    reason = official_reason(line)
     prompt = _prompt(entry, functions=False)
     middle: Parsed = {"model_result_raw": _raw(line), "model_result_decoded": line.get("calls")}
     if reason.endswith(":inference_error") or reason == "multi_turn:force_terminated":
@@ -209,7 +216,7 @@ def _conversation_fields(line: Fields, entry: Entry | None) -> Parsed:
     }
 
 
-def _reason(line: Fields) -> str:
+def official_reason(line: Fields) -> str:
     """The official reason; for our errors the one the reference gives to a failed generation."""
     outcome = line.get("official_outcome") or line.get("outcome")
     if outcome == "error":
@@ -223,7 +230,7 @@ def _reason(line: Fields) -> str:
 
 def _message(line: Fields) -> str:
     detail = line.get("detail") or {}
-    return str(detail.get("error") or detail.get("rule") or _reason(line))
+    return str(detail.get("error") or detail.get("rule") or official_reason(line))
 
 
 def _raw(line: Fields) -> Any:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.scoring.distributions import coin_tail, normal_tail, student_tail
 
 Z95 = 1.959963984540054
 """97.5 % point of the standard normal distribution."""
@@ -59,8 +60,7 @@ Interval = tuple[float, float]
 def wilson(correct: float, total: float, z: float = Z95) -> Interval:
     """Wilson's 95 % score interval of a proportion; counts may be fractional (effective sizes).
 
-    The whole range (0, 1) when nothing was counted. Equals scipy's ``binomtest(...).proportion_ci(method="wilson")``;
-    written out because importing scipy would take longer than summarising a complete run.
+    The whole range (0, 1) when nothing was counted. Equals scipy's ``binomtest(...).proportion_ci(method="wilson")``.
     """
     if total <= 0:
         return (0.0, 1.0)
@@ -356,11 +356,9 @@ def chance(difference: float, spread: Spread) -> float:
     """
     if spread.variance <= 0:
         return 1.0 if difference == 0 else 0.0
-    from scipy.special import ndtr, stdtr
-
     distance = abs(difference) / math.sqrt(spread.variance)
-    tail = ndtr(-distance) if math.isinf(spread.freedom) else stdtr(spread.freedom, -distance)
-    return min(1.0, 2 * float(tail))
+    tail = normal_tail(distance) if math.isinf(spread.freedom) else student_tail(distance, spread.freedom)
+    return min(1.0, 2 * tail)
 
 
 def holm(p_values: Mapping[str, float]) -> dict[str, float]:
@@ -381,6 +379,4 @@ def mcnemar(improved: int, regressed: int) -> float:
     """Two-sided p-value of McNemar's exact test: could the disagreements be a fair coin? 1.0 without any."""
     if improved + regressed == 0:
         return 1.0
-    from scipy.special import bdtr  # scipy.stats would take two seconds to import
-
-    return min(1.0, 2 * float(bdtr(min(improved, regressed), improved + regressed, 0.5)))
+    return min(1.0, 2 * coin_tail(min(improved, regressed), improved + regressed))

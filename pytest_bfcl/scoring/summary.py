@@ -56,10 +56,12 @@ class Issue(Protocol):
 
 
 def full_sizes(data: DataSet) -> dict[str, int] | None:
-    """Entries the data set has per scoring category: what a group lacks when only a part of it is run."""
+    """Entries the data set has per category that is run by default: what a group lacks when only a part is run."""
     if data.official:
         return None  # known
-    return {name: len(data.index(name)) for name in data.categories() if name in GROUPS["all_scoring"]}
+    return {
+        name: len(data.index(name)) for name in data.categories() if name in (*GROUPS["all_scoring"], *GROUPS["own"])
+    }
 
 
 def summarise(
@@ -164,8 +166,14 @@ class _ModelSummary:
             "latency": _latency(tally.usage.latencies),
             "tokens": self._tokens(),
         }
+        if tally.trained_on:
+            found["trained_on"] = {"entries": len(tally.trained_on), "of": tally.entries}
         if self._is_reviewed():
             found["overall_verified"] = self._claimed(aggregate.OVERALL, "verified")
+        if tally.unreviewed:
+            found["unreviewed"] = len(tally.unreviewed)
+        if tally.lost_calls:
+            found["lost_calls"] = _by_count(tally.lost_calls)
         if cost_by:
             found["cost_by"] = cost_by
         if tally.usage.first_tokens:
@@ -307,15 +315,18 @@ class _ModelSummary:
             if aggregate.value(part, scores) is not None
         }
         whole = sum(parts.values())
+        counted = set(aggregate.categories_in(aggregate.OVERALL))
         return {
             "value": value,
             "interval95": self._interval(aggregate.OVERALL, value),
-            "categories": sum(name in GROUPS["all_scoring"] for name in self.headline),
-            "of": len(GROUPS["all_scoring"]),
+            "categories": sum(name in counted for name in self.headline),
+            "of": len(counted),
             "weights": {name: 100 * weight / whole for name, weight in parts.items()},
         }
 
     def _why_not(self, missing: list[str], term: Term) -> str | None:
+        if told := self.tally.trained_mark:
+            return told
         if self.plan.rerun:
             return RERUN
         if told := self._too_many_errors():
@@ -324,7 +335,7 @@ class _ModelSummary:
             return "not the official data: these scores are not BFCL scores"
         if missing:
             needed = set(aggregate.categories_in(term))
-            return f"{len(set(missing))} of its {len(needed)} categories were not run"
+            return f"{len(set(missing))} of the {len(needed)} categories it counts were not run"
         if self.plan.state.startswith("stopped"):
             return f"the run was {self.plan.state}"
         unfinished = [name for name, found in self.categories.items() if self._unfinished(name, found)]

@@ -118,6 +118,8 @@ class ModelTally:
     """Whether any entry got an answer: right or wrong, but not cut off, filtered or refused before it said anything."""
     tags: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
+    lost_calls: Counter[str] = field(default_factory=Counter)
+    """Failures whose call stands in the text, by the format it is written in: the server's parser lost it."""
     corrected_rules: Counter[str] = field(default_factory=Counter)
     breakdown: dict[str, dict[str, Tally]] = field(default_factory=dict)
     hallucination: dict[str, list[int]] = field(default_factory=dict)
@@ -128,9 +130,15 @@ class ModelTally:
     cost: float = 0.0
     priced: int = 0
     unpriced: int = 0
+    unreviewed: set[str] = field(default_factory=set)
+    """Ids of judged entries that a program made and nobody has read."""
+    trained_on: set[str] = field(default_factory=set)
+    """Entries the model was trained on."""
 
     def add(self, record: ResultLine) -> None:
         """Count one result line."""
+        if record.get("unreviewed"):
+            self.unreviewed.add(str(record["id"]))
         category = str(record.get("category"))
         row = CATEGORIES.get(category)
         self.add_cost(record)
@@ -142,6 +150,8 @@ class ModelTally:
             if category not in self.categories:
                 self.categories[category] = CategoryTally()
             self.categories[category].add(record, known)
+            if record.get("trained_on"):
+                self.trained_on.add(str(record["id"]))
             self.usage.add(record)
             self._add_breakdown(record, category)
             self._add_hallucination(record, category)
@@ -153,7 +163,23 @@ class ModelTally:
         if record.get("outcome") in ("failed", "error"):
             self.tags[str(record.get("tag"))] += 1
             self.reasons[str(record.get("reason"))] += 1
+            if lost := (record.get("detail") or {}).get("lost_call"):
+                self.lost_calls[str(lost)] += 1
         self.corrected_rules.update(str(name) for name in record.get("corrected_rules") or ())
+
+    @property
+    def entries(self) -> int:
+        """Entries that have a verdict."""
+        return sum(len(found.repeats) for found in self.categories.values())
+
+    @property
+    def trained_mark(self) -> str:
+        """That the model was trained on what it is scored by; empty when nothing says so."""
+        return (
+            f"the model was trained on {len(self.trained_on)} of these {self.entries} entries"
+            if self.trained_on
+            else ""
+        )
 
     def add_cost(self, record: ResultLine) -> None:
         """Count what a line cost."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from pytest_bfcl.dataset import DataSet
 from pytest_bfcl.evaluation import open_data, run
+from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.models import Request
 from pytest_bfcl.runs import Fingerprint, ModelFingerprint, RunDirectory
 from pytest_bfcl.scoring import summarise
@@ -56,8 +57,10 @@ def booking(**arguments: Any) -> Reply:
     return Reply(tool_calls=(call,), input_tokens=40, output_tokens=9, latency_s=0.25)
 
 
-def make_run(out: Path, data: DataSet, replies: Mapping[str, Reply], default: Reply | None = None) -> Path:
-    """A run of a model that gives these replies (by entry id), else the right call; returns the run directory."""
+def make_run(
+    out: Path, data: DataSet, replies: Mapping[str, Reply | AdapterError], default: Reply | None = None
+) -> Path:
+    """A run of a model that gives or raises these (by entry id), else the right call; returns the run directory."""
 
     class Scripted:
         spec = "fixture:cinema@fc"
@@ -65,7 +68,10 @@ def make_run(out: Path, data: DataSet, replies: Mapping[str, Reply], default: Re
         underscore_names = True
 
         async def generate(self, request: Request) -> Reply:
-            return replies.get(request.entry.id) or default or booking(**RIGHT)
+            reply = replies.get(request.entry.id) or default or booking(**RIGHT)
+            if isinstance(reply, AdapterError):
+                raise reply
+            return reply
 
         async def aclose(self) -> None:
             pass

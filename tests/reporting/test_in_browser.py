@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.reporting import write_leaderboard, write_report
 from pytest_bfcl.transcript import Reply
 from tests.reporting.browser import Browser
@@ -93,6 +94,26 @@ def test_links_open_a_view(browser: Browser, run: Path) -> None:
     browser.open((run / "index.html").as_uri())
     browser.js("document.querySelector('a[href^=\"#reason=value\"]').click()")
     browser.wait(f"{COUNT}.startsWith('10 of 50')")
+
+
+def test_errors_alike_are_one_row_that_unfolds(browser: Browser, tmp_path: Path) -> None:
+    simple = [entry(f"simple_python_{number}", f"Question number {number}?") for number in range(40)]
+    data = write_data(tmp_path / "bench", {"simple_python": simple})
+    errors = {f"simple_python_{number}": AdapterError("server", f"no room {number}") for number in range(30)}
+    write_report(make_run(tmp_path / "run", data, errors), entry_source=data)
+    browser.open((tmp_path / "run" / "index.html").as_uri())
+    assert browser.js(COUNT) == "40 of 40 entries: 30 errors, 10 passed"
+    assert browser.js(ROWS) == 11
+    first = "document.querySelector('#rows tr[data-place]').textContent"
+    assert "30 entries: No verdict, not counted: no room 0" in browser.js(first)
+    browser.js("document.querySelector('#rows a.unfold').click()")
+    browser.wait("location.hash === '#fold=0'")
+    assert browser.js(COUNT) == "30 of 40 entries: 30 errors"
+    assert browser.js(ROWS) > 11
+    browser.press("Escape")
+    assert browser.js(ROWS) == 11
+    browser.open((tmp_path / "run" / "index.html").as_uri() + "#simple_python_7")
+    assert browser.js("document.activeElement.textContent") == "simple_python_7"
 
 
 def test_dark_and_light(browser: Browser, run: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.dataset import DataSet
-from pytest_bfcl.failures import UsageError
+from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.reporting import write_report
 from pytest_bfcl.runs import RunDirectory
 from pytest_bfcl.transcript import Reply
@@ -41,7 +41,7 @@ def page(run: Path, name: str) -> str:
 
 def text(markup: str) -> str:
     """What a reader sees, roughly."""
-    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", markup)).split())
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", markup.replace("<wbr>", ""))).split())
 
 
 def listing(run: Path) -> dict[str, Any]:
@@ -117,6 +117,24 @@ def test_nothing_is_loaded_from_outside(tmp_path: Path, data: DataSet) -> None:
         assert "unsafe" not in markup
         assert not re.search(r"<(link|iframe|object|embed|img)\b|\ssrc=|@import|url\(", markup)
         assert not [link for link in re.findall(r'href="([^"]*)"', markup) if ":" in link]
+
+
+def test_errors_alike_are_told_once(tmp_path: Path) -> None:
+    simple = [entry(f"simple_python_{number}") for number in range(12)]
+    data = write_data(tmp_path / "bench", {"simple_python": simple})
+    replies = {
+        f"simple_python_{n}": AdapterError("server", f"no room {n} <b>left</b>", advice="wait") for n in range(9)
+    }
+    run = make_run(tmp_path / "run", data, {**replies, "simple_python_9": AdapterError("server", "quite another")})
+    write_report(run, entry_source=data)
+    shown = text((run / "index.html").read_text(encoding="utf-8").partition('<h2 id="cost">')[0])
+    assert "9 entries: no room 0 <b>left</b> wait adapter:server · simple_python_0, simple_python_1, " in shown
+    assert "1 entry: quite another adapter:server · simple_python_9" in shown
+    assert shown.count("no room") == 1
+    content = listing(run)
+    fold = len(content["columns"])
+    assert [row[fold:] for row in content["rows"]] == [[0]] * 9 + [[], [], []]
+    assert content["folds"] == 1
 
 
 def test_without_the_data_set_the_report_says_so(tmp_path: Path, data: DataSet) -> None:
@@ -208,8 +226,8 @@ def test_an_overall_that_is_not_complete_is_shown_in_part(tmp_path: Path) -> Non
     run = stored_run(tmp_path / "run", made)
     write_report(run)
     shown = text((run / "index.html").read_text(encoding="utf-8"))
-    assert "Overall not claimed: 20 of its 21 categories were not run" in shown
-    assert "Partial 1 of 22 categories, weights rescaled: non_live 100 % 75.0 %" in shown
+    assert "Overall not claimed: 20 of the 21 categories it counts were not run" in shown
+    assert "Partial 1 of 21 categories, weights rescaled: non_live 100 % 75.0 %" in shown
 
 
 def test_turns_beyond_the_score_are_shown(tmp_path: Path) -> None:
@@ -264,3 +282,22 @@ def test_continuing_a_run_replaces_pages(tmp_path: Path, data: DataSet) -> None:
         file.write(json.dumps(changed) + "\n")
     write_report(run, entry_source=data)
     assert "x:y" in page(run, changed["id"])
+
+
+def test_reasons_lead_to_what_to_do_and_to_the_documentation_of_the_release(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from email.message import Message
+
+    from pytest_bfcl.reporting import links
+
+    facts = Message()
+    facts["Project-URL"] = "Documentation, https://example.org/docs/"
+    monkeypatch.setattr(links, "metadata", lambda name: facts)
+    links.documentation_of.cache_clear()
+    made = [{**record("parallel_0", "parallel", "m@fc", "failed"), "reason": "value_error:string"}]
+    write_report(stored_run(tmp_path / "run", made))
+    links.documentation_of.cache_clear()
+    page = (tmp_path / "run" / "index.html").read_text(encoding="utf-8")
+    assert 'href="https://example.org/docs/reasons.md"' in page
+    assert "<summary>what to do</summary>Compare with the allowed texts" in page

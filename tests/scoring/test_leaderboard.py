@@ -7,7 +7,7 @@ import pytest
 from pytest_bfcl.cli import main
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs import RunDirectory, json_line
-from pytest_bfcl.scoring.leaderboard import model_rows
+from pytest_bfcl.scoring.leaderboard import Standings, model_rows
 from pytest_bfcl.scoring.model_info import ModelInfo, parse_model_info, read_model_info
 from tests.runs.samples import fingerprint, single
 from tests.scoring.golden import Golden
@@ -38,6 +38,20 @@ def test_errors_are_left_out_or_counted_as_the_reference_does() -> None:
     assert ours.usage is not None
     assert ours.usage.latencies == [1.0]
     assert ours.info == ModelInfo(SPEC)
+
+
+def test_what_was_only_skipped_replaces_nothing_and_claims_no_score() -> None:
+    standings = Standings()
+    standings.add([line("multiple_0", "multiple", "passed")])
+    standings.add([line("multiple_0", "multiple", "skipped")])
+    (row,) = standings.rows()
+    assert (row.scores["multiple"].accuracy, standings.replaced, row.unclaimed) == (1.0, [], "")
+    standings.add([line("live_simple_0", "live_simple", "skipped")])
+    assert standings.rows()[0].unclaimed == "entries were skipped in live_simple"
+    standings.add([line("live_simple_0", "live_simple", "error")])
+    assert standings.rows()[0].unclaimed == "more than 2 % of its entries ended in an error"
+    standings.add([line("live_simple_0", "live_simple", "passed")], state="stopped:budget")
+    assert standings.rows()[0].unclaimed == "the run did not come to its end"
 
 
 def test_model_information_is_read_and_checked(tmp_path: Path) -> None:

@@ -1,15 +1,43 @@
 (function () {
   "use strict";
   var find = document.getElementById("find");
+  function each(root, wanted, act) { Array.prototype.forEach.call(root.querySelectorAll(wanted), act); }
+  function chosen(root, name) { var found = root.querySelector(name); return found ? found.value : ""; }
+  function words() { return find.value.trim().toLowerCase(); }
+  function filter(section) {
+    var category = chosen(section, ".by-category"), reasons = chosen(section, ".by-reasons");
+    var direction = chosen(section, ".by-direction"), wanted = words(), shown = 0, all = 0;
+    each(section, "details.change", function (change) {
+      var data = change.dataset;
+      var fits = (!category || data.category === category) && (!reasons || data.reasons === reasons) &&
+        (!direction || data.direction === direction) &&
+        (!wanted || change.textContent.toLowerCase().indexOf(wanted) >= 0);
+      change.hidden = !fits;
+      shown += fits; all += 1;
+    });
+    var told = section.querySelector(".shown");
+    if (told) told.textContent = shown === all ? "" : shown + " of " + all + " shown";
+  }
   function apply() {
-    var wanted = find.value.trim().toLowerCase();
-    document.querySelectorAll("details.changes tbody tr").forEach(function (row) {
+    each(document, "section.comparison", filter);
+    var wanted = words();
+    each(document, "details.changes tbody tr", function (row) {
       row.hidden = wanted !== "" && row.textContent.toLowerCase().indexOf(wanted) < 0;
     });
-    if (wanted) document.querySelectorAll("details.changes").forEach(function (part) { part.open = true; });
+    if (wanted) each(document, "details.changes", function (part) { part.open = true; });
   }
-  find.addEventListener("input", apply);
+  function openNamed() {
+    var id = location.hash.slice(1);
+    try { id = decodeURIComponent(id); } catch (odd) { /* not ours */ }
+    var found = id && document.getElementById(id);
+    if (found && found.tagName === "DETAILS") { found.open = true; found.scrollIntoView(); }
+  }
+  each(document, ".filters", function (part) { part.hidden = false; });
+  each(document, ".filters select", function (select) { select.addEventListener("change", apply); });
+  if (find) find.addEventListener("input", apply);
+  window.addEventListener("hashchange", openNamed);
+  openNamed();
   document.addEventListener("keydown", function (event) {
-    if (event.key === "/" && document.activeElement !== find) { event.preventDefault(); find.focus(); }
+    if (event.key === "/" && find && document.activeElement !== find) { event.preventDefault(); find.focus(); }
   });
 })();

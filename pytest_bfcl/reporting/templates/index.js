@@ -1,13 +1,14 @@
 (function () {
   "use strict";
   var data = JSON.parse(document.getElementById("data").textContent);
-  var E = 0, M = 1, REPEAT = 2, OUT = 3, COR = 4, TAG = 5, REASON = 6, TEXT = 7, LAT = 8, COST = 9, FLAGS = 10;
+  var E = 0, M = 1, REPEAT = 2, OUT = 3, COR = 4, TAG = 5, REASON = 6, TEXT = 7, LAT = 8, COST = 9, FLAGS = 10, FOLD = 11;
   var KNOWN = 1, DIFFERS = 2, OVERSCAN = 12;
   var body = document.getElementById("rows"), table = document.getElementById("list");
   var has = {};
   table.querySelectorAll("th[data-sort]").forEach(function (head) { has[head.dataset.sort] = true; });
   var fields = ["outcome", "category", "tag", "reason", "model"];
-  var state = { q: "", differs: "", sort: "outcome", entry: "" };
+  var state = { q: "", differs: "", sort: "outcome", entry: "", fold: "" };
+  var folded = {};  // errors alike: how many of them stand behind the one that is shown
   var shown = [], at = -1, height = 0, first = -1, last = -1;
 
   function $(id) { return document.getElementById(id); }
@@ -15,7 +16,7 @@
   function entry(row) { return data.entries[row[E]]; }
   function pageOf(row) {
     var found = entry(row);
-    return "entries/" + encodeURIComponent((found[3] || found[0]) + data.suffixes[row[M]] + (row[REPEAT] > 1 ? "-r" + row[REPEAT] : "")) + ".html";
+    return data.place + encodeURIComponent((found[3] || found[0]) + data.suffixes[row[M]] + (row[REPEAT] > 1 ? "-r" + row[REPEAT] : "")) + ".html";
   }
   function text(row) {
     var found = entry(row);
@@ -47,6 +48,7 @@
     if (words.length && !texts) texts = data.rows.map(text);
     shown = data.rows.map(function (_, n) { return n; }).filter(function (n) {
       var row = data.rows[n];
+      if (state.fold && String(row[FOLD]) !== state.fold) return false;
       if (state.differs && !(row[FLAGS] & DIFFERS)) return false;
       for (var i = 0; i < fields.length; i++) if (state[fields[i]] && value(row, fields[i]) !== state[fields[i]]) return false;
       for (var w = 0; w < words.length; w++) if (texts[n].indexOf(words[w]) < 0) return false;
@@ -56,18 +58,32 @@
     var made = {};
     shown.forEach(function (n) { made[n] = key(data.rows[n]); });
     shown.sort(function (a, b) { var x = made[a], y = made[b]; return x < y ? -back : x > y ? back : a - b; });
+    var counts = [0, 0, 0, 0], matching = shown.length;
+    shown.forEach(function (n) { counts[data.rows[n][OUT]]++; });
+    fold();
     at = -1;
     if (state.entry) at = shown.findIndex(function (n) { return entry(data.rows[n])[0] === state.entry; });
-    var counts = [0, 0, 0, 0];
-    shown.forEach(function (n) { counts[data.rows[n][OUT]]++; });
-    $("count").textContent = shown.length + " of " + data.rows.length + " entries" + (shown.length ? ": " + data.outcomes.map(function (name, i) {
-      return counts[i] ? counts[i] + " " + (name === "error" && counts[i] > 1 ? "errors" : name) : ""; }).filter(Boolean).join(", ") : "") + (data.shortened ? "; texts are shortened here, the entry pages have all" : "");
+    $("count").textContent = matching + " of " + data.rows.length + " entries" + (matching ? ": " + data.outcomes.map(function (name, i) {
+      return counts[i] ? counts[i] + " " + (name === "error" && counts[i] > 1 ? "errors" : name) : ""; }).filter(Boolean).join(", ") : "") + (data.shortened ? "; texts are shortened here" + (data.pages ? ", the entry pages have all" : "") : "");
     table.querySelectorAll("th[data-sort]").forEach(function (cell) {
       cell.setAttribute("aria-sort", cell.dataset.sort === name ? (back > 0 ? "ascending" : "descending") : "none");
     });
     table.setAttribute("aria-rowcount", shown.length + 1);
     first = last = -1;
     draw();
+  }
+
+  function fold() {
+    folded = {};
+    if (state.fold || !data.folds) return;
+    var firsts = {};
+    shown = shown.filter(function (n) {
+      var number = data.rows[n][FOLD];
+      if (number === undefined) return true;
+      if (firsts[number] === undefined) { firsts[number] = n; folded[n] = 0; }
+      folded[firsts[number]]++;
+      return firsts[number] === n;
+    });
   }
 
   function cell(row, name, className) {
@@ -90,13 +106,22 @@
     made.setAttribute("aria-rowindex", place + 2);
     made.dataset.place = place;
     if (place === at) made.className = "at";
-    var id = cell(made), link = line(id, "a", found[0] + (row[REPEAT] > 1 ? " (repeat " + row[REPEAT] + ")" : ""), "line mono");
-    link.href = pageOf(row);
+    var id = cell(made), link = line(id, data.pages ? "a" : "span", found[0] + (row[REPEAT] > 1 ? " (repeat " + row[REPEAT] + ")" : ""), "line mono");
+    if (data.pages) link.href = pageOf(row);
     link.title = found[0];
     line(id, "span", value(row, "category") + (row[FLAGS] & KNOWN ? " · known issue" : ""), "line small soft");
     chip(cell(made), data.outcomes[row[OUT]]);
     var what = cell(made);
-    line(what, "span", row[TEXT] || found[2], "line").title = row[TEXT] || found[2];
+    var alike = folded[shown[place]] || 0, said = (alike > 1 ? alike.toLocaleString("en") + " entries: " : "") + (row[TEXT] || found[2]);
+    var first = line(what, "span", said, "line");
+    first.title = said;
+    if (alike > 1) {
+      var all = document.createElement("a");
+      all.textContent = "show all";
+      all.href = "#fold=" + row[FOLD];
+      all.className = "unfold";
+      first.prepend(all, " ");
+    }
     line(what, "span", row[TEXT] ? value(row, "reason") + (found[2] ? " · asked: " + found[2] : "") : "", "line small soft");
     if (has.model) cell(made, data.models[row[M]], "wide").title = data.models[row[M]];
     chip(cell(made, null, "wide"), data.outcomes[row[COR]]);
@@ -151,6 +176,7 @@
   function toHash() {
     var parts = new URLSearchParams();
     fields.concat("q", "differs").forEach(function (name) { if (state[name]) parts.set(name, state[name]); });
+    if (state.fold) parts.set("fold", state.fold);
     if (state.sort !== "outcome") parts.set("sort", state.sort);
     var hash = parts.toString();
     history.replaceState(null, "", hash ? "#" + hash : location.pathname + location.search);
@@ -160,10 +186,13 @@
     fields.forEach(function (name) { state[name] = parts.get(name) || ""; });
     state.q = parts.get("q") || "";
     state.differs = parts.get("differs") || "";
+    state.fold = parts.get("fold") || "";
     state.sort = parts.get("sort") || "outcome";
     var named = "";
     try { named = decodeURIComponent(hash); } catch (error) { /* not ours */ }
     state.entry = data.entries.some(function (found) { return found[0] === named; }) ? named : "";
+    var linked = state.entry ? data.rows.find(function (row) { return entry(row)[0] === named; }) : undefined;
+    if (linked && linked[FOLD] !== undefined) state.fold = String(linked[FOLD]);
     toControls();
     select();
     if (state.entry) { $("entries").scrollIntoView({ behavior: "instant" }); mark(at, true); state.entry = ""; }
@@ -196,7 +225,7 @@
   $("f-differs").addEventListener("change", function () { state.differs = this.checked ? "1" : ""; changed(); });
   function clear() {
     fields.forEach(function (name) { state[name] = ""; });
-    state.q = state.differs = "";
+    state.q = state.differs = state.fold = "";
     state.sort = "outcome";
     toControls();
     changed();
@@ -214,7 +243,7 @@
   });
   body.addEventListener("dblclick", function (event) {
     var row = event.target.closest("tr[data-place]");
-    if (row) location.href = pageOf(data.rows[shown[row.dataset.place]]);
+    if (row && data.pages) location.href = pageOf(data.rows[shown[row.dataset.place]]);
   });
   document.addEventListener("keydown", function (event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -228,7 +257,7 @@
     else if (event.key === "j" || event.key === "k") {
       event.preventDefault();
       mark(at < 0 ? 0 : at + (event.key === "j" ? 1 : -1), true);
-    } else if (event.key === "Enter" && at >= 0 && !/^(A|BUTTON|SUMMARY)$/.test(event.target.tagName)) location.href = pageOf(data.rows[shown[at]]);
+    } else if (event.key === "Enter" && at >= 0 && data.pages && !/^(A|BUTTON|SUMMARY)$/.test(event.target.tagName)) location.href = pageOf(data.rows[shown[at]]);
   });
   var framed = false;
   function later() { if (!framed) { framed = true; requestAnimationFrame(function () { framed = false; draw(); }); } }

@@ -1,0 +1,88 @@
+"""A comparison as one self-contained page: groups, reasons that moved, and every changed entry opened side by side.
+
+Everything can be read without a script; the script filters.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.reporting.changed import Changed, Opened, Source
+from pytest_bfcl.reporting.comparison import (
+    HEAD,
+    counts,
+    direction,
+    kind,
+    row_cells,
+    shown_rows,
+    tag_lines,
+    title,
+    verdict,
+)
+from pytest_bfcl.reporting.rendering import render
+
+TEMPLATE = "comparison.html.jinja"
+MOST_OPENED = 400
+"""Changes of one comparison that a page shows side by side; the rest are listed with their links."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One comparison as the template wants it; ``pairs``: reasons before and after, and how many entries moved so."""
+
+    title: str
+    verdict: str
+    lost: bool
+    counts: str
+    notes: Sequence[str]
+    rows: Sequence[tuple[str, tuple[str, ...], str]]
+    regressed: Sequence[Opened]
+    improved: Sequence[Opened]
+    unchanged: int
+    tags: Sequence[tuple[str, str, int]]
+    pairs: Sequence[tuple[str, str, int]]
+    left_out: int
+
+    @property
+    def categories(self) -> list[tuple[str, int]]:
+        """Categories with changes, and how many."""
+        return Counter(found.change.category for found in (*self.regressed, *self.improved)).most_common()
+
+
+def comparison_html(found: Sequence[Changed], entry: Source, margin: float = 0.0, *, page: Path | None = None) -> str:
+    """All comparisons as one page; links to entries' pages are relative to ``page``, without it there are none."""
+    return render(TEMPLATE, **comparison_values(found, entry, margin, page=page))
+
+
+def comparison_values(
+    found: Sequence[Changed], entry: Source, margin: float = 0.0, *, page: Path | None = None, most: int = MOST_OPENED
+) -> Parsed:
+    """What `TEMPLATE` makes the page of; of each comparison ``most`` changes are shown side by side."""
+    return {"sections": [_section(each, entry, margin, page, most) for each in found], "head": HEAD}
+
+
+def _section(changed: Changed, entry: Source, margin: float, page: Path | None, most: int) -> Section:
+    found = changed.comparison
+    worst = found.regressed_worst_first
+    rest = max(most - len(worst), 0)
+    regressed = list(changed.opened(worst, entry, page=page, most=most))
+    improved = list(changed.opened(found.improved, entry, page=page, most=rest))
+    pairs = Counter(each.reasons for each in (*regressed, *improved))
+    return Section(
+        title(found),
+        verdict(found, margin),
+        bool(found.losses(margin)),
+        counts(found),
+        found.notes,
+        [(kind(row), row_cells(row), direction(row)) for row in shown_rows(found)],
+        regressed,
+        improved,
+        found.unchanged,
+        tag_lines(found),
+        [(before, after, count) for (before, after), count in pairs.most_common()],
+        sum(each.pair is None and not each.beside for each in (*regressed, *improved)),
+    )

@@ -1,0 +1,63 @@
+"""Lines and aligned tables on standard output, coloured where a person looks."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from unicodedata import combining, east_asian_width
+
+from pytest_bfcl.reporting.rendering import visible
+
+STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
+GAP = "   "
+
+
+class Printer:
+    """Writes to standard output. Texts are of others' making: what could steer a terminal is shown as escapes."""
+
+    def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
+        self._stream = sys.stdout
+        steers = os.name != "nt" or "WT_SESSION" in environment  # the old console of Windows shows escapes as they are
+        quiet = environment.get("NO_COLOR") or environment.get("TERM") == "dumb"
+        self._coloured = self._stream.isatty() and steers and not quiet
+
+    def line(self, text: str = "", style: str = "") -> None:
+        """One line; ``style`` is words of `STYLES`."""
+        shown = visible(text)
+        codes = ";".join(STYLES[word] for word in style.split())
+        if codes and self._coloured:
+            shown = f"\x1b[{codes}m{shown}\x1b[0m"
+        encoding = self._stream.encoding or "utf-8"
+        print(shown.encode(encoding, "replace").decode(encoding), file=self._stream)
+
+    def table(
+        self, head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1, styles: Sequence[str] = ()
+    ) -> None:
+        """Head, rule and rows between two empty lines; the first ``left`` columns are texts, the others figures."""
+        heading, *lines = aligned([head, *rows], left)
+        self.line()
+        self.line(heading, "bold")
+        self.line("─" * max(map(width, [heading, *lines])))
+        for position, text in enumerate(lines):
+            self.line(text, styles[position] if styles else "")
+        self.line()
+
+
+def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> Iterator[str]:
+    """The rows as lines of equal columns: ``left`` of them filled up on the right, the others on the left."""
+    shown = [[visible(cell) for cell in row] for row in rows]
+    widths = [max(map(width, column)) for column in zip(*shown, strict=True)]
+    for row in shown:
+        cells = [
+            cell + " " * (wide - width(cell)) if position < left else " " * (wide - width(cell)) + cell
+            for position, (cell, wide) in enumerate(zip(row, widths, strict=True))
+        ]
+        yield GAP.join(cells).rstrip()
+
+
+def width(text: str) -> int:
+    """Columns of a terminal a text takes: two for wide characters, none for combining ones."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)

@@ -1,0 +1,247 @@
+"""One entry, several answers, side by side: request, expected, what each called, the state that came of it.
+
+Turn by turn. Turns of a multi-turn entry are played again on fresh simulators, so that also those after the deciding
+one tell what is wrong; nothing else is carried out. Pages lay it out with ``side_by_side.html.jinja``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_bfcl.checkers.state import StateRecord, replay
+from pytest_bfcl.explaining import Explanation, explain
+from pytest_bfcl.explaining.explanation import StateRow, accepted, state_rows
+from pytest_bfcl.explaining.headlines import headline
+from pytest_bfcl.explaining.turns import ShownCall, compare_turn
+from pytest_bfcl.failures import BenchmarkError, UsageError
+from pytest_bfcl.json_types import Fields
+from pytest_bfcl.plain_text import clean, cut
+from pytest_bfcl.reporting.chat import TurnView, chat
+
+if TYPE_CHECKING:
+    from pytest_bfcl.checkers.details import Details
+    from pytest_bfcl.dataset.entry import Entry
+    from pytest_bfcl.transcript import Transcript
+
+WIDTH = 600
+MAX_REQUEST = 2_000
+MAX_TURNS = 40
+MAX_CALLS = 30
+MAX_STATE = 20
+"""What a page shows of a turn; the entry's own page has the rest."""
+
+
+class Answer(NamedTuple):
+    """One answer to an entry: its result line, what the reader calls it, its page and how often it was right."""
+
+    label: str
+    record: Fields
+    page: str = ""
+    tally: str = ""
+
+
+class Head(NamedTuple):
+    """An answer as a whole: outcome, and why in words."""
+
+    label: str
+    model: str
+    outcome: str
+    tally: str
+    page: str
+    headline: str
+    reason: str
+    rule: str
+    advice: str
+
+
+class CallLine(NamedTuple):
+    """One call: what is wrong with it, its result where that helps; ``alone``: no other answer made it in this turn."""
+
+    text: str
+    mark: str
+    result: str
+    alone: bool
+
+
+class Part(NamedTuple):
+    """An answer in one turn. ``right`` is ``None`` where turns are not judged one by one."""
+
+    label: str
+    calls: tuple[CallLine, ...]
+    said: str
+    right: bool | None
+    words: str
+    owner: str
+    state: tuple[StateRow, ...]
+    facts: tuple[tuple[str, str], ...]
+
+
+class TurnRow(NamedTuple):
+    """One turn: the request, what was expected, each answer's part; ``differs`` when they called other things."""
+
+    number: int
+    request: str
+    expected: tuple[str, ...]
+    parts: tuple[Part, ...]
+    differs: bool
+
+
+class SideBySide(NamedTuple):
+    """An entry with its answers."""
+
+    id: str
+    category: str
+    heads: tuple[Head, ...]
+    turns: tuple[TurnRow, ...]
+
+
+def side_by_side(entry: Entry | None, answers: Sequence[Answer]) -> SideBySide:
+    """The answers to one entry beside each other; without ``entry`` from what the result lines themselves tell."""
+    played = [_Played(entry, answer) for answer in answers]
+    count = max((each.length for each in played), default=0)
+    turns = tuple(_turn(entry, played, number) for number in range(min(count, MAX_TURNS)))
+    first = answers[0].record if answers else {}
+    heads = tuple(each.head() for each in played)
+    return SideBySide(str(first.get("id", "")), str(first.get("category", "")), heads, turns)
+
+
+def _turn(entry: Entry | None, played: Sequence[_Played], number: int) -> TurnRow:
+    made = [each.calls(number) for each in played]
+    texts = [Counter(call.text for call in calls) for calls in made]
+    parts = []
+    for position, (each, calls) in enumerate(zip(played, made, strict=True)):
+        others = [text for other, text in enumerate(texts) if other != position]
+        lines = tuple(_line(call, others) for call in calls[:MAX_CALLS])
+        parts.append(each.part(number, lines))
+    differs = any(text != texts[0] for text in texts) or len({part.said for part in parts if not part.calls}) > 1
+    request = next((words for each in played if (words := each.request(number))), "")
+    return TurnRow(number + 1, request, _expected(entry, number, len(played[0].views)), tuple(parts), differs)
+
+
+def _line(call: ShownCall, others: Sequence[Counter[str]]) -> CallLine:
+    alone = bool(others) and not any(call.text in other for other in others)
+    return CallLine(cut(clean(call.text), WIDTH), call.mark, cut(clean(call.result), WIDTH), alone)
+
+
+def _expected(entry: Entry | None, number: int, turns: int) -> tuple[str, ...]:
+    """What was due in a turn; an answer in words, and single calls, are due in the last one."""
+    if entry is None:
+        return ()
+    if entry.row.checker == "state":
+        truth = entry.possible_answer or []
+        calls = truth[number] if number < len(truth) and isinstance(truth[number], list) else []
+        return tuple(cut(clean(str(call)), WIDTH) for call in calls[:MAX_CALLS]) or ("no call",)
+    return tuple(accepted(entry)[:MAX_CALLS]) if number == max(turns, 1) - 1 else ()
+
+
+class _Played:
+    """An answer with everything that is shown of it, worked out once."""
+
+    def __init__(self, entry: Entry | None, answer: Answer) -> None:
+        self.answer = answer
+        self.entry = entry
+        self.views: list[TurnView] = chat(answer.record, entry)
+        self.transcript = transcript = _transcript(answer.record) if entry is not None else None
+        self.why: Explanation = explain(answer.record, entry, transcript)
+        self.replayed = _replayed(entry, transcript)
+
+    @property
+    def length(self) -> int:
+        return len(self.views)
+
+    def head(self) -> Head:
+        """The answer as a whole."""
+        answer, record = self.answer, self.answer.record
+        return Head(
+            answer.label,
+            str(record.get("model") or ""),
+            str(record.get("outcome")),
+            answer.tally,
+            answer.page,
+            self.why.headline,
+            str(record.get("reason") or ""),
+            self.why.rule,
+            self.why.advice,
+        )
+
+    def request(self, number: int) -> str:
+        """The user's words in a turn."""
+        if number >= len(self.views):
+            return ""
+        words = [said.text.text for said in self.views[number].messages if said.role == "user"]
+        return words[-1][:MAX_REQUEST] if words else ""
+
+    def calls(self, number: int) -> list[ShownCall]:
+        """The calls of a turn, marked where the turn is wrong."""
+        if self.replayed is not None and self.entry is not None and number < len(self.replayed.turns):
+            wrong = self.replayed.wrong_in(number)
+            if wrong is not None:
+                return compare_turn(self.entry, wrong.details).made
+            return [ShownCall(call) for step in self.replayed.turns[number].made for call in step]
+        if number >= len(self.views):
+            return []
+        steps = self.views[number].steps
+        return [ShownCall(call.text, result=call.result.text if call.result else "") for s in steps for call in s.calls]
+
+    def part(self, number: int, calls: tuple[CallLine, ...]) -> Part:
+        """One turn of the answer."""
+        said = self._said(number)
+        right, words, owner, state = self._judged(number)
+        decided = not self._stateful and number == self.length - 1
+        facts = self._facts() if decided else ()
+        return Part(self.answer.label, calls, said, right, words, owner, state[:MAX_STATE], facts)
+
+    @property
+    def _stateful(self) -> bool:
+        return self.entry is not None and self.entry.row.checker == "state"
+
+    def _judged(self, number: int) -> tuple[bool | None, str, str, tuple[StateRow, ...]]:
+        """Whether a turn is right, what is wrong in it, and what of the state differs in which system."""
+        if self.replayed is None:
+            broken = number < len(self.views) and self.views[number].broken
+            return (False, "", self.why.owner, self.why.state) if broken else (None, "", "", ())
+        if number >= len(self.replayed.turns):
+            return None, "This turn was not reached.", "", ()
+        wrong = self.replayed.wrong_in(number)
+        if wrong is None:
+            quiet = self.replayed.turns[number].quiet_calls
+            return True, "Calls where none is due, which official rules let pass." if quiet else "", "", ()
+        owner, rows = state_rows(wrong.details)
+        return False, _words(wrong.reason.name, wrong.details), owner, rows
+
+    def _said(self, number: int) -> str:
+        """The last words of a turn."""
+        steps = self.views[number].steps if number < len(self.views) else ()
+        words = [step.text.text for step in steps if step.text is not None and not step.calls]
+        return cut(clean(words[-1]), WIDTH) if words else ""
+
+    def _facts(self) -> tuple[tuple[str, str], ...]:
+        """Of a single turn: the arguments that are wrong, and what else the verdict tells."""
+        marked = [(row.label, f"{row.called or '–'} ✗ {row.mark}") for row in self.why.rows if row.mark]
+        return (*islice(marked, MAX_STATE), *islice(self.why.facts, MAX_STATE))
+
+
+def _words(reason: str, details: Details) -> str:
+    return headline({"outcome": "failed", "reason": reason, "detail": details.to_json()})
+
+
+def _transcript(record: Fields) -> Transcript | None:
+    from pytest_bfcl.runs import transcript_from_line
+
+    try:
+        return transcript_from_line(record)
+    except UsageError:
+        return None
+
+
+def _replayed(entry: Entry | None, transcript: Transcript | None) -> StateRecord | None:
+    """A conversation played again; ``None`` where turns have no state, or the data cannot be used."""
+    if entry is None or transcript is None or entry.row.checker != "state" or not transcript.turns:
+        return None
+    try:
+        return replay(entry, transcript)
+    except (BenchmarkError, UsageError):
+        return None

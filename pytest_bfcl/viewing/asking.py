@@ -1,0 +1,141 @@
+"""The request of an entry as it was sent and the reply as it came, and the words that ask it again.
+
+The body is put together by the adapter that sent it, from the stored messages and the run's settings: ``curl`` asks the
+same. A key is never read; what stands for it is the name of the variable that holds it.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_bfcl.failures import BenchmarkError, UsageError
+from pytest_bfcl.json_types import Fields
+from pytest_bfcl.plain_text import cut
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset.entry import Entry
+    from pytest_bfcl.runs import ModelFingerprint
+
+MAX_SHOWN = 60_000
+"""Characters of one request or reply on a page; the run's transcripts have all."""
+MAX_QUERIES = 60
+
+
+class Exchange(NamedTuple):
+    """One query of a conversation: what was sent (as JSON, and as a shell command) and what came back."""
+
+    number: int
+    sent: str
+    curl: str
+    received: str
+
+
+class Exchanges(NamedTuple):
+    """The queries of a conversation; ``note`` says what is missing, ``left_out`` how many are not shown."""
+
+    found: tuple[Exchange, ...]
+    note: str = ""
+    left_out: int = 0
+
+    def shortened(self) -> Exchanges:
+        """For a static site: of a longer conversation only the first query, whose messages all others repeat."""
+        if len(self.found) <= 1:
+            return self
+        return self._replace(found=self.found[:1], left_out=self.left_out + len(self.found) - 1)
+
+
+def exchanges(line: Fields, stored: Fields | None, entry: Entry | None, asked: ModelFingerprint | None) -> Exchanges:
+    """The queries of one result line, from its stored conversation."""
+    messages = [message for message in (stored or {}).get("messages") or () if isinstance(message, dict)]
+    places = [number for number, message in enumerate(messages) if message.get("role") == "assistant"]
+    if not messages:
+        return Exchanges((), "The run keeps no messages of this entry: requests cannot be shown as they were sent.")
+    functions = [each for each in (stored or {}).get("functions") or () if isinstance(each, dict)]
+    body = _Body(line, functions, entry, asked)
+    found = tuple(
+        Exchange(number, *body.of(messages[:place]), _shown(messages[place]))
+        for number, place in enumerate(places[:MAX_QUERIES], 1)
+    )
+    if not places:  # it was asked, and no answer came
+        found = (
+            Exchange(1, *body.of(messages), _shown({"outcome": line.get("outcome"), "detail": line.get("detail")})),
+        )
+    return Exchanges(found, body.note, max(len(places) - MAX_QUERIES, 0))
+
+
+class _Body:
+    """Bodies of requests: the adapter's own where the model was asked over HTTP by it, else messages and functions."""
+
+    def __init__(
+        self, line: Fields, functions: Sequence[Fields], entry: Entry | None, asked: ModelFingerprint | None
+    ) -> None:
+        self._line = line
+        self._functions = functions
+        self._entry = entry
+        self._asked = asked
+        self.note = ""
+        self._model = self._made()
+
+    def _made(self) -> object | None:
+        from pytest_bfcl.models import create_model, parse_spec
+        from pytest_bfcl.models.openai import OpenAIModel
+        from pytest_bfcl.settings import Settings
+
+        asked = self._asked
+        spec = str(self._line.get("model") or "")
+        if self._entry is None or asked is None or asked.template is not None or asked.api == "completions":
+            self.note = "Messages and functions as they were handed to the model; the HTTP body is not kept."
+            return None
+        try:
+            own = Settings(base_url=asked.base_url, api=asked.api, stream=asked.stream, reasoning=asked.reasoning)
+            model = create_model(parse_spec(spec), own)
+        except (BenchmarkError, UsageError, ValueError, TypeError):
+            model = None
+        if not isinstance(model, OpenAIModel):
+            self.note = "Messages and functions as they were handed to the model, which is not asked over HTTP by us."
+            return None
+        return model
+
+    def of(self, messages: Sequence[Fields]) -> tuple[str, str]:
+        """The body as JSON and the command."""
+        from pytest_bfcl.models.base import Request
+        from pytest_bfcl.models.openai import OpenAIModel
+
+        plain = {"messages": list(messages), "functions": list(self._functions)}
+        model = self._model
+        if not isinstance(model, OpenAIModel) or self._entry is None or self._asked is None:
+            return _shown(plain), ""
+        native = self._line.get("mode") == "fc"
+        functions = [dict(document) for document in self._functions] if native else []
+        request = Request(self._entry, [dict(message) for message in messages], functions)
+        request.parameters = dict(self._asked.parameters)
+        try:
+            body = model.payload(request)
+        except Exception as error:  # stored by another version, edited by hand
+            return f"{_shown(plain)}\n(the body cannot be put together again: {type(error).__name__})", ""
+        text = json.dumps(body, ensure_ascii=False)
+        return _shown(body), _curl(model, text, self._asked.headers) if len(text) <= MAX_SHOWN else ""
+
+
+def _curl(model: object, body: str, headers: Sequence[str]) -> str:
+    """The request for a shell; the body is read from the command itself, so nothing in it means anything to a shell."""
+    from pytest_bfcl.models.openai import OpenAIModel
+
+    assert isinstance(model, OpenAIModel)
+    words = ["curl", "-sS", shlex.quote(model.server.asked(model.api.path)), "-H 'content-type: application/json'"]
+    anthropic = model.api.name == "anthropic"
+    name = "x-api-key: " if anthropic else "authorization: Bearer "
+    words.append(f'-H "{name}${model.key_variable}"')
+    words += ["-H 'anthropic-version: 2023-06-01'"] if anthropic else []
+    words += [f"-H {shlex.quote(f'{header}: …')}" for header in headers]
+    end = "JSON"
+    while end in body.splitlines():
+        end += "_"
+    return f"{' '.join(words)} --data-binary @- <<'{end}'\n{body}\n{end}"
+
+
+def _shown(value: object) -> str:
+    return cut(json.dumps(value, indent=1, ensure_ascii=False, default=str), MAX_SHOWN)

@@ -1,0 +1,96 @@
+"""How pages are framed here: the report's own templates in a frame with navigation, style and script in files.
+
+A template asks for its kind (``index``, ``entry``, ``comparison`` …) as in the report; the frame that it extends is
+this room's, so that nothing stands inline and the policy of the pages allows nothing inline.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_bfcl.reporting import rendering
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+TEMPLATES = Path(__file__).with_name("templates")
+KINDS = ("index", "entry", "comparison", "leaderboard", "pages", "unpack")
+"""Page kinds; each has a style sheet and a script. ``pages`` and ``unpack`` are those only this room has."""
+_PARTS = {"unpack": (("entry", "comparison"), "entry", "unpack.js")}
+"""Kinds made of others: whose styles, whose script, and a script of this room."""
+ICON = "icon.svg"
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """Names of a page kind's style sheet and script."""
+
+    style: str
+    script: str
+
+
+def _files(kind: str) -> _Files:
+    return _Files(f"{kind}.css", f"{kind}.js")
+
+
+@cache
+def asset(name: str) -> str | None:
+    """The text of a style sheet or script; ``None`` for a name that is none."""
+    if name == ICON:
+        return _read(ICON)
+    kind, _, ending = name.rpartition(".")
+    if kind not in KINDS:
+        return None
+    styles, script, own = _PARTS.get(kind, ((kind,), kind, None))
+    if ending == "css":
+        return "".join(map(rendering.style_of, styles)) + _read("view.css")
+    if ending != "js":
+        return None
+    return rendering.script_of(script) + _read("view.js") + (_read(own) if own else "")
+
+
+def assets() -> dict[str, str]:
+    """All files that pages need."""
+    names = [f"{kind}.{ending}" for kind in KINDS for ending in ("css", "js")] + [ICON]
+    return {name: text for name in names if (text := asset(name)) is not None}
+
+
+def _read(name: str) -> str:
+    return (TEMPLATES / name).read_text(encoding="utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    made = rendering.environment_of(TEMPLATES, rendering.TEMPLATES)
+    made.globals["assets"] = _files
+    return made
+
+
+def page(template: str, place: str, here: str = "", **values: Any) -> bytes:
+    """A page. ``place`` is where it lies below the root (``run/a/index.html``), ``here`` its part of the navigation."""
+    values.setdefault("static", False)
+    text = _environment().get_template(template).render(root="../" * place.count("/"), here=here, **values)
+    return rendering.encoded(text)
+
+
+def part(template: str, name: str, /, **values: Any) -> Markup:
+    """What one macro of a template makes of the values."""
+    module = _module(template)
+    made: Markup = getattr(module, name)(**values)
+    return made
+
+
+@cache
+def _module(template: str) -> Any:
+    return _environment().get_template(template).make_module({"root": "", "here": "", "static": False})
+
+
+def placeholder(digest: str) -> Markup:
+    """What stands in a packed page for a text that it shares with others."""
+    from markupsafe import Markup
+
+    return Markup('<div data-shared="{}"></div>').format(digest)

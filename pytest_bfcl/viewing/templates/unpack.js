@@ -1,0 +1,78 @@
+// Unpacks one entry of a static site: #run/page or #beside/entry.
+(function () {
+  "use strict";
+  var about = JSON.parse(document.getElementById("about").textContent), parts = {}, waiting = {};
+  var place = document.getElementById("entry");
+  function bucket(name) {
+    var value = 0x811c9dc5;
+    for (var i = 0; i < name.length; i++) value = Math.imul(value ^ (name.charCodeAt(i) & 255), 0x01000193) >>> 0;
+    return value % about.parts;
+  }
+  window.bfclPart = function (number, text) {
+    var binary = atob(text), bytes = new Uint8Array(binary.length);
+    for (var i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
+    var stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+    new Response(stream).text().then(function (json) {
+      parts[number] = JSON.parse(json);
+      waiting[number].done(parts[number]);
+    }, waiting[number].failed);
+  };
+  function load(number) {
+    if (waiting[number]) return waiting[number].promise;
+    var one = waiting[number] = {};
+    one.promise = new Promise(function (done, failed) {
+      one.done = done;
+      one.failed = failed;
+      var script = document.createElement("script");
+      script.src = "data/" + number + ".js";
+      script.onerror = failed;
+      document.head.appendChild(script);
+    });
+    return one.promise;
+  }
+  function names(run, page) {  // what the entry's own name may be: a page's name also tells models and repeats apart
+    var stem = page.replace(/\.html$/, ""), found = [stem];
+    var plain = stem.replace(/-r\d+$/, "");
+    if (plain !== stem) found.push(plain);
+    (about.suffixes[run] || []).forEach(function (suffix) {
+      [stem, plain].forEach(function (name) {
+        if (suffix && name.slice(-suffix.length) === suffix) found.push(name.slice(0, -suffix.length));
+      });
+    });
+    return found;
+  }
+  function shown(part, found) {
+    var made = new DOMParser().parseFromString(found[1], "text/html");
+    made.querySelectorAll("[data-shared]").forEach(function (hole) {
+      var inner = new DOMParser().parseFromString(part.shared[hole.dataset.shared] || "", "text/html");
+      hole.replaceChildren.apply(hole, Array.prototype.slice.call(inner.body.childNodes));
+    });
+    document.title = found[0];
+    place.replaceChildren.apply(place, Array.prototype.map.call(made.body.childNodes, function (node) { return document.importNode(node, true); }));
+    scrollTo(0, 0);
+    place.dataset.shown = location.hash;
+  }
+  function trouble(words) {
+    var main = document.createElement("main"), line = document.createElement("p");
+    line.className = "notice";
+    line.textContent = words;
+    main.appendChild(line);
+    place.replaceChildren(main);
+    place.dataset.shown = location.hash;
+  }
+  function show() {
+    var hash = location.hash.slice(1), cut = hash.indexOf("/"), run, page;
+    try { run = decodeURIComponent(hash.slice(0, cut)); page = decodeURIComponent(hash.slice(cut + 1)); } catch (odd) { cut = -1; }
+    if (cut < 1) { trouble("No entry is named in the address."); return; }
+    var beside = run === "beside", tries = beside ? [page] : names(run, page);
+    (function next(number) {
+      if (number === tries.length) { trouble("There is no such entry here."); return; }
+      load(bucket(tries[number])).then(function (part) {
+        var found = beside ? part.beside[page] : part.pages[run + "/" + page];
+        if (found) shown(part, found); else next(number + 1);
+      }, function () { trouble("The part with this entry cannot be loaded (folder “data”)."); });
+    })(0);
+  }
+  addEventListener("hashchange", show);
+  show();
+})();
