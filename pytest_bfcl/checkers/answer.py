@@ -38,9 +38,9 @@ def check_answer(entry: Entry, transcript: Transcript, rules: RuleSet = OFFICIAL
     return Verdict.wrong(reasons.NO_ANSWER, AnswerDetails(expected=answers, called=message))
 
 
-def last_message(transcript: Transcript) -> str | None:
-    """The raw reply of the last step that called nothing, as text; ``None`` when there is none or it is empty."""
-    for step in reversed(transcript.steps):
+def last_message(transcript: Transcript, turn: int | None = None) -> str | None:
+    """The raw reply of the last step (of one turn) that called nothing, as text; ``None`` if there is none or empty."""
+    for step in reversed(transcript.steps if turn is None else transcript.turns[turn].steps):
         if step_calls(step, transcript) is None:
             raw: Any = step.reply.output
             if isinstance(raw, list):  # calls that do not decode: the first one's text is the message

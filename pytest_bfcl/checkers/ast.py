@@ -100,9 +100,16 @@ def check_call(call: Call, document: Fields, answer: Fields, how: CallRules) -> 
             continue
         if type(values) is not list:
             raise HarnessError("data", _ANSWER_SHAPE)
-        if MARKER not in values:
+        if MARKER not in values and not _is_default(properties.get(parameter), values, how):
             return _left_out(reasons.MISSING_OPTIONAL, expected, parameter, values, arguments)
     return None
+
+
+def _is_default(schema: object, answers: Sequence[Any], how: CallRules) -> bool:
+    """Whether leaving an optional argument out gives it an accepted value: its documented default (C9)."""
+    if "C9" not in how.rules or how.language != "python" or not isinstance(schema, Mapping) or "default" not in schema:
+        return False
+    return check_value(schema["default"], schema, answers, how) is None
 
 
 def _left_out(

@@ -22,7 +22,7 @@ CORRECTED_RULES: dict[str, str] = {
     "C6": "numbers: an integer is accepted for a float at any depth",
     "C7": "pairing: parallel calls are matched by maximum matching, not greedily",
     "C8": "refusal: an attempted call that does not decode is still a call where none was due",
-    "C9": "omission: the empty marker means only that the parameter may be left out",
+    "C9": "omission: left out and its documented default are the same, the empty marker means nothing else",
     "C10": "nesting: alternatives hold at every depth of an object, and classes are compared",
     "C11": "text as list: a text answer is not a list of its characters",
     "C12": "raising: of mixed alternatives the one that fits decides",

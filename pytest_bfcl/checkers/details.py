@@ -237,6 +237,18 @@ class AnswerDetails(Details):
     steps: int | None = None
 
 
+class ServerDetails(AnswerDetails):
+    """What a user's server told of its state, after which turn, against what it must tell; ``asked``: by what."""
+
+    turn: int | None = None
+    asked: str | None = None
+
+    @property
+    def place(self) -> int | None:
+        """The turn that decided, counted from 0."""
+        return self.turn
+
+
 class ReplyDetails(Details):
     """A reply that was cut or refused; nothing else is known of it."""
 

@@ -28,6 +28,7 @@ from pytest_bfcl.checkers.executable import check_executable
 from pytest_bfcl.checkers.plugged import check_plugged, own_checker
 from pytest_bfcl.checkers.relevance import check_irrelevance, check_relevance
 from pytest_bfcl.checkers.rest import check_rest
+from pytest_bfcl.checkers.served import check_served
 from pytest_bfcl.checkers.sql import check_sql
 from pytest_bfcl.checkers.state import Kind, StateRecord, replay
 from pytest_bfcl.dataset.categories import CATEGORIES
@@ -95,6 +96,8 @@ class _Judge:
     """Calls found right under every rule set."""
     _attempted: bool | None = None
     _lost: str | None = None
+    _unsaid: str | None = None
+    """Why a reply ended before it said anything; empty when none did."""
     _record: StateRecord | None = None
 
     def __init__(self, entry: Entry, transcript: Transcript, simulators: Kind) -> None:
@@ -134,9 +137,10 @@ class _Judge:
         """
         if not verdict.valid:
             return verdict
-        replies = (step.reply for step in self.transcript.steps)
-        problem = next((r.problem for r in replies if r.problem and not r.text and not r.tool_calls), None)
-        return verdict if problem is None else Verdict.wrong(reasons.reply_reason(problem))
+        if self._unsaid is None:
+            replies = [step.reply for step in self.transcript.steps]
+            self._unsaid = next((r.problem for r in replies if r.problem and not r.text and not r.tool_calls), "")
+        return Verdict.wrong(reasons.reply_reason(self._unsaid)) if self._unsaid else verdict
 
     def _lost_call(self) -> str | None:
         """The decoder that finds calls in a text where native calls are due: the server's parser lost them."""
@@ -225,6 +229,11 @@ class _Judge:
             return _inference_error(reasons.AGENTIC_INFERENCE, self.transcript)
         return check_answer(self.entry, self.transcript, rules)
 
+    def _served(self, rules: RuleSet) -> Verdict:
+        if self.transcript.inference_error is not None:
+            return _inference_error(reasons.AGENTIC_INFERENCE, self.transcript)
+        return check_served(self.entry, self.transcript, rules)
+
     def _executed(self, rules: RuleSet) -> Verdict:
         """Retired categories whose calls were carried out; corrected rules change nothing there."""
         checker = checker_of(self.entry)
@@ -250,6 +259,7 @@ _CHECKS: dict[str, Callable[[_Judge, RuleSet], Verdict]] = {
     "state": _Judge._state,
     "answer": _Judge._answer,
     "none": _Judge._nothing,
+    "served": _Judge._served,
     "executable": _Judge._executed,
     "rest": _Judge._executed,
     "sql": _Judge._executed,

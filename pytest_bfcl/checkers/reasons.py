@@ -26,6 +26,7 @@ from pytest_bfcl.checkers.details import (
     ResultCountDetails,
     ResultDetails,
     ResultMatchDetails,
+    ServerDetails,
     StateDetails,
     TriedDetails,
     TroubleDetails,
@@ -343,6 +344,14 @@ NO_ANSWER = Reason(
     remedy="Follow its searches or its memory: the answer was found and not said, or never found.",
     details=AnswerDetails,
 )
+SERVER_STATE = Reason(
+    "mcp:state_mismatch",
+    tag=WRONG,
+    rule="the server must tell of its state what the entry expects",
+    headline="The server's state differs: {asked:80} tells {told:90}, expected {wanted:90}",
+    remedy="Compare both sides; the calls that should have changed the state are in the conversation.",
+    details=ServerDetails,
+)
 OWN_CHECKER = Reason(
     "own:checker",
     tag=WRONG,
@@ -570,6 +579,11 @@ HARNESS_NOT_EXECUTED = _harness(
     "Judge through `pytest-bfcl score` or `pytest_bfcl.score_lines`, which carry them out.",
 )
 HARNESS_SEARCH = _harness("search", "a web search entry needs a search provider", "Choose one with `--bfcl-search`.")
+HARNESS_MCP = _harness(
+    "mcp",
+    "the MCP server of an entry must answer",
+    "Try it alone with `pytest-bfcl new entry --from-mcp …`; name it with `--bfcl-mcp NAME=…`, then continue the run.",
+)
 HARNESS_SIMULATOR = _harness(
     "simulator", "the entry's systems must load", "Look at the entry's `initial_config`, or at your own simulator."
 )
@@ -607,6 +621,12 @@ def rule_of(name: str | None, detail: Mapping[str, object]) -> str:
         return known.rule
     told = detail.get("rule")
     return told if isinstance(told, str) else ""
+
+
+def remedy_of(name: str) -> str:
+    """What to do about a reason, in words; empty for one nobody knows."""
+    known = REASONS.get(name)
+    return "" if known is None else known.remedy
 
 
 def details_of(reason: str | None, detail: Mapping[str, object]) -> Details:

@@ -14,6 +14,7 @@ from pytest_bfcl.checkers import reasons
 from pytest_bfcl.checkers.corrected import OFFICIAL, RuleSet
 from pytest_bfcl.checkers.details import EndDetails, ObtainedDetails, QuietTurnDetails, StateDetails, TurnDetails
 from pytest_bfcl.checkers.differences import state_difference
+from pytest_bfcl.checkers.recorded_web import WEB, RecordedWeb, recorded_results
 from pytest_bfcl.checkers.response import calls_behind, is_error, missing_results
 from pytest_bfcl.checkers.steps import ran_away, turn_calls, was_forced
 from pytest_bfcl.failures import BenchmarkError, HarnessError, Reason, UsageError, Verdict
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from pytest_bfcl.transcript import Transcript
 
 Kind = Literal["own", "reference"]
+Web = Mapping[tuple[str, str], list[str]]
+"""Recorded results of the web tools, by tool and arguments."""
 
 SHOWN_CALLS = 40
 SHOWN_RESULTS = 10
@@ -93,14 +96,21 @@ class StateRecord:
             if "C17" in rules and turn.quiet_offence:
                 quiet = QuietTurnDetails(turn=number, expected="no call", called=turn.quiet_offence[:SHOWN_CALLS])
                 return Verdict.wrong(reasons.QUIET_TURN, quiet)
-            if turn.wrong is not None:
-                reason, details = turn.wrong
-                details.turn, details.expected = number, turn.expected[:SHOWN_CALLS]
-                details.called = [call for step in turn.made for call in step][:SHOWN_CALLS]
-                if results := _telling_results(turn):
-                    details.results = results
-                return Verdict.wrong(reason, details)
+            if (wrong := self.wrong_in(number)) is not None:
+                return Verdict.wrong(*wrong)
         return Verdict.passed()
+
+    def wrong_in(self, number: int) -> WrongTurn | None:
+        """The rule that a turn breaks, with all its details; also of turns after the one that decided."""
+        turn = self.turns[number]
+        if turn.wrong is None:
+            return None
+        details = turn.wrong.details
+        details.turn, details.expected = number, turn.expected[:SHOWN_CALLS]
+        details.called = [call for step in turn.made for call in step][:SHOWN_CALLS]
+        if results := _telling_results(turn):
+            details.results = results
+        return turn.wrong
 
     def extra(self) -> Parsed:
         """What goes beyond the reference, turn by turn; nothing of it enters a score.
@@ -152,8 +162,9 @@ def replay(entry: Entry, transcript: Transcript, kind: Kind = "own", *, shares: 
     away = ran_away(transcript)
     record = StateRecord([], [len(calls) for calls in truth], len(transcript.turns), was_forced(transcript), away)
     names = {wire_name(name): name for name in _function_names(entry) if wire_name(name) != name}
-    mine = executor_of(entry, kind, names)
-    theirs = executor_of(entry, kind, {})
+    web = _recorded_web(entry, transcript, kind, names)
+    mine = executor_of(entry, kind, names, web)
+    theirs = executor_of(entry, kind, {}, web)
     obtained: list[str] = []
     for number, (turn, expected) in enumerate(zip(transcript.turns, truth, strict=False)):
         made = turn_calls(turn, transcript)
@@ -199,7 +210,11 @@ def _state_share(mine: CallExecutor, theirs: CallExecutor, expected: Sequence[st
     at_stake = right = 0
     for class_name, wanted in theirs.simulators.items():
         differs = bool(state_difference(mine.simulators[class_name].public_state(), wanted.public_state()))
-        if differs or any(wanted.offers(call.partition("(")[0]) and theirs.writes(call) for call in expected):
+        tools = (theirs.tool_name(call.partition("(")[0]) for call in expected)
+        if differs or any(
+            tool is not None and wanted.offers(tool) and theirs.writes(call)
+            for tool, call in zip(tools, expected, strict=True)
+        ):
             at_stake += 1
             right += not differs
     return right / at_stake if at_stake else None
@@ -241,8 +256,20 @@ def _function_names(entry: Entry) -> list[str]:
     return [str(document.get("name", "")) for document in entry.all_functions]
 
 
-def executor_of(entry: Entry, kind: Kind = "own", names: Mapping[str, str] | None = None) -> CallExecutor:
-    """Fresh simulators of an entry in its initial state; raises `HarnessError` when one cannot be loaded."""
+def _recorded_web(entry: Entry, transcript: Transcript, kind: Kind, names: Mapping[str, str]) -> Web | None:
+    """What the web tools gave in the conversation, where the entry has them."""
+    if WEB not in entry.involved_classes:
+        return None
+    return recorded_results(entry, transcript, executor_of(entry, kind, names))
+
+
+def executor_of(
+    entry: Entry, kind: Kind = "own", names: Mapping[str, str] | None = None, web: Web | None = None
+) -> CallExecutor:
+    """Fresh simulators of an entry in its initial state; raises `HarnessError` when one cannot be loaded.
+
+    ``web``: recorded results that answer the web tools, which reach nothing else here.
+    """
     from pytest_bfcl.simulators import CallExecutor, create_simulator
 
     simulators = {}
@@ -255,9 +282,10 @@ def executor_of(entry: Entry, kind: Kind = "own", names: Mapping[str, str] | Non
                 texts=entry.long_context_texts,
                 sentences=(entry.sentences or {}).get(class_name),
                 kind=kind,
+                **({"provider": RecordedWeb(web)} if class_name == WEB and web is not None else {}),
             )
         except (UsageError, BenchmarkError):
             raise
         except Exception as error:
             raise HarnessError("simulator", f"{entry.id}: {class_name} could not be loaded: {error}") from error
-    return CallExecutor(simulators, names)
+    return CallExecutor(simulators, names, entry.renames)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pytest_bfcl.transcript import Call, Reply, Transcript
+from pytest_bfcl.json_types import Fields
+from pytest_bfcl.transcript import Call, Mode, Reply, Transcript
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import Entry
@@ -24,9 +26,24 @@ def fill_calls(entry: Entry, transcript: Transcript) -> Transcript:
     return transcript
 
 
+def exact_texts(reply: Reply, mode: Mode, decoder: str | None, functions: Sequence[Fields]) -> list[str]:
+    """The calls of a reply as texts that say every argument as it was given. Raises `DecodeError`.
+
+    `call_texts` has the defects of the reference, which the benchmark's own entries are judged by.
+    """
+    from pytest_bfcl.decoding import decode_reply
+    from pytest_bfcl.decoding.writing import exact_text
+
+    if mode == "fc" and decoder is None and not reply.tool_calls:
+        return []
+    return [exact_text(call) for call in decode_reply(reply, mode, functions=functions, decoder=decoder)]
+
+
 def _calls(entry: Entry, transcript: Transcript, reply: Reply) -> list[str] | list[Call]:
     from pytest_bfcl.decoding import call_texts, decode_reply
 
+    if entry.row.checker == "served":
+        return exact_texts(reply, transcript.mode, transcript.decoder, transcript.functions)
     if entry.row.multi_step:
         return list(call_texts(reply, transcript.mode, transcript.decoder, entry.all_functions))
     return list(

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from pytest_bfcl.conversation import history, prompts
-from pytest_bfcl.conversation.calls import fill_calls
+from pytest_bfcl.conversation.calls import exact_texts, fill_calls
 from pytest_bfcl.conversation.formats import Speech
 from pytest_bfcl.conversation.world import World, open_world
 from pytest_bfcl.models.base import Request
@@ -82,12 +82,15 @@ class Dialogue:
         """Whether no model could take the history; its reply is then `OVERFLOW`, unasked."""
         return self.heard > HISTORY_LIMIT
 
-    def open(self, snapshots: Snapshots | None = None, search: Any = None) -> None:
-        """Load the world, if the entry's calls are executed, and begin the first turn. Raises `HarnessError`."""
+    def open(self, snapshots: Snapshots | None = None, search: Any = None, world: World | None = None) -> None:
+        """Load the world, if the entry's calls are executed, and begin the first turn. Raises `HarnessError`.
+
+        ``world`` is one that somebody else opened: that of a user's MCP server.
+        """
         if not self.entry.row.multi_step:
             self._begin(self._first_messages())
             return
-        self._world = open_world(
+        self._world = world or open_world(
             self.entry,
             settings=self.settings,
             texts=self.texts,
@@ -155,11 +158,16 @@ class Dialogue:
         from pytest_bfcl.decoding import DecodeError, is_empty
 
         try:
-            texts = self.speech.texts(step.reply, self.model.mode, self.entry.all_functions)
+            texts = self._texts(step.reply)
         except DecodeError as error:
             step.error = str(error)
         else:
             step.calls = [] if is_empty(texts) else list(texts)
+
+    def _texts(self, reply: Reply) -> list[str]:
+        if self.entry.row.checker == "served":
+            return exact_texts(reply, self.model.mode, self.speech.decoder, self.entry.all_functions)
+        return self.speech.texts(reply, self.model.mode, self.entry.all_functions)
 
     def _names(self) -> dict[str, str] | None:
         """Name on the wire → documented name, where the two may differ."""

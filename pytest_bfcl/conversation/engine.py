@@ -7,8 +7,9 @@ says ends up in the transcript.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.conversation.dialogue import OVERFLOW, Dialogue
@@ -22,6 +23,8 @@ from pytest_bfcl.transcript import Reply, Transcript
 
 if TYPE_CHECKING:
     from pytest_bfcl.conversation.journal import Journal, Snapshots
+    from pytest_bfcl.conversation.served import ServedWorld
+    from pytest_bfcl.conversation.world import World
     from pytest_bfcl.dataset import Entry, Texts
     from pytest_bfcl.models.base import Model, Request
     from pytest_bfcl.runs import RequestDigests
@@ -66,10 +69,15 @@ async def converse(
         if transcript is None:
             if services is not None and is_executed(entry):
                 await asyncio.to_thread(require, entry, services)
-            kind = PlayedConversation if hasattr(model, "play") else _Conversation
-            conversation = kind(entry, model, settings, texts, journal, repeat, on_reply)
-            transcript = conversation.transcript
-            await conversation.run(snapshots, search)
+            async with _world_of(entry, settings) as (offered, world):
+                kind = PlayedConversation if hasattr(model, "play") else _Conversation
+                conversation = kind(offered, model, settings, texts, journal, repeat, on_reply)
+                transcript = conversation.transcript
+                if world is not None:
+                    world.keep_in(transcript)
+                await conversation.run(snapshots, search, world)
+                if world is not None:
+                    await world.finish()
         if services is not None and is_executed(entry):
             await asyncio.to_thread(execute, entry, transcript, services)
         return transcript
@@ -81,6 +89,18 @@ async def converse(
         broken = HarnessError("conversation", text)
         broken.transcript = _broken_off(transcript)
         raise broken from error
+
+
+@contextlib.asynccontextmanager
+async def _world_of(entry: Entry, settings: Settings) -> AsyncIterator[tuple[Entry, ServedWorld | None]]:
+    """An entry on a user's MCP server with the tools that server lists, and its world; any other entry as it is."""
+    if entry.row.checker != "served":
+        yield entry, None
+        return
+    from pytest_bfcl.conversation.served import served_entry
+
+    async with served_entry(entry, settings) as served:
+        yield served
 
 
 def _broken_off(transcript: Transcript | None) -> Transcript | None:
@@ -111,11 +131,11 @@ class _Conversation:
         self.dialogue = Dialogue(entry, model, settings, texts, repeat)
         self.transcript = self.dialogue.transcript
 
-    async def run(self, snapshots: Snapshots | None, search: Any) -> Transcript:
+    async def run(self, snapshots: Snapshots | None, search: Any, world: World | None = None) -> Transcript:
         """All turns of the entry."""
         started = time.perf_counter()
         try:
-            self.dialogue.open(snapshots, search)
+            self.dialogue.open(snapshots, search, world)
             while not self.dialogue.ended:
                 await self._step()
         finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.decoding import call_texts
@@ -38,16 +39,13 @@ class Speech:
     def of(cls, model: Model, settings: Settings) -> Speech:
         """That of a model under a run's settings. Raises `UsageError` when ``auto`` finds no decoder."""
         family: Family | None = getattr(model, "family", None)
-        name = model.spec.rpartition("@")[0].partition(":")[2] or model.spec
-        if family is not None:
-            decoder = None if family.format.native and model.mode == "prompt" else family.format.decoder
-            chosen = settings.decoder if settings.decoder not in (None, "auto") else decoder
-            thinking = family.format.thinking
-        else:
-            chosen = TextReading(settings.decoder).decoder_for(name)
-            thinking = _thinking(name, model.mode, chosen)
         mended = settings.rules == "corrected"
-        return cls(family, find_decoder(chosen).name if chosen else None, settings.think, thinking, mended)
+        if family is None:
+            return _plain_speech(model.spec, model.mode, settings.decoder, settings.think, mended)
+        decoder = None if family.format.native and model.mode == "prompt" else family.format.decoder
+        chosen = settings.decoder if settings.decoder not in (None, "auto") else decoder
+        name = find_decoder(chosen).name if chosen else None
+        return cls(family, name, settings.think, family.format.thinking, mended)
 
     @property
     def plain(self) -> bool:
@@ -82,6 +80,14 @@ class Speech:
     def results(self, calls: Sequence[str], results: Sequence[str], called: int) -> list[Message] | None:
         """The messages of results in a rendered conversation; ``None`` where the adapter's API says it."""
         return None if self.family is None else self.family.results(calls, results, _ids(called))
+
+
+@lru_cache(maxsize=64)
+def _plain_speech(spec: str, mode: str, decoder: str | None, think: Think, mended: bool) -> Speech:
+    """That of a model without a template of ours; the same for all its conversations."""
+    name = spec.rpartition("@")[0].partition(":")[2] or spec
+    chosen = TextReading(decoder).decoder_for(name)
+    return Speech(None, find_decoder(chosen).name if chosen else None, think, _thinking(name, mode, chosen), mended)
 
 
 def _thinking(name: str, mode: str, decoder: str | None) -> Thinking:

@@ -90,14 +90,14 @@ class PlayedConversation:
 
     # -- the whole -----------------------------------------------------------------------------------------------
 
-    async def run(self, snapshots: Snapshots | None, search: Any) -> Transcript:
+    async def run(self, snapshots: Snapshots | None, search: Any, world: World | None = None) -> Transcript:
         """All turns, from the journal if it has them, else played by the agent.
 
         Raises `AdapterError` for an agent that breaks off, hangs, or leaves turns out.
         """
         started = time.perf_counter()
         try:
-            self.open(snapshots, search)
+            self.open(snapshots, search, world)
             recorded = self._recorded()
             if recorded is not None:
                 await self._repeat(recorded)
@@ -111,9 +111,10 @@ class PlayedConversation:
             self.transcript.duration_s = time.perf_counter() - started
         return self.transcript
 
-    def open(self, snapshots: Snapshots | None = None, search: Any = None) -> None:
-        """Load the simulators, where the entry has any."""
-        if self.entry.row.multi_step:
+    def open(self, snapshots: Snapshots | None = None, search: Any = None, world: World | None = None) -> None:
+        """Load the simulators, where the entry has any; ``world`` is one that somebody else opened."""
+        self.world = world
+        if world is None and self.entry.row.multi_step:
             names = {wire_name(doc["name"]): doc["name"] for doc in self.entry.all_functions}
             self.world = open_world(
                 self.entry, settings=self.settings, texts=self.texts, snapshots=snapshots, search=search, names=names

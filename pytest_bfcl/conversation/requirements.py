@@ -1,4 +1,4 @@
-"""What a category needs beside a model: calls written as text, embeddings, a search provider."""
+"""What a category needs beside a model: calls written as text, a search provider, embeddings, an extra."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_bfcl import extras
 from pytest_bfcl.conversation.world import WEB
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.transcript import Mode
@@ -35,7 +36,9 @@ def skip_reason(
     the conversations are recorded ones, which call no tools. A category that lacks something is skipped: it never
     scores 0.
     """
-    row = CATEGORIES[category]
+    row = CATEGORIES.get(category)
+    if row is None:  # the checks of the server need nothing
+        return None
     if category == "format_sensitivity" and all(mode == "fc" for mode in modes):
         return "format sensitivity is about calls written as text: use --model …@prompt"
     if stored:
@@ -44,6 +47,8 @@ def skip_reason(
         from pytest_bfcl.providers import search_problem
 
         return search_problem(settings.search, official=dataset.official, site=dataset.site, archive=archive)
+    if row.checker == "served":
+        return _server_problem(settings)
     if row.checker == "rest":
         from pytest_bfcl.providers import rest_problem
 
@@ -53,4 +58,13 @@ def skip_reason(
         from pytest_bfcl.simulators.embedding import encoder_problem
 
         return encoder_problem()
+    if row.backend == "kv":
+        return extras.problem("memory", "the search by key of the memory")
     return None
+
+
+def _server_problem(settings: Settings) -> str | None:
+    """Why no MCP server of the user's can be asked, ``None`` when one can."""
+    if not settings.mcp:
+        return 'entries on an MCP server need one: --bfcl-mcp NAME="COMMAND or URL"'
+    return f"entries on an MCP server need its SDK: {extras.install_command('mcp')}" if extras.missing("mcp") else None

@@ -21,7 +21,7 @@ class ModeSwitch:
 
     ``prompting`` makes the model that replaces a refused one. ``on_switch`` is told why (to say so and to record it).
     Conversations do not wait for the decision: those that were under way when it fell are held again, so a request that
-    hangs holds up nobody else.
+    hangs holds up nobody else. The replaced model is closed when the last of them has ended.
     """
 
     def __init__(
@@ -36,6 +36,9 @@ class ModeSwitch:
         self._prompting = prompting
         self._on_switch = on_switch
         self._settled = model.mode != "fc" or prompting is None
+        self._native = model
+        self._holding = 0
+        self._closed = False
 
     @property
     def mode(self) -> Mode:
@@ -48,13 +51,29 @@ class ModeSwitch:
         if self._settled:
             return await hold(model)
         try:
-            transcript = await hold(_Watched(model, self._answered))
+            transcript = await self._native_try(hold)
         except AdapterError as error:
             refused = isinstance(error, ToolsRefused) and self._switch(error)
             if not refused and model is self.model:
                 raise
+            await self._close_replaced()
             return await hold(self.model)
+        await self._close_replaced()
         return transcript if model is self.model else await hold(self.model)
+
+    async def _native_try(self, hold: Callable[[Model], Awaitable[Transcript]]) -> Transcript:
+        self._holding += 1
+        try:
+            return await hold(_Watched(self._native, self._answered))
+        finally:
+            self._holding -= 1
+
+    async def _close_replaced(self) -> None:
+        """Give back the connections of the refused model, once nobody is asking it; shared ones end with the run."""
+        shared = getattr(self._native, "connections_shared", False)
+        if self.switched and not self._holding and not self._closed and not shared:
+            self._closed = True
+            await self._native.aclose()
 
     def _answered(self) -> None:
         self._settled = True

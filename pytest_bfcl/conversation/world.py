@@ -129,6 +129,11 @@ def open_world(
     """
     from pytest_bfcl.simulators import CallExecutor
 
+    if entry.row.checker == "served":
+        raise HarnessError(
+            "mcp", f"{entry.id} is played on its own MCP server, which is not to be had here",
+            advice="run it with pytest --model … --bfcl-mcp NAME=…",
+        )  # fmt: skip
     simulators: dict[str, Simulator] = {}
     for name in entry.involved_classes:
         try:
@@ -137,7 +142,7 @@ def open_world(
             raise
         except Exception as error:
             raise HarnessError("simulator", f"{entry.id}: {name} could not be loaded: {error}") from error
-    return World(entry, simulators, CallExecutor(simulators, names), snapshots)
+    return World(entry, simulators, CallExecutor(simulators, names, entry.renames), snapshots)
 
 
 def _simulator(

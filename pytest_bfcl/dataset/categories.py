@@ -13,7 +13,9 @@ from typing import Literal
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.suggestions import instead_of
 
-Checker = Literal["ast", "relevance", "irrelevance", "state", "answer", "none", "executable", "rest", "sql", "chat"]
+Checker = Literal[
+    "ast", "relevance", "irrelevance", "state", "answer", "none", "executable", "rest", "sql", "chat", "served"
+]
 Rule = Literal["simple", "multiple", "parallel", ""]
 Language = Literal["python", "java", "javascript"]
 
@@ -40,7 +42,7 @@ class Category:
     @property
     def stateful(self) -> bool:
         """Whether calls are executed during the conversation."""
-        return self.checker in ("state", "answer", "none")
+        return self.checker in ("state", "answer", "none", "served")
 
     @property
     def multi_step(self) -> bool:
@@ -94,6 +96,7 @@ def _table() -> dict[str, Category]:
             Category(f"memory_{backend}_prereq", "memory_prereq", "none", folder=folder, official_size=37,
                      scored=False, backend=backend)
         )  # fmt: skip
+    rows.append(Category("mcp", "own", "served", scored=False))
     executable: tuple[tuple[str, Rule, int], ...] = (
         ("simple", "simple", 100),
         ("multiple", "multiple", 50),
@@ -136,6 +139,7 @@ def _groups() -> dict[str, tuple[str, ...]]:
         "all": (*scoring, "format_sensitivity"),
         "python": tuple(name for name in single_turn if name not in non_python),
         "non_python": non_python,
+        "own": _members("own"),
         "retired": _members("retired"),
     }
 

@@ -12,6 +12,8 @@ from typing import Any, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field
 
 from pytest_bfcl.dataset.categories import CATEGORIES, Category, Language
+from pytest_bfcl.dataset.renames import Renames
+from pytest_bfcl.dataset.served_entry import Expectation, ServerCall
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.transcript import Message
 
@@ -79,6 +81,12 @@ class Entry(BaseModel):
     """SQL entries with tables: whether the order of rows counts."""
     num_hops: int | None = None
     """Web search: searches a question takes."""
+    mcp: str | None = None
+    """Entries on a user's own MCP server: the name it has in this run."""
+    setup: list[ServerCall] = Field(default_factory=list)
+    """Calls of that server before the conversation."""
+    expect: list[Expectation] = Field(default_factory=list)
+    """What must hold of such an entry's answers and of the server's state."""
     config: str | None = None
     """Format sensitivity only: the configuration string inside the id."""
     official: bool = False
@@ -89,6 +97,8 @@ class Entry(BaseModel):
     """File and line the entry came from, for people."""
     long_context_texts: Any = Field(default=None, exclude=True, repr=False)
     """Long-context entries only: the data set's constants by name, for the simulators; ``None`` means our own."""
+    renames: Renames | None = Field(default=None, exclude=True, repr=False)
+    """How its tools and parameters are called in the conversation, where simulators know them by other names."""
     sentences: Any = Field(default=None, exclude=True, repr=False)
     """The data set's texts of the simulators, by class and place; ``None`` means our own words."""
 
@@ -96,6 +106,11 @@ class Entry(BaseModel):
     def row(self) -> Category:
         """The entry's line in the table of categories."""
         return CATEGORIES[self.category]
+
+    @property
+    def is_reviewed(self) -> bool:
+        """Whether a person stands for the entry: one that a program made says ``"reviewed": false`` until then."""
+        return (self.model_extra or {}).get("reviewed") is not False
 
     @property
     def rule(self) -> str:

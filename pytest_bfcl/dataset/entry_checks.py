@@ -32,8 +32,12 @@ def check_entry(entry: Entry, *, linked: bool = False) -> list[Finding]:
             findings += _called_findings(entry)
         case "rest":
             findings += _response_findings(entry)
+        case "served":
+            findings += _served_findings(entry)
         case "chat" | "none" | "relevance" | "irrelevance":
             pass
+    if entry.mcp and entry.row.checker != "served":
+        findings.append(Finding('entries on an MCP server are of the category "mcp"', field="category"))
     if linked and entry.row.checker == "answer" and entry.row.backend and not entry.depends_on:
         findings.append(
             Finding(f"no write-stage conversation for the scenario {entry.scenario!r}", "warning", "scenario")
@@ -66,7 +70,7 @@ def _offer_findings(entry: Entry) -> Iterator[Finding]:
     An irrelevance entry may offer nothing on purpose (``"function": []``), as some official ones do.
     """
     checker = entry.row.checker
-    if entry.all_functions or entry.involved_classes or checker in ("chat", "none", "answer", "state"):
+    if entry.all_functions or entry.involved_classes or checker in ("chat", "none", "answer", "state", "served"):
         return
     if checker != "irrelevance" or "function" not in entry.model_fields_set:
         yield Finding("no function is offered: give a list of function documents or tools", field="function")
@@ -203,3 +207,20 @@ def _text_findings(entry: Entry) -> Iterator[Finding]:
         )
     elif any(not isinstance(text, str) or not text.strip() for text in answers):
         yield Finding("an acceptable answer is a non-empty text", field=field)
+
+
+def _served_findings(entry: Entry) -> Iterator[Finding]:
+    """Entries on a user's MCP server: which one, and what must hold."""
+    turns, answers = len(entry.question), entry.possible_answer
+    if not entry.mcp:
+        yield Finding('no mcp: name the server, and say where it is with --bfcl-mcp NAME="COMMAND or URL"', field="mcp")
+    if not entry.expect:
+        yield Finding("no expect: give a list of {answer} or {call, equals or contains} that must hold", field="expect")
+    for number, each in enumerate(entry.expect):
+        if each.turn is not None and each.turn >= turns:
+            yield Finding(f"turn {each.turn} does not exist, there are {turns}", field=f"expect[{number}].turn")
+        if not each.is_state and (not each.answers or not all(text.strip() for text in each.answers)):
+            yield Finding("an acceptable answer is a non-empty text", field=f"expect[{number}].answer")
+    if answers is not None and (len(answers) != turns or not all(isinstance(turn, list) for turn in answers)):
+        told = "possible_answer may show the way: one list of call texts a turn"
+        yield Finding(told, field="possible_answer")

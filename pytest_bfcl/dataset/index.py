@@ -10,9 +10,14 @@ import hashlib
 import json
 import os
 import re
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
+
+from pydantic_core import from_json
 
 from pytest_bfcl.spread_json import spread_json
 
@@ -120,28 +125,71 @@ def parse_line(line: bytes) -> Any:
 
     The fast parser refuses a few things Python's accepts (lone surrogates): then the latter decides.
     """
-    from pydantic_core import from_json
-
     try:
         return from_json(line)
     except ValueError:
         return json.loads(line)
 
 
+_READING = os.O_RDONLY | getattr(os, "O_BINARY", 0)
+
+
 def read_line(path: Path, offset: int, length: int) -> bytes:
     """The bytes of one indexed line; raises `OSError`."""
-    file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))  # half the work of a file object
+    file = os.open(path, _READING)  # half the work of a file object
     try:
-        os.lseek(file, offset, os.SEEK_SET)
-        if len(whole := os.read(file, length)) == length:
-            return whole
-        parts, missing = [whole], length - len(whole)
-        while missing > 0 and (part := os.read(file, missing)):
-            parts.append(part)
-            missing -= len(part)
-        return b"".join(parts)
+        return _read_at(file, offset, length)
     finally:
         os.close(file)
+
+
+def _sought(file: int, length: int, offset: int) -> bytes:
+    os.lseek(file, offset, os.SEEK_SET)
+    return os.read(file, length)
+
+
+# One call instead of two, and forked processes share no position.
+_pread: Callable[[int, int, int], bytes] = getattr(os, "pread", _sought)
+
+
+def _read_at(file: int, offset: int, length: int) -> bytes:
+    if len(whole := _pread(file, length, offset)) == length:
+        return whole
+    parts, missing = [whole], length - len(whole)
+    while missing > 0 and (part := _pread(file, missing, offset + length - missing)):
+        parts.append(part)
+        missing -= len(part)
+    return b"".join(parts)
+
+
+class LineFiles:
+    """`read_line` for many lines of few files: those read last stay open, which is half the work. For any thread.
+
+    A copy, and what comes out of a pickle, opens files of its own.
+    """
+
+    MOST_OPEN = 4
+
+    def __init__(self) -> None:
+        self._open: OrderedDict[Path, int] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def read(self, path: Path, offset: int, length: int) -> bytes:
+        """The bytes of one indexed line; raises `OSError`."""
+        with self._lock:
+            file = self._open.get(path)
+            if file is None:
+                file = self._open[path] = os.open(path, _READING)
+                if len(self._open) > self.MOST_OPEN:
+                    os.close(self._open.popitem(last=False)[1])
+            return _read_at(file, offset, length)
+
+    def __reduce__(self) -> tuple[type[LineFiles], tuple[()]]:
+        return LineFiles, ()
+
+    def __del__(self) -> None:
+        while self._open:
+            os.close(self._open.popitem()[1])
 
 
 def line_spans(path: Path) -> list[tuple[int, int]]:

@@ -218,6 +218,8 @@ class FileLayout:
     @cached_property
     def _scan(self) -> tuple[Scan, dict[str, list[Row]]]:
         result = scan(self.root, check=True)
+        if not result.rows and not result.problems:
+            result.problems.append(DataProblem(self.root, 0, "the file holds no entries"))
         by_category: dict[str, list[Row]] = {}
         for row in result.rows:
             category = row.category or category_of(row.id)

@@ -1,10 +1,11 @@
 """The entries of one data set: the bundled one, the fetched official one, or a user's own files.
 
-A `DataSet` indexes ids cheaply and parses a body only when asked; it holds no open files.
+A `DataSet` indexes ids cheaply and parses a body only when asked; the few files read last stay open.
 """
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,7 +17,7 @@ from pytest_bfcl.dataset import expansion
 from pytest_bfcl.dataset.categories import CATEGORIES, Category
 from pytest_bfcl.dataset.entry import Entry, EntryRef, FunctionDoc
 from pytest_bfcl.dataset.entry_checks import check_entry
-from pytest_bfcl.dataset.index import DataProblem, Scan, data_digest, line_spans, parse_line, read_line
+from pytest_bfcl.dataset.index import DataProblem, LineFiles, Scan, data_digest, line_spans, parse_line
 from pytest_bfcl.dataset.layouts import FilesLayout, Layout, Part
 from pytest_bfcl.dataset.texts import Texts
 from pytest_bfcl.dataset.transforms import MARK, Rewordings, names_for, split_id, transform
@@ -43,7 +44,7 @@ class DataSet:
 
     ``name`` is ``bundled``, ``official`` or the stem of a user's path; ``official`` says whether data and texts are the
     verified official ones, ``verified`` whether the reviewed corrections are applied to them. ``documents`` supplies
-    function documents of classes the data has no file for.
+    function documents of classes the data has no file for. ``unused`` names files beside the data's that are not read.
     """
 
     def __init__(
@@ -57,11 +58,13 @@ class DataSet:
         official: bool = False,
         documents: Callable[[str], list[FunctionDoc]] | None = None,
         verification: Verification | None = None,
+        unused: Sequence[str] = (),
     ) -> None:
         self.name = name
         self.version = version
         self.texts = texts
         self.official = official
+        self.unused = unused
         self._layout = layout
         self._sha256 = sha256
         self._documents = documents
@@ -71,8 +74,18 @@ class DataSet:
         self._by_id: dict[str, dict[str, EntryRef]] = {}
         self._answer_spans: dict[Path, list[tuple[int, int]]] = {}
         self._class_documents: dict[str, list[FunctionDoc]] = {}
+        self._files = LineFiles()
         self.rewordings: Rewordings = {}
         """Questions in other words, for transforms that are a user's file."""
+
+    def unread(self) -> DataSet:
+        """The same set with nothing read of it yet: little to send to another process."""
+        fresh = copy.copy(self)
+        for name in ("sha256", "file_digests"):
+            fresh.__dict__.pop(name, None)
+        fresh._scans, fresh._refs, fresh._by_id = {}, {}, {}
+        fresh._answer_spans, fresh._class_documents = {}, {}
+        return fresh
 
     def __repr__(self) -> str:
         return f"<DataSet {self.name} {self.version} {self.root}>"
@@ -87,6 +100,13 @@ class DataSet:
         """The folder or file the entries come from."""
         return self._layout.root
 
+    def unused_told(self) -> str:
+        """What to say of files beside the data's that no category is called after; empty when there are none."""
+        if not self.unused:
+            return ""
+        more = f" and {len(self.unused) - 3} more" if len(self.unused) > 3 else ""
+        return f"not used, no category's file is called so: {', '.join(self.unused[:3])}{more} in {self.root}"
+
     @property
     def site(self) -> Path | None:
         """The folder of the data's own web pages (``web`` beside its files), ``None`` when it has none."""
@@ -97,6 +117,13 @@ class DataSet:
     def sha256(self) -> str:
         """Digest of the data files (not of the texts), for the run's fingerprint."""
         return self._sha256 or (joint_digest(self.file_digests) if self.paths else data_digest(self.root))
+
+    def sha256_here(self) -> str | None:
+        """The digest of the data files as they lie on this host now; ``None`` when they do not."""
+        if not all(path.exists() for path in self.paths or (self.root,)):
+            return None
+        digests = {name: data_digest(path) for name, path in zip(file_names(self.paths), self.paths, strict=True)}
+        return joint_digest(digests) if digests else data_digest(self.root)
 
     def categories(self) -> list[str]:
         """Categories this set has files for, in table order; memory write stages are not listed but can be indexed."""
@@ -227,14 +254,14 @@ class DataSet:
         category = CATEGORIES[ref.category]
         part = self._part(ref)
         source = f"{ref.path.name}:{ref.line}"
-        raw = _object(ref.path, ref.offset, ref.length, source)
+        raw = self._object(ref.path, ref.offset, ref.length, lambda: source)
         if part.calls is not None:
             raw["ground_truth_call"] = self._known_request(part.calls, ref.position)
         answer = self._answer(part, ref.position)
         if self.verified and self._verification:
             raw, answer = self._verification.corrected(ref.id, raw, answer)
         entry = self._expanded(ref, category, raw, answer, source)
-        if self._verification and not self.verified and ref.id in self._verification.ids:
+        if self._verification and not self.verified and ref.id in self._verification:
             entry.verified = self._verified_twin(ref, category, raw, answer, source)
         return entry
 
@@ -269,7 +296,7 @@ class DataSet:
         if class_name not in self._class_documents:
             path = self._layout.document_file(class_name)
             if path is not None:
-                lines = [read_line(path, *span).strip() for span in line_spans(path)]
+                lines = [self._files.read(path, *span).strip() for span in line_spans(path)]
                 self._class_documents[class_name] = json.loads(b"[" + b",".join(lines) + b"]")
             elif self._documents is not None:
                 try:
@@ -287,7 +314,7 @@ class DataSet:
     def turns(self, ref: EntryRef) -> int:
         """About how many turns an entry has, told from its bytes (messages in it), without parsing them."""
         try:
-            return read_line(ref.path, ref.offset, ref.length).count(b'"role":')
+            return self._files.read(ref.path, ref.offset, ref.length).count(b'"role":')
         except OSError:
             return 1
 
@@ -344,7 +371,8 @@ class DataSet:
         return original
 
     def _part(self, ref: EntryRef) -> Part:
-        return next(part for part, _ in self._scan(ref.category) if part.path == ref.path)
+        # Paths are compared part by part; a reference nearly always has its part's own.
+        return next(part for part, _ in self._scan(ref.category) if part.path is ref.path or part.path == ref.path)
 
     def _answer(self, part: Part, position: int) -> Parsed | None:
         """The answer line at a question's position (data spec §7), or ``None`` when answers are inline or absent."""
@@ -352,23 +380,38 @@ class DataSet:
             return None
         if part.answers not in self._answer_spans:
             self._answer_spans[part.answers] = line_spans(part.answers)
-        spans = self._answer_spans[part.answers]
-        source = f"{part.answers.parent.name}/{part.answers.name}:{position + 1}"
+        spans, path = self._answer_spans[part.answers], part.answers
+
+        def source() -> str:
+            return f"{path.parent.name}/{path.name}:{position + 1}"
+
         if position >= len(spans):
-            raise HarnessError("data", f"{source}: there is no answer line for this question")
-        return _object(part.answers, *spans[position], source)
+            raise HarnessError("data", f"{source()}: there is no answer line for this question")
+        return self._object(path, *spans[position], source)
 
     def _known_request(self, path: Path, position: int) -> Any:
         """The request that gave a REST entry's recorded response, ``None`` beyond the file's end."""
         if path not in self._answer_spans:
             self._answer_spans[path] = line_spans(path)
         spans = self._answer_spans[path]
-        return _object(path, *spans[position], path.name).get("ground_truth") if position < len(spans) else None
+        if position >= len(spans):
+            return None
+        return self._object(path, *spans[position], lambda: path.name).get("ground_truth")
+
+    def _object(self, path: Path, offset: int, length: int, source: Callable[[], str]) -> Parsed:
+        """The object on one line; ``source`` names it in the `HarnessError` about a line that holds none."""
+        try:
+            value = parse_line(self._files.read(path, offset, length))
+        except (OSError, ValueError, RecursionError) as error:
+            raise HarnessError("data", f"{source()}: cannot read the entry: {error}") from error
+        if not isinstance(value, dict):
+            raise HarnessError("data", f"{source()}: the line is not a JSON object")
+        return value
 
     def _scenario(self, ref: EntryRef) -> str:
         if ref.path.parent.name in ("memory_prereq", "memory_prereq_conversation"):
             return ref.path.stem.removeprefix("memory_")
-        return str(_object(ref.path, ref.offset, ref.length, ref.id).get("scenario"))
+        return str(self._object(ref.path, ref.offset, ref.length, lambda: ref.id).get("scenario"))
 
     def _dependencies(self, ref: EntryRef, scenario: object) -> list[str]:
         """Write stages that must run first: all of the scenario, or the earlier ones of a chain (data spec §6)."""
@@ -388,16 +431,6 @@ def file_names(paths: Sequence[Path]) -> list[str]:
     """Names of files; with their folders where two are called alike."""
     names = [path.name for path in paths]
     return names if len(set(names)) == len(names) else [path.as_posix() for path in paths]
-
-
-def _object(path: Path, offset: int, length: int, source: str) -> Parsed:
-    try:
-        value = parse_line(read_line(path, offset, length))
-    except (OSError, ValueError, RecursionError) as error:
-        raise HarnessError("data", f"{source}: cannot read the entry: {error}") from error
-    if not isinstance(value, dict):
-        raise HarnessError("data", f"{source}: the line is not a JSON object")
-    return value
 
 
 def _known(category: str) -> str:

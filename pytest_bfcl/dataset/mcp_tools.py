@@ -8,11 +8,13 @@ from typing import Any
 
 from pytest_bfcl.dataset.documents import as_document
 from pytest_bfcl.dataset.entry import FunctionDoc
+from pytest_bfcl.extras import install_command
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
 
 TIMEOUT_S = 60.0
 MAX_PAGES = 100
+MISSING = f"tools of an MCP server need its SDK, version 2: {install_command('mcp')}"
 
 
 def documents_of_server(where: str, *, timeout_s: float = TIMEOUT_S) -> list[FunctionDoc]:
@@ -25,11 +27,11 @@ def documents_of_server(where: str, *, timeout_s: float = TIMEOUT_S) -> list[Fun
     try:
         return asyncio.run(asyncio.wait_for(list_tools(server_at(where)), timeout_s))
     except TimeoutError:
-        raise UsageError(f"the MCP server {_shown(where)} did not answer within {timeout_s:g} s") from None
+        raise UsageError(f"the MCP server {shown_server(where)} did not answer within {timeout_s:g} s") from None
     except UsageError:
         raise
     except Exception as error:
-        raise UsageError(f"the MCP server {_shown(where)} cannot be asked: {_first(error)}") from None
+        raise UsageError(f"the MCP server {shown_server(where)} cannot be asked: {_first(error)}") from None
 
 
 async def list_tools(server: Any) -> list[FunctionDoc]:
@@ -67,7 +69,7 @@ def server_at(where: str) -> Any:
     try:
         from mcp import StdioServerParameters
     except ImportError:
-        raise UsageError("tools of an MCP server need its SDK: pip install 'pytest-bfcl[mcp]'") from None
+        raise UsageError(MISSING) from None
     if where.startswith(("http://", "https://")):
         return where
     try:
@@ -79,7 +81,7 @@ def server_at(where: str) -> Any:
     return StdioServerParameters(command=words[0], args=words[1:])
 
 
-def _shown(where: str) -> str:
+def shown_server(where: str) -> str:
     """The server without passwords and queries of its address."""
     if not where.startswith(("http://", "https://")):
         return repr(where.split(maxsplit=1)[0]) if where.strip() else "''"

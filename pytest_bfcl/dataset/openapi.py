@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from pytest_bfcl import extras
 from pytest_bfcl.dataset.documents import translate
 from pytest_bfcl.dataset.entry import FunctionDoc
 from pytest_bfcl.failures import UsageError
@@ -47,6 +48,7 @@ def _parsed(text: str, path: Path) -> Any:
     except (ValueError, RecursionError) as error:
         if path.suffix == ".json":
             raise UsageError(f"{path} is not JSON: {error}") from None
+    extras.require("yaml", f"{path}, which is not JSON,")
     import yaml
 
     try:

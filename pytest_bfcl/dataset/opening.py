@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pytest_bfcl.dataset import fetching
+from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.dataset.entry import FunctionDoc
 from pytest_bfcl.dataset.index import data_digest
 from pytest_bfcl.dataset.layouts import BundledLayout, FileLayout, FilesLayout, Layout, OfficialLayout, category_files
@@ -13,7 +14,7 @@ from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.dataset.texts import Texts, digest
 from pytest_bfcl.dataset.verified import NAME, verification
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.suggestions import did_you_mean
+from pytest_bfcl.suggestions import close_names, did_you_mean
 
 
 def open_dataset(choice: str | Path = "auto", documents: Callable[[str], list[FunctionDoc]] | None = None) -> DataSet:
@@ -115,7 +116,9 @@ def _open_path(path: Path, documents: Callable[[str], list[FunctionDoc]] | None)
                 f"{path} holds {_few(found)}, and no file of a folder of data is called so: there a file is named "
                 f"after its category (simple_python.jsonl). Name a file of your own itself: {path / found[0]}"
             )
-        return DataSet(BundledLayout(path), name=path.name, version="", texts=Texts.own(), documents=documents)
+        layout = BundledLayout(path)
+        unused = _unused(path, "*.jsonl", category_files() | {"format_sensitivity.json"})
+        return DataSet(layout, name=path.name, version="", texts=Texts.own(), documents=documents, unused=unused)
     raise UsageError(f"{path} holds neither BFCL_v4_*.json files nor <category>.jsonl files")
 
 
@@ -130,12 +133,24 @@ def _meant(path: Path) -> str:
     return did_you_mean(str(path), ["auto", "bundled", "official", "verified", *names])
 
 
+def _unused(folder: Path, pattern: str, known: frozenset[str]) -> tuple[str, ...]:
+    """Files of a folder that are no category's, each with the names it may have been meant to have."""
+    stems = {Path(name).stem: name for name in sorted(known)}
+    found = {each.name for each in folder.glob(pattern)} | {f"{stem}.json" for stem in stems}
+    told = []
+    for name in sorted(name for name in found - known if (folder / name).is_file()):
+        close = [Path(name).stem] if Path(name).stem in stems else close_names(Path(name).stem, stems, 2)
+        told.append(f"{name} (did you mean {' or '.join(stems[stem] for stem in close)}?)" if close else name)
+    return tuple(told)
+
+
 def _few(names: list[str]) -> str:
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def _open_official_path(folder: Path, name: str, documents: Callable[[str], list[FunctionDoc]] | None) -> DataSet:
     """A folder in the official layout; it is the official set if its data and the texts beside it have known hashes."""
+    names = frozenset(f"BFCL_v4_{name}.json" for name in (*CATEGORIES, "memory", "web_search"))
     found = data_digest(folder)
     texts = fetching.texts_beside(folder)
     known = found == fetching.DATA_SHA256 and texts is not None and texts.sha256 == fetching.TEXTS_SHA256
@@ -147,4 +162,5 @@ def _open_official_path(folder: Path, name: str, documents: Callable[[str], list
         sha256=found,
         official=known,
         documents=documents,
+        unused=() if known else _unused(folder, "BFCL_v4_*.json", names),
     )

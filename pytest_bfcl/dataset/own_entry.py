@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pytest_bfcl.dataset.categories import CATEGORIES, Language
 from pytest_bfcl.dataset.entry import ReturnFormat
 from pytest_bfcl.dataset.schemas import Finding
+from pytest_bfcl.dataset.served_entry import Expectation, ServerCall
 from pytest_bfcl.json_types import Fields, Parsed
 
 
@@ -92,6 +93,15 @@ class OwnEntry(BaseModel):
     language: Language | None = Field(default=None, description="How values are typed. Default: the category's.")
     return_format: ReturnFormat | None = Field(
         default=None, description="Notation that prompting asks for. Default: the language's."
+    )
+    mcp: str | None = Field(
+        default=None, description="Category mcp: the server's name, as --bfcl-mcp NAME=… says where it is."
+    )
+    setup: list[ServerCall] = Field(
+        default_factory=list, description="Category mcp: calls of the server before the conversation."
+    )
+    expect: list[Expectation] = Field(
+        default_factory=list, description="Category mcp: what must hold of the answers and of the server's state."
     )
     checker: str | None = Field(
         default=None, description="A checker of another package (entry point pytest_bfcl.checkers) that judges instead."

@@ -15,10 +15,15 @@ from typing import Any
 
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.dataset.entry import Entry, FunctionDoc
+from pytest_bfcl.dataset.renames import Renames
+from pytest_bfcl.dataset.renaming import renamed
 from pytest_bfcl.failures import HarnessError, UsageError
+from pytest_bfcl.suggestions import instead_of
 
 MARK = "~"
 """Between an entry's id and the transform's name."""
+REPORTS = "UsageReports"
+"""The simulator that answers calls of distractors."""
 
 _SINGLE = frozenset({"ast", "relevance", "irrelevance"})
 _ALL = _SINGLE | {"state"}
@@ -35,33 +40,29 @@ def shuffle_tools(entry: Entry, chance: random.Random) -> dict[str, Any]:
 
 def rename_tools(entry: Entry, chance: random.Random) -> dict[str, Any]:
     """Every tool under another name of the same meaning: words joined otherwise."""
-    taken = {str(doc["name"]) for doc in entry.function}
-    names = {name: _fresh(_other_spelling(name, "tool"), taken) for name in sorted(taken)}
-    functions = [{**doc, "name": names[doc["name"]]} for doc in entry.function]
-    return {"function": functions, "possible_answer": _answers(entry, lambda name: names.get(name, name))}
+    taken = {str(doc["name"]) for doc in entry.all_functions}
+    return renamed(entry, Renames(tools={name: _fresh(_other_spelling(name, "tool"), taken) for name in sorted(taken)}))
 
 
 def rename_parameters(entry: Entry, chance: random.Random) -> dict[str, Any]:
     """Every parameter under another name of the same meaning: words joined otherwise."""
-    renamed: dict[str, dict[str, str]] = {}
-    functions = []
-    for doc in entry.function:
-        parameters = doc.get("parameters") or {}
-        properties = parameters.get("properties") or {}
-        taken = set(properties)
-        names = {name: _fresh(_other_spelling(name, "value"), taken) for name in sorted(taken)}
-        renamed[doc["name"]] = names
-        required = [names.get(name, name) for name in parameters.get("required") or ()]
-        changed = {names[name]: schema for name, schema in properties.items()}
-        functions.append({**doc, "parameters": {**parameters, "properties": changed, "required": required}})
-    answers = _answers(entry, lambda name: name, lambda function, name: renamed.get(function, {}).get(name, name))
-    return {"function": functions, "possible_answer": answers}
+    names: dict[str, dict[str, str]] = {}
+    for doc in entry.all_functions:
+        taken = set((doc.get("parameters") or {}).get("properties") or {})
+        names[doc["name"]] = {name: _fresh(_other_spelling(name, "value"), taken) for name in sorted(taken)}
+    return renamed(entry, Renames(parameters=names))
 
 
 def distractors(entry: Entry, chance: random.Random) -> dict[str, Any]:
     """Beside each tool one that talks about it and does something else; the right ones come first."""
-    names = {str(doc["name"]) for doc in entry.all_functions}
-    return {"function": [*entry.function, *(_distractor(doc, names) for doc in entry.function)]}
+    taken = {str(doc["name"]) for doc in entry.all_functions}
+    made = [_distractor(doc, taken) for doc in entry.function]
+    changes: dict[str, Any] = {"function": [*entry.function, *made]}
+    if entry.row.stateful:
+        reports = {doc["name"]: about["name"] for doc, about in zip(made, entry.function, strict=True)}
+        changes["involved_classes"] = [*entry.involved_classes, REPORTS]
+        changes["initial_config"] = {**entry.initial_config, REPORTS: {"tools": reports}}
+    return changes
 
 
 def enum_order(entry: Entry, chance: random.Random) -> dict[str, Any]:
@@ -91,9 +92,9 @@ def upper_case(entry: Entry, chance: random.Random) -> dict[str, Any]:
 
 TRANSFORMS: Mapping[str, tuple[Change, frozenset[str]]] = {
     "shuffle-tools": (shuffle_tools, _ALL),
-    "rename-tools": (rename_tools, _SINGLE),
-    "rename-parameters": (rename_parameters, _SINGLE),
-    "distractors": (distractors, _SINGLE),
+    "rename-tools": (rename_tools, _ALL),
+    "rename-parameters": (rename_parameters, _ALL),
+    "distractors": (distractors, _ALL),
     "enum-order": (enum_order, _ALL),
     "short-descriptions": (short_descriptions, _ALL),
     "whitespace": (whitespace, _ALL),
@@ -159,7 +160,7 @@ def read_transforms(asked: Iterable[str]) -> tuple[tuple[str, ...], dict[str, di
             rewordings[name] = _read_questions(Path(text))
             names.append(name)
         else:
-            raise UsageError(f"no transform {text!r}; there are {', '.join(TRANSFORMS)}, or a .jsonl of own words")
+            raise UsageError(f"no transform {text!r}; {instead_of(text, TRANSFORMS)} (or a .jsonl of own words)")
     return tuple(names), rewordings
 
 
@@ -218,23 +219,6 @@ def _fresh(name: str, taken: set[str]) -> str:
         name += "_"
     taken.add(name)
     return name
-
-
-def _answers(
-    entry: Entry,
-    tool: Callable[[str], str],
-    parameter: Callable[[str, str], str] = lambda function, name: name,
-) -> list[Any] | None:
-    """The answer under other names."""
-    if entry.row.checker != "ast" or entry.possible_answer is None:
-        return entry.possible_answer
-    return [
-        {
-            tool(function): {parameter(function, name): values for name, values in call.items()}
-            for function, call in answer.items()
-        }
-        for answer in entry.possible_answer
-    ]
 
 
 def _distractor(doc: FunctionDoc, taken: set[str]) -> FunctionDoc:

@@ -69,6 +69,9 @@ class Verification:
     corrections: Mapping[str, tuple[Correction, ...]]
     exclusions: Mapping[str, Exclusion]
 
+    def __contains__(self, entry_id: object) -> bool:
+        return entry_id in self.corrections or entry_id in self.exclusions
+
     @property
     def ids(self) -> frozenset[str]:
         """Ids the verified data treats otherwise than the official data."""

@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,11 +83,7 @@ def as_agent(factory: Factory, name: str | None = None) -> AgentModel:
 
 def create_agent(spec: ModelSpec, settings: Settings, mode: Mode) -> AgentModel:
     """The agent that ``agent:package.module:factory`` names. Raises `UsageError` when there is none."""
-    if spec.mode == "prompt" or settings.mode == "prompt":
-        raise UsageError(f"{spec.base} is an agent: its tools are functions, there is no prompting mode for it")
-    module, colon, name = spec.name.rpartition(":")
-    if not colon or not module or not name:
-        raise UsageError(f"cannot read {spec.text!r}: write agent:package.module:factory")
+    module, name = check_agent(spec, settings)
     found: Any = _module(module, spec)
     for part in name.split("."):
         found = getattr(found, part, None)
@@ -95,10 +92,31 @@ def create_agent(spec: ModelSpec, settings: Settings, mode: Mode) -> AgentModel:
     return AgentModel(found, spec.with_mode("fc").text)
 
 
-def _module(name: str, spec: ModelSpec) -> Any:
+def check_agent(spec: ModelSpec, settings: Settings) -> tuple[str, str]:
+    """Module and factory that a spec names; nothing of the module is run.
+
+    Raises `UsageError` for a spec that names none, a module that is not there, prompting mode.
+    """
+    if spec.mode == "prompt" or settings.mode == "prompt":
+        raise UsageError(f"{spec.base} is an agent: its tools are functions, there is no prompting mode for it")
+    module, colon, name = spec.name.rpartition(":")
+    if not colon or not module or not name:
+        raise UsageError(f"cannot read {spec.text!r}: write agent:package.module:factory")
+    _look_here()
+    first = module.partition(".")[0]
+    if first not in sys.modules and not find_spec(first):
+        raise UsageError(f"{spec.base} cannot be imported: there is no module {first!r}")
+    return module, name
+
+
+def _look_here() -> None:
+    """`pytest` does not look in the working directory by itself, `python -m pytest` does."""
     here = str(Path.cwd())
-    if here not in sys.path:  # `pytest` does not look there by itself, `python -m pytest` does
+    if here not in sys.path:
         sys.path.insert(0, here)
+
+
+def _module(name: str, spec: ModelSpec) -> Any:
     try:
         return import_module(name)
     except Exception as error:

@@ -186,10 +186,12 @@ def _on(simulator: Simulator, name: str) -> Carry:
 
 
 async def _tools_of_server(where: str, stack: AsyncExitStack) -> dict[str, _Offered]:
-    from mcp import Client
+    from pytest_bfcl.dataset.mcp_tools import MISSING, documents_of_client, server_at
 
-    from pytest_bfcl.dataset.mcp_tools import documents_of_client, server_at
-
+    try:
+        from mcp import Client
+    except ImportError:
+        raise UsageError(MISSING) from None
     client = await stack.enter_async_context(Client(server_at(where)))
 
     def on_server(name: str) -> Carry:

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.conversation import PlayedConversation
-from pytest_bfcl.failures import UsageError, Verdict
+from pytest_bfcl.failures import Verdict
 from pytest_bfcl.gateways.mcp_http import LoopbackServer
-from pytest_bfcl.gateways.mcp_server import MISSING, tool_server
+from pytest_bfcl.gateways.mcp_server import require_sdk, tool_server
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.rendering.tools import compile_tools, wire_names
 from pytest_bfcl.transcript import Mode, Reply, Transcript
@@ -19,6 +19,7 @@ from pytest_bfcl.transcript import Mode, Reply, Transcript
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
 
+    from pytest_bfcl.conversation.journal import Snapshots
     from pytest_bfcl.dataset import DataSet, Entry
     from pytest_bfcl.models import Request
     from pytest_bfcl.settings import Settings
@@ -55,13 +56,18 @@ class Guest:
 
 
 class EntryTable:
-    """One entry to be played over MCP: its tools, its user's turns, its verdict."""
+    """One entry to be played over MCP: its tools, its user's turns, its verdict.
 
-    def __init__(self, entry: Entry, data: DataSet, settings: Settings) -> None:
+    ``snapshots`` hold the memory that a memory entry begins with, and keep what a write stage leaves; ``search`` is the
+    provider behind the web tools. Raises `HarnessError` when the entry needs one that is not there.
+    """
+
+    def __init__(
+        self, entry: Entry, data: DataSet, settings: Settings, *, snapshots: Snapshots | None = None, search: Any = None
+    ) -> None:
         self.entry = entry
-        self._settings = settings
         self._conversation = PlayedConversation(entry, Guest(), settings, data.texts, None, 1, None)
-        self._conversation.open()
+        self._conversation.open(snapshots, search)
         self._message = self._begin()
         self._shown = False
 
@@ -72,6 +78,7 @@ class EntryTable:
 
     def server(self, *, turn_tool: bool = False) -> Server[Any]:
         """The server; the user's messages come by the prompt `NEXT`, with ``turn_tool`` by a tool of that name too."""
+        require_sdk()
         from mcp import types
 
         server = tool_server(
@@ -106,7 +113,14 @@ class EntryTable:
         """The conversation as far as it went: the open turn ends without words, what was not begun stays out."""
         self._conversation.end_turn(Reply(text=""))
         self.over.set()
+        if self.is_complete and self._conversation.world is not None:
+            self._conversation.world.keep_memory()
         return self._conversation.transcript
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all of the user's turns were begun."""
+        return len(self._conversation.transcript.turns) == self._conversation.all_turns
 
     def verdict(self, rules: str = "official") -> tuple[Verdict, str]:
         """Verdict and its text for people, with what differs in the state."""
@@ -152,10 +166,8 @@ def simulator_server(name: str, config: Fields | None = None) -> tuple[Server[An
 
 async def serve_stdio(server: Server[Any]) -> None:
     """Serve one client over standard input and output until it goes."""
-    try:
-        from mcp.server.stdio import stdio_server
-    except ImportError:
-        raise UsageError(MISSING) from None
+    from mcp.server.stdio import stdio_server
+
     async with stdio_server() as (reading, writing):
         await server.run(reading, writing, server.create_initialization_options())
 

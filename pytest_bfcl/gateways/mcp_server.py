@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pytest_bfcl.extras import install_command
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.simulators import ERROR_PREFIX
@@ -15,7 +16,16 @@ if TYPE_CHECKING:
 Schemas = Callable[[], Sequence[Fields]]
 """The tools offered now, in OpenAI's shape."""
 CallTool = Callable[[str, Fields], Awaitable[str]]
-MISSING = "this needs the SDK of MCP: pip install 'pytest-bfcl[mcp]'"
+MISSING = f"this needs the SDK of MCP, version 2: {install_command('mcp')}"
+
+
+def require_sdk() -> None:
+    """Raise `UsageError` unless the SDK can be imported; version 1 has another API."""
+    try:
+        from mcp.server.lowlevel import Server  # noqa: F401
+        from mcp.types import PaginatedRequestParams  # noqa: F401
+    except ImportError:
+        raise UsageError(MISSING) from None
 
 
 def tool_server(name: str, schemas: Schemas, call: CallTool, *, instructions: str | None = None) -> Server[Any]:
@@ -23,11 +33,9 @@ def tool_server(name: str, schemas: Schemas, call: CallTool, *, instructions: st
 
     Raises `UsageError` when the SDK is not installed.
     """
-    try:
-        from mcp import types
-        from mcp.server.lowlevel import Server
-    except ImportError:
-        raise UsageError(MISSING) from None
+    require_sdk()
+    from mcp import types
+    from mcp.server.lowlevel import Server
 
     async def list_tools(context: Any, params: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[types.Tool.model_validate(_listed(each)) for each in schemas()])

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.runs.journal import reply_from_dict, reply_to_dict, request_digest
-from pytest_bfcl.runs.lines import DamagedLine, LineAppender, read_json_lines
+from pytest_bfcl.runs.lines import DamagedLine, read_json_lines
 
 if TYPE_CHECKING:
     from pytest_bfcl.transcript import Mode, Reply
@@ -62,32 +63,31 @@ class Recorded:
 
 
 class Recording:
-    """Answers written down as they arrive; the last one to a request counts."""
+    """Answers noted as they arrive, until they go to the file; there the last one to a request counts."""
 
-    def __init__(self, path: Path) -> None:
-        self._lines = LineAppender(path)
+    def __init__(self) -> None:
+        self._noted: dict[str, list[Parsed]] = {}
         self._asked: Counter[str] = Counter()
 
     def keep(self, test: str, model: str, request: Request, reply: Reply) -> None:
-        """Write one answer."""
+        """Note one answer."""
         self._asked[test] += 1
-        self._lines.append(
-            {
-                "test": test,
-                "request": self._asked[test],
-                "model": model,
-                "request_sha256": digest_of(request),
-                "reply": reply_to_dict(reply),
-            }
-        )
+        line = {
+            "test": test,
+            "request": self._asked[test],
+            "model": model,
+            "request_sha256": digest_of(request),
+            "reply": reply_to_dict(reply),
+        }
+        self._noted.setdefault(test, []).append(line)
 
     def begin(self, test: str) -> None:
         """The test begins (again): its first request comes next."""
         self._asked.pop(test, None)
 
-    def close(self) -> None:
-        """Flush to disk and close."""
-        self._lines.close()
+    def take(self, test: str) -> list[Parsed]:
+        """What was noted of a test since this was last asked: lines of the file."""
+        return self._noted.pop(test, [])
 
 
 def digest_of(request: Request) -> str:

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.serving.questions import get
 
 USUAL_PORTS: Mapping[int, str] = {
     8000: "vLLM",
@@ -64,21 +65,9 @@ def only_model(servers: Sequence[FoundServer], name: str = "") -> tuple[FoundSer
 
 def ask_server(base_url: str, usual: str, key: str | None = None) -> FoundServer | None:
     """The server at an address with its models, ``None`` when nothing there speaks the protocol."""
-    import httpx
-
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    try:
-        with httpx.stream("GET", f"{base_url}/models", timeout=PROBE_S, headers=headers, trust_env=False) as answer:
-            body = b""
-            for part in answer.iter_bytes():
-                body += part
-                if len(body) > MOST_BYTES:
-                    return None
-            if answer.status_code != 200:
-                return None
-    except httpx.HTTPError:
-        return None
-    models = _names(body)
+    body = get(f"{base_url}/models", timeout_s=PROBE_S, most_bytes=MOST_BYTES, headers=headers)
+    models = _names(body) if body is not None else ()
     return FoundServer(base_url, usual, models) if models else None
 
 

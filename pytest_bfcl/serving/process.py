@@ -20,6 +20,7 @@ from pathlib import Path
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.serving import keeper
 from pytest_bfcl.serving.engines import Engine
+from pytest_bfcl.serving.questions import get
 
 STALL_S = 180.0
 """Seconds without a sign of life before the start is given up."""
@@ -84,12 +85,7 @@ class RunningEngine:
             self._process.wait()
 
     def _answers(self) -> bool:
-        import httpx
-
-        try:
-            return httpx.get(self._health, timeout=2.0, trust_env=False).status_code == 200
-        except httpx.HTTPError:
-            return False
+        return get(self._health, timeout_s=2.0, most_bytes=1_000_000) is not None
 
 
 def start_engine(

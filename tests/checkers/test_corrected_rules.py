@@ -198,6 +198,37 @@ def test_ambiguous_spelling_is_not_mended() -> None:
     assert both.corrected_rules == ()
 
 
+@pytest.mark.parametrize(
+    ("schema", "accepted", "passes"),
+    [
+        ({"type": "string", "default": "plain"}, ["plain"], True),
+        ({"type": "integer", "default": 1}, [1, 2], True),
+        ({"type": "float", "default": 0}, [0.0], True),
+        ({"type": "string", "default": None}, [None], True),
+        ({"type": "array", "items": {"type": "string"}, "default": ["a"]}, [["a"]], True),
+        ({"type": "string", "default": "plain"}, ["plum"], False),
+        ({"type": "integer", "default": 1}, [2], False),
+        ({"type": "boolean", "default": False}, [0], False),
+        ({"type": "string", "description": "Default is plain."}, ["plain"], False),
+    ],
+)
+def test_leaving_out_gives_the_documented_default(schema: dict[str, Any], accepted: list[Any], passes: bool) -> None:
+    """Only a default that the schema states, and only where it is an accepted value."""
+    document = function("label", text="string", note_=schema)
+    judged = entry([document], [{"label": {"text": ["jam"], "note": accepted}}])
+    both = judge_both(judged, transcript("[label(text='jam')]"))
+    assert not both.official.valid
+    assert both.official.reason == "simple_function_checker:missing_optional"
+    assert both.corrected.valid is passes
+    assert both.corrected_rules == (("C9",) if passes else ())
+
+
+def test_a_required_argument_cannot_be_left_out_whatever_its_default() -> None:
+    document = function("label", text={"type": "string", "default": "jam"})
+    judged = entry([document], [{"label": {"text": ["jam"]}}])
+    assert not judge_both(judged, transcript("[label()]")).corrected.valid
+
+
 def test_documented_default_may_be_given_for_an_omitted_argument() -> None:
     document = function("label", text="string", note_={"type": "string", "default": "plain"})
     judged = entry([document], [{"label": {"text": ["jam"], "note": [""]}}])

@@ -245,6 +245,22 @@ def test_our_own_layout(tmp_path: Path) -> None:
     assert {turn: [doc["name"] for doc in docs] for turn, docs in held.missed_function.items()} == {1: ["lamp.dim"]}
 
 
+def test_files_that_are_no_categorys_are_told(tmp_path: Path) -> None:
+    root = bundled_folder(tmp_path)
+    assert opened(root).unused_told() == ""
+    for name in ("simple_pyhton.jsonl", "live_simple.json", "booking.jsonl", "notes.json"):
+        write(root / name, line("x_1"))
+    assert opened(root).unused_told() == (
+        "not used, no category's file is called so: booking.jsonl, "
+        "live_simple.json (did you mean live_simple.jsonl?), "
+        f"simple_pyhton.jsonl (did you mean simple_python.jsonl?) in {root}"
+    )
+    official = tmp_path / "theirs"
+    write(official / "BFCL_v4_simple_python.json", line("simple_python_0"))
+    write(official / "BFCL_v4_multipel.json", line("multiple_0"))
+    assert "BFCL_v4_multipel.json (did you mean BFCL_v4_multiple.json" in opened(official).unused_told()
+
+
 def test_format_sensitivity_follows_the_file_order_of_each_category(tmp_path: Path) -> None:
     refs = opened(bundled_folder(tmp_path)).index("format_sensitivity")
     originals = [ref.id.rsplit(":", 1)[-1] for ref in refs[::26]]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.dataset import open_dataset
+from pytest_bfcl.dataset.categories import GROUPS
 from pytest_bfcl.dataset.transforms import TRANSFORMS, read_transforms, split_id, transform
 from pytest_bfcl.evaluation import open_data, run
 from pytest_bfcl.failures import HarnessError, UsageError
@@ -90,12 +91,103 @@ def test_the_oracle_passes_under_every_one(mode: str) -> None:
     assert scores[0] == scores[1], "transformed entries are in no score"
 
 
-def test_the_oracle_passes_conversations_too() -> None:
+@pytest.mark.parametrize("mode", ["fc", "prompt"])
+def test_the_oracle_passes_conversations_too(mode: str) -> None:
     data = open_data("bundled")
-    names = ("shuffle-tools", "enum-order", "short-descriptions", "whitespace", "upper-case")
-    refs = [each for ref in data.index("multi_turn_miss_func")[:4] for each in data.variants(ref, names)]
-    found = run([data.load(ref) for ref in refs], "oracle:@fc")
-    assert [record["outcome"] for record in found.records] == ["passed"] * len(refs) == ["passed"] * 24
+    names = [name for name in data.categories() if name.startswith("multi_turn")]
+    refs = [each for name in names for ref in data.index(name)[:2] for each in data.variants(ref, tuple(TRANSFORMS))]
+    found = run([data.load(ref) for ref in refs], f"oracle:@{mode}")
+    assert [(record["id"], record["reason"]) for record in found.records if record["outcome"] != "passed"] == []
+    assert len(refs) == 2 * len(names) * (1 + len(TRANSFORMS))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["fc", "prompt"])
+def test_the_oracle_passes_official_conversations_too(official: Any, mode: str) -> None:
+    """All four categories under every transform fail what they fail untouched, and that is nearly nothing."""
+    refs = [ref for name in GROUPS["multi_turn"] for ref in official.index(name)]
+    failed: dict[str, set[str]] = {}
+    for name in (None, *TRANSFORMS):
+        put = refs if name is None else [list(official.variants(ref, (name,)))[1] for ref in refs]
+        found = run([official.load(ref) for ref in put], f"oracle:@{mode}")
+        assert len(found.records) == 800
+        failed[name or ""] = {split_id(line["id"])[0] for line in found.records if line["outcome"] != "passed"}
+    assert all(each == failed[""] for each in failed.values())
+    assert len(failed[""]) < 5
+
+
+CONVERSATION = ("multi_turn_miss_func", "multi_turn_base")
+
+
+def conversation(kind: str, transformed: str) -> Any:
+    data = open_data("bundled")
+    return data.entry(f"{data.index(kind)[0].id}~{transformed}")
+
+
+@pytest.mark.parametrize("kind", CONVERSATION)
+def test_renamed_conversations_know_no_old_names(kind: str) -> None:
+    """Whoever calls what is not offered gets an error, in the names of the conversation."""
+    from pytest_bfcl.checkers.state import executor_of
+
+    plain, tools, parameters = (
+        open_data("bundled").entry(open_data("bundled").index(kind)[0].id),
+        conversation(kind, "rename-tools"),
+        conversation(kind, "rename-parameters"),
+    )
+    assert not {doc["name"] for doc in plain.all_functions} & {doc["name"] for doc in tools.all_functions}
+    assert [len(docs) for docs in tools.missed_function.values()] == [
+        len(docs) for docs in plain.missed_function.values()
+    ]
+    call = next(text for turn in plain.possible_answer for text in turn if "=" in text)
+    told = executor_of(tools).execute(call)
+    assert told.startswith("Error during execution: name ")
+    own = executor_of(parameters)
+    assert "unexpected keyword argument" in own.execute(call)
+    name = call.partition("(")[0]
+    document = next(doc for doc in plain.all_functions if doc["name"] == name)
+    required = document["parameters"]["required"]
+    if required:
+        text = own.execute(f"{name}()")
+        assert "missing" in text
+        assert not any(f"'{each}'" in text for each in required)
+
+
+def test_a_model_that_calls_old_names_fails_and_one_that_calls_a_distractor_is_answered() -> None:
+    import asyncio
+
+    from pytest_bfcl.checkers import judge
+    from pytest_bfcl.conversation import converse
+    from pytest_bfcl.models import as_model
+    from pytest_bfcl.models.oracle import answer
+    from pytest_bfcl.transcript import Reply, ToolCall
+
+    data = open_data("bundled")
+    plain = data.entry(data.index("multi_turn_base")[0].id)
+
+    def verdict(entry: Any, reply: Any) -> Any:
+        model = as_model(reply, "own:model", mode="fc")
+        transcript = asyncio.run(converse(entry, model, settings=Settings(), texts=data.texts))
+        return judge(entry, transcript), [text for step in transcript.steps for text in step.results]
+
+    def old(request: Any) -> Reply:
+        return answer(plain, "fc", request.turn, request.step)
+
+    for name in ("rename-tools", "rename-parameters"):
+        found, results = verdict(conversation("multi_turn_base", name), old)
+        assert not found.valid
+        assert any(text.startswith("Error during execution: ") for text in results)
+
+    entry = conversation("multi_turn_base", "distractors")
+    distractor = entry.function[-1]["name"]
+
+    def curious(request: Any) -> Reply:
+        if request.step == 0:
+            return Reply(tool_calls=(ToolCall(distractor, '{"days": 7}', "a"),))
+        return answer(request.entry, "fc", request.turn, request.step - 1)
+
+    found, results = verdict(entry, curious)
+    assert found.valid
+    assert any('"days": 7' in text for text in results)
 
 
 def test_words_of_ones_own(tmp_path: Path, data: Any) -> None:

@@ -135,7 +135,7 @@ def test_broken_lines_come_along(tmp_path: Path) -> None:
 
 def test_an_empty_set_is_a_problem(tmp_path: Path) -> None:
     (problem,) = validate(open_dataset(write(tmp_path / "own.jsonl", "")))
-    assert problem.message == "no entries found"
+    assert problem.message == "the file holds no entries"
 
 
 def test_the_bundled_single_turn_data_is_fine() -> None:

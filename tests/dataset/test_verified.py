@@ -163,3 +163,87 @@ def test_lines_of_excluded_entries_say_so_and_no_official_figure_changes(officia
     (model,) = result.summary["models"].values()
     found = model["categories"]["multi_turn_base"]
     assert (found["accuracy"], found["verified_accuracy"], found["reviewed"]) == (1.0, 0.5, 2)
+
+
+def _told(entry: Any, turns: list[list[str]]) -> dict[str, Any]:
+    """The verdicts on a conversation with one step a turn."""
+    from pytest_bfcl.checkers import judge
+    from pytest_bfcl.runs import transcript_from_line
+
+    calls = [[turn] if turn else [] for turn in turns]
+    transcript = transcript_from_line({"id": entry.id, "category": entry.category, "trajectory": calls})
+    return {"official": judge(entry, transcript), "verified": judge(entry.verified, transcript)}
+
+
+@pytest.mark.parametrize("number", [121, 178])
+@pytest.mark.parametrize("variant", ["base", "miss_func", "miss_param", "long_context"])
+def test_what_the_request_does_not_ask_for_is_not_required_any_more(number: int, variant: str, official: Any) -> None:
+    """The reply that does what the request says fails officially and passes on verified data."""
+    entry = official.entry(f"multi_turn_{variant}_{number}")
+    truth = [[str(call) for call in turn] for turn in entry.possible_answer]
+    asked = [
+        [call.replace("priority=4, ", "") for call in turn if number != 121 or call != "get_account_info()"]
+        for turn in truth
+    ]
+    assert asked != truth
+    found = _told(entry, asked)
+    assert not found["official"].valid
+    assert found["verified"].valid
+    with_more = _told(entry, truth)
+    assert with_more["official"].valid
+    # Reading the account is no mistake; a priority nobody named is.
+    assert with_more["verified"].valid is (number == 121)
+
+
+def test_a_documented_default_is_accepted_where_it_stood_at_another_function(official: Any) -> None:
+    from pytest_bfcl.checkers import judge
+    from pytest_bfcl.runs import transcript_from_line
+
+    entry = official.entry("parallel_multiple_12")
+    volts = {"name": "calculate_voltage_difference", "arguments": '{"electric_field": 5.0, "distance": 3.0}'}
+    field = {"name": "calculate_magnetic_field", "arguments": '{"current": 4.0, "distance": 2.0, "permeability": 0.1}'}
+    plain = {**field, "arguments": '{"current": 4.0, "distance": 2.0}'}
+    for call, official_verdict in ((field, False), (plain, True)):
+        line = {"id": entry.id, "category": entry.category, "mode": "fc", "output": [volts, call]}
+        transcript = transcript_from_line(line)
+        assert judge(entry, transcript).valid is official_verdict
+        assert judge(entry.verified, transcript).valid
+
+
+@pytest.mark.slow  # the whole set
+@pytest.mark.parametrize("mode", MODES)
+def test_the_oracle_passes_everything_but_what_the_official_rules_cannot_pass(mode: Any, verified: Any) -> None:
+    """The stated list: known issues of official checking rules (Java arrays, untyped lists), not of data."""
+    from pytest_bfcl.checkers import judge
+    from pytest_bfcl.dataset import GROUPS, known_issues
+    from pytest_bfcl.models.oracle import answer
+    from pytest_bfcl.transcript import Step, Transcript, Turn
+
+    failed = set()
+    for name in (*GROUPS["single_turn"], *GROUPS["agentic"]):
+        for entry in map(verified.load, verified.index(name)):
+            turns = [Turn([], [Step(answer(entry, mode))])]
+            spoken = Transcript(entry.id, name, "oracle", mode, turns=turns, underscore_names=mode == "fc")
+            if not judge(entry, spoken).valid:
+                failed.add(entry.id)
+    unpassable = {issue.id for issue in known_issues(VERSION) if issue.kind == "unpassable" and mode in issue.modes}
+    assert failed == {name for name in unpassable if verified.find(name) and name.startswith("simple_java")}
+    assert len(failed) <= 12
+
+
+@pytest.mark.slow  # the whole set
+def test_every_ground_truth_of_verified_conversations_passes(verified: Any) -> None:
+    from pytest_bfcl.checkers import judge
+    from pytest_bfcl.dataset import GROUPS
+    from pytest_bfcl.runs import transcript_from_line
+
+    failed, count = [], 0
+    for name in GROUPS["multi_turn"]:
+        for entry in map(verified.load, verified.index(name)):
+            calls = [[list(turn)] if turn else [] for turn in entry.possible_answer]
+            line = {"id": entry.id, "category": name, "trajectory": calls}
+            count += 1
+            if not judge(entry, transcript_from_line(line)).valid:
+                failed.append(entry.id)
+    assert failed == []
+    assert count > 750

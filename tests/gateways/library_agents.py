@@ -69,11 +69,10 @@ def smolagents(episode):
         members |= {"forward": lambda self, **given: t(**given), "skip_forward_signature_validation": True}
         return type(t.name, (Tool,), members)()
 
-    model = OpenAIModel("mock", api_base=URL, api_key=KEY)
-    agents = []
+    agent = ToolCallingAgent([], OpenAIModel("mock", api_base=URL, api_key=KEY), max_tool_threads=1)
 
     def turn(message):
-        agents[:] = agents or [ToolCallingAgent([wrapped(t) for t in episode.sync_tools], model)]
-        return agents[0].run(message, reset=False)
+        agent.tools.update({t.name: wrapped(t) for t in episode.sync_tools})
+        return str(agent.run(message, reset=False))
 
     return turn

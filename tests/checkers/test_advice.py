@@ -1,0 +1,31 @@
+"""Advice is given where its cause is certain: a call in the text is one only when an offered function is called."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_bfcl.checkers import judge
+from tests.checkers.building import entry, function, transcript
+
+SERVE = function("kitchen.serve", dish="str")
+ANSWER = {"kitchen.serve": {"dish": ["soup"]}}
+
+
+@pytest.mark.parametrize(
+    ("text", "advised"),
+    [
+        ("I call kitchen.serve(dish='soup') now.", True),
+        ("Here you are: `kitchen_serve(dish='soup')`", True),  # as the name goes over the wire
+        ("You could use print('soup') for that.", False),
+        ("Call me (any time) about the soup (hot).", False),
+        ("kitchen.clean(dish='soup')", False),  # no such function was offered
+        ("The tool kitchen.serve would do it.", False),  # named, not called
+        ("", False),
+    ],
+)
+def test_a_call_in_the_text_is_advised_only_for_offered_functions(text: str, advised: bool) -> None:
+    verdict = judge(entry([SERVE], [ANSWER]), transcript(text, "fc"))
+    assert not verdict.valid
+    advice = str(verdict.detail.get("advice", ""))
+    told = "call is written in the text" in advice or "lost a call that is in the text" in advice
+    assert told is advised, advice

@@ -1,0 +1,97 @@
+"""The oracle endpoint as smolagents' agents need it: a model that knows their tool ``final_answer``.
+
+Such an agent writes calls and results into texts, offers its own tool beside the user's and goes on until that is
+called. The proxy gives the oracle the conversation in the usual shape, without that tool; where the oracle has nothing
+left to call and says something, the proxy makes it a call of ``final_answer``. Calls pass unchanged.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+FINAL = "final_answer"
+TASK = "New task:\n"
+OBSERVED = ("Observation:\n", "Error:\n", "Call id: ")
+
+
+def usual(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The user's turns, each but the last answered; the last with a result if there is one."""
+    told = [
+        piece
+        for message in messages
+        if message["role"] == "user"
+        for piece in re.split(rf"(?=^{TASK})", _text(message["content"]), flags=re.MULTILINE)
+        if piece
+    ]
+    made: list[dict[str, Any]] = []
+    for piece in told:
+        if piece.startswith(TASK):
+            made += [{"role": "assistant", "content": "Done."}] * bool(made)
+            made.append({"role": "user", "content": piece.removeprefix(TASK).rstrip("\n")})
+            results = 0
+        elif piece.startswith(OBSERVED) and not results:
+            results = 1
+            call = {"id": "call_0", "type": "function", "function": {"name": "earlier", "arguments": "{}"}}
+            made.append({"role": "assistant", "content": None, "tool_calls": [call]})
+            made.append({"role": "tool", "tool_call_id": "call_0", "content": piece})
+    return made
+
+
+def _text(content: Any) -> str:
+    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
+
+
+def asked(body: dict[str, Any]) -> dict[str, Any]:
+    """The request as the oracle gets it."""
+    tools = [tool for tool in body.get("tools", ()) if tool["function"]["name"] != FINAL]
+    return {"model": body["model"], "messages": usual(body["messages"]), **({"tools": tools} if tools else {})}
+
+
+def closed(reply: dict[str, Any]) -> dict[str, Any]:
+    """The oracle's reply; words alone become the agent's last call."""
+    for choice in reply.get("choices", ()):
+        message = choice["message"]
+        if not message.get("tool_calls"):
+            arguments = json.dumps({"answer": message.get("content") or ""})
+            call = {"id": "call_end", "type": "function", "function": {"name": FINAL, "arguments": arguments}}
+            message |= {"content": None, "tool_calls": [call]}
+            choice["finish_reason"] = "tool_calls"
+    return reply
+
+
+@contextmanager
+def closing_proxy(upstream: str) -> Iterator[str]:
+    """Its base URL while it runs; ``upstream`` is the oracle's."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            request = urllib.request.Request(
+                f"{upstream}{self.path}", json.dumps(asked(body)).encode(), {"content-type": "application/json"}
+            )
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                found = json.dumps(closed(json.loads(answer.read()))).encode()
+            self.send_response(200)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(found)))
+            self.end_headers()
+            self.wfile.write(found)
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()

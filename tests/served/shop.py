@@ -1,0 +1,64 @@
+"""A shop as an MCP server: ``python shop.py [stdio | http PORT] [--dies | --hangs | --huge]``; its state is its own."""
+
+import os
+import sys
+import time
+from pathlib import Path
+
+from mcp.server import MCPServer
+
+server = MCPServer("shop")
+cart: dict[str, int] = {}
+for argument in sys.argv:
+    if argument.startswith("--log="):  # so that tests can count how often it was started
+        with Path(argument.removeprefix("--log=")).open("a") as file:
+            file.write("started\n")
+
+
+@server.tool(name="add-to-cart")
+def add_to_cart(article: str, count: int = 1) -> str:
+    """Puts an article into the cart."""
+    if "--dies" in sys.argv:
+        print("out of paper", file=sys.stderr, flush=True)
+        os._exit(3)
+    if "--hangs" in sys.argv:
+        time.sleep(60)
+    if "--huge" in sys.argv:
+        return "x" * 10_000_000
+    if count < 1:
+        raise ValueError("at least one")
+    cart[article] = cart.get(article, 0) + count
+    return f"{cart[article]} of {article}"
+
+
+@server.tool()
+def get_cart() -> dict[str, int]:
+    """Tells what is in the cart."""
+    return cart
+
+
+@server.tool()
+def note(text: dict[str, dict[str, str]]) -> str:
+    """Keeps a note of notes."""
+    cart.update({f"note {name}": len(each) for name, each in text.items()})
+    return str(text)
+
+
+@server.tool()
+def empty() -> str:
+    """Empties the cart."""
+    cart.clear()
+    return "empty"
+
+
+@server.resource("shop://size")
+def size() -> str:
+    """How much is in the cart."""
+    return str(sum(cart.values()))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 2 and sys.argv[1] == "http":
+        server.run("streamable-http", port=int(sys.argv[2]))
+    else:
+        server.run("stdio")

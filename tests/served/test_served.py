@@ -1,0 +1,273 @@
+"""Entries on a user's own MCP server: real servers over stdio and HTTP, judged by what was said and by their state."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mcp")
+
+from pytest_bfcl.checkers import judge
+from pytest_bfcl.cli import main
+from pytest_bfcl.conversation.served import read_call
+from pytest_bfcl.dataset.served_entry import Expectation, contained, same
+from pytest_bfcl.evaluation import open_data, run
+from pytest_bfcl.gateways import as_agent
+from pytest_bfcl.models import as_model
+from pytest_bfcl.runs.replay_lines import transcript_from_line
+from pytest_bfcl.settings import Settings
+from pytest_bfcl.transcript import Reply, ToolCall
+
+SHOP = Path(__file__).with_name("shop.py")
+COMMAND = shlex.join([sys.executable, str(SHOP)])
+
+
+def user(text: str) -> list[dict[str, str]]:
+    return [{"role": "user", "content": text}]
+
+
+ONE = {
+    "id": "shop_one", "category": "mcp", "mcp": "shop", "question": "Two apples, please. What is in my cart?",
+    "possible_answer": [["add_to_cart(article='apple', count=2)", "get_cart()"]],
+    "expect": [{"answer": ["2 apples", "two apples"]}, {"call": "get_cart", "equals": {"apple": 2}},
+               {"resource": "shop://size", "equals": 2}],
+}  # fmt: skip
+SEVERAL = {
+    "id": "shop_several", "category": "mcp", "mcp": "shop",
+    "question": [user("One pear."), user("And two notes."), user("How many pears have I?")],
+    "setup": [{"call": "add-to-cart", "arguments": {"article": "fig", "count": 5}}],
+    "possible_answer": [["add_to_cart(article='pear')"], ["note(text={'a': {'b': 'c'}, 'd': {}})"], []],
+    "expect": [{"turn": 0, "call": "get_cart", "equals": {"fig": 5, "pear": 1}}, {"turn": 2, "answer": "one"},
+               {"call": "get_cart", "contains": {"note a": 1, "note d": 0, "pear": 1}}],
+}  # fmt: skip
+
+
+def settings(command: str = COMMAND, **more: Any) -> Settings:
+    return Settings(mcp={"shop": command}, **more)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Any:
+    (tmp_path / "shop.jsonl").write_text("".join(json.dumps(each) + "\n" for each in (ONE, SEVERAL)))
+    return open_data(str(tmp_path / "shop.jsonl"))
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = subprocess.Popen([sys.executable, str(SHOP), "http", str(port)], stderr=subprocess.DEVNULL)
+    for _ in range(200):
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            break
+        except OSError:
+            time.sleep(0.1)
+    yield f"http://127.0.0.1:{port}/mcp"
+    process.kill()
+    process.wait()
+
+
+def outcomes(result: Any) -> list[tuple[Any, ...]]:
+    return [(line["id"], line["outcome"], line["reason"], line["detail"].get("error")) for line in result.records]
+
+
+@pytest.mark.parametrize("mode", ["fc", "prompt"])
+def test_who_knows_the_way_passes_over_stdio(data: Any, mode: str) -> None:
+    found = run(data, f"oracle:@{mode}", settings=settings())
+    assert outcomes(found) == [("shop_one", "passed", None, None), ("shop_several", "passed", None, None)]
+    several = found.records[1]
+    assert several["extra"]["observed"][0] == {"fig": 5, "pear": 1}
+    assert several["tool_results"][1][0] == ["{'a': {'b': 'c'}, 'd': {}}"], "arguments arrive as they were given"
+
+
+def test_over_http_the_server_lives_on_and_is_set_up_by_the_entry(tmp_path: Path, address: str) -> None:
+    entry = {**ONE, "setup": [{"call": "empty"}]}
+    (tmp_path / "shop.jsonl").write_text(json.dumps(entry) + "\n")
+    found = run(tmp_path / "shop.jsonl", "oracle:", settings=settings(address, repeat=3, concurrency=1))
+    assert [line["outcome"] for line in found.records] == ["passed"] * 3
+
+
+@pytest.mark.slow
+def test_each_trial_has_a_server_of_its_own(data: Any) -> None:
+    found = run(data, "oracle:", settings=settings(repeat=2), categories=["mcp"])
+    assert [line["outcome"] for line in found.records] == ["passed"] * 4
+
+
+def model(*steps: list[list[tuple[str, dict[str, Any]]] | str]) -> Any:
+    """Turns → steps: calls, or words that end the turn."""
+
+    def reply(request: Any) -> Reply:
+        step = steps[request.turn][request.step]
+        if isinstance(step, str):
+            return Reply(text=step)
+        return Reply(tool_calls=tuple(ToolCall(n, json.dumps(a), f"c{i}") for i, (n, a) in enumerate(step)))
+
+    return as_model(reply, "own:model", mode="fc")
+
+
+ADD = ("add_to_cart", {"article": "apple", "count": 2})
+
+
+@pytest.mark.parametrize(
+    ("steps", "reason"),
+    [
+        ([[ADD], "You have 2 apples."], None),
+        ([[ADD], [("no_such_tool", {})], [("add_to_cart", {"article": "fig", "count": 0})], "2 apples"], None),
+        ([[ADD], "Done."], "agentic:answer_not_found"),
+        ([[ADD], ""], "agentic:no_last_message"),
+        ([[ADD, ADD], "2 apples"], "mcp:state_mismatch"),
+        (["2 apples"], "mcp:state_mismatch"),
+        ([[ADD]] * 30, "multi_turn:force_terminated"),
+    ],
+)
+def test_reasons(data: Any, steps: list[Any], reason: str | None, capsys: pytest.CaptureFixture[str]) -> None:
+    entry = data.entry("shop_one")
+    (line,) = run([entry], model(steps), settings=settings()).records
+    assert line["reason"] == reason
+    if reason == "mcp:state_mismatch":
+        assert line["detail"]["asked"] == "get_cart()"
+        assert json.loads(line["detail"]["expected"]) == {"apple": 2}
+        from pytest_bfcl.explaining import failure_text, headline
+        from pytest_bfcl.failures import FailureTag, Verdict
+
+        transcript = transcript_from_line(line)
+        verdict = Verdict(False, FailureTag.WRONG_ANSWER, reason, line["detail"])
+        assert "expected" in failure_text(entry, transcript, verdict)
+        assert "get_cart() tells" in headline(line)
+    # Judged again, without a server.
+    assert judge(entry, transcript_from_line(line)).reason == reason
+
+
+@pytest.mark.slow
+def test_an_agent_plays_them_too(data: Any) -> None:
+    def factory(episode: Any) -> Any:
+        async def turn(message: str) -> str:
+            tools = {tool.name: tool for tool in episode.tools}
+            if "apples" in message:
+                await tools["add_to_cart"](article="apple", count=2)
+                return "2 apples"
+            if "One pear" in message:
+                await tools["add_to_cart"](article="pear")
+            elif "notes" in message:
+                await tools["note"](text={"a": {"b": "c"}, "d": {}})
+            return "one"
+
+        return turn
+
+    found = run(data, as_agent(factory, "shopper"), settings=settings())
+    assert outcomes(found) == [("shop_one", "passed", None, None), ("shop_several", "passed", None, None)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (f"{COMMAND} stdio --dies", "did not answer add-to-cart"),
+        pytest.param(f"{COMMAND} stdio --hangs", "did not answer add-to-cart", marks=pytest.mark.slow),
+        ("no-such-command-anywhere --x", "'no-such-command-anywhere'"),
+        (f"{sys.executable} -c 'import time; time.sleep(60)'", "did not answer"),
+        (f"{sys.executable} -c 'raise SystemExit(\"no licence\")'", "no licence"),
+        ("http://127.0.0.1:9/mcp", "http://127.0.0.1:9/mcp"),
+        (shlex.quote("'unclosed")[1:], "cannot be used"),
+    ],
+)
+def test_trouble_of_the_server_is_an_error_in_few_lines(data: Any, command: str, said: str) -> None:
+    patience = 20 if "shop.py" in command else 2  # a real server takes its time to start on a busy machine
+    (line,) = run([data.entry("shop_one")], "oracle:", settings=settings(command, timeout_s=patience)).records
+    assert (line["outcome"], line["reason"]) == ("error", "harness:mcp")
+    text = line["detail"]["error"]
+    assert said in text or "unclosed" in command
+    assert len(text.splitlines()) <= 4
+    assert "Traceback" not in text
+    if "--dies" in command:
+        assert "out of paper" in text
+
+
+@pytest.mark.slow
+def test_an_answer_of_ten_megabytes_is_an_error_the_model_sees(data: Any) -> None:
+    entry = data.entry("shop_one")
+    (line,) = run([entry], model([[ADD], "2 apples"]), settings=settings(f"{COMMAND} stdio --huge")).records
+    assert line["tool_results"][0][0][0].startswith("Error during execution: the result has 10,000,000 characters")
+    assert line["reason"] == "mcp:state_mismatch"
+
+
+def test_a_server_nobody_names_and_a_tool_it_lacks(data: Any) -> None:
+    entry = data.entry("shop_one")
+    (line,) = run([entry], "oracle:", settings=Settings(mcp={"other": COMMAND})).records
+    assert '--bfcl-mcp shop="' in line["detail"]["advice"]
+    assert run([entry], "oracle:").records[0]["outcome"] == "skipped"
+    document = {"name": "fly", "description": "Flies.", "parameters": {"type": "dict", "properties": {}}}
+    odd = entry.model_copy(update={"function": [document]})
+    assert "no tool 'fly'" in run([odd], "oracle:", settings=settings()).records[0]["detail"]["error"]
+
+
+@pytest.mark.slow
+def test_validate_tries_the_way_on_the_server(tmp_path: Path, data: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(tmp_path / "shop.jsonl")
+    assert main(["validate", path]) == 0
+    (tmp_path / "shop.jsonl").write_text(json.dumps(ONE) + "\n")
+    assert main(["validate", path, "--mcp", f"shop={COMMAND}"]) == 0
+    wrong = {**ONE, "possible_answer": [["add_to_cart(article='pear')"]]}
+    (tmp_path / "shop.jsonl").write_text(json.dumps(wrong) + "\n")
+    assert main(["validate", path, "--mcp", f"shop={COMMAND}"]) == 1
+    assert "mcp:state_mismatch" in capsys.readouterr().out
+    assert main(["validate", path, "--mcp", "secret"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"mcp": None}, "mcp"),
+        ({"expect": []}, "expect"),
+        ({"expect": [{"answer": "x", "turn": 3}]}, "expect[0].turn"),
+        ({"expect": [{"answer": " "}]}, "expect[0].answer"),
+        ({"expect": [{"answer": "x", "call": "y"}]}, "expect.0"),
+        ({"expect": [{"call": "y"}]}, "expect.0"),
+        ({"expect": [{"call": "y", "equals": 1, "contains": 1}]}, "expect.0"),
+        ({"possible_answer": [["f()"], []]}, "possible_answer"),
+        ({"category": "multi_turn_base", "possible_answer": [[]]}, "category"),
+    ],
+)
+def test_what_cannot_be_judged_is_said(
+    tmp_path: Path, changes: dict[str, Any], field: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "shop.jsonl").write_text(json.dumps({**ONE, **changes}) + "\n")
+    assert main(["validate", str(tmp_path / "shop.jsonl")]) == 1
+    assert field in capsys.readouterr().out
+
+
+def test_json_is_compared_as_json() -> None:
+    assert same({"a": [1, 2.0]}, {"a": [1.0, 2]})
+    assert not same(True, 1)
+    assert not same({"a": 1}, {"a": 1, "b": 2})
+    assert contained({"a": {"b": "x"}}, {"a": {"b": "axb"}, "c": 1})
+    assert contained([{"id": 2}], [{"id": 1}, {"id": 2, "more": 0}])
+    assert contained("x", ["y", "xy"])
+    assert not contained({"a": 1}, {"b": 1})
+    assert not contained("1", 1)
+    assert Expectation(call="f", equals=None).holds(None)
+
+
+@pytest.mark.parametrize("text", ["f(1)", "f(x=g())", "f", "a.f()", "f(**1)", "f(x={1})", "f(" * 500, "f(x=1e999)"])
+def test_texts_that_are_no_calls(text: str) -> None:
+    with pytest.raises(ValueError):
+        read_call(text)
+
+
+def test_odd_names_of_arguments_arrive() -> None:
+    from pytest_bfcl.decoding.writing import exact_text
+    from pytest_bfcl.transcript import Call
+
+    given = {"a-b": 1, "class": {"x": {"y": None}}, "plain": [True, {}]}
+    assert read_call(exact_text(Call("f", given))) == ("f", given)
