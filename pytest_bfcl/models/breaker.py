@@ -92,7 +92,8 @@ class Breaker:
             return None
         place = self.endpoint or "the endpoint"
         if self.suspicion is not None:
-            return f"{place} {self.suspicion.what}: {self.suspicion.error.message}"
+            what = self.suspicion.what.partition(" (")[0]
+            return f"{place} {what}, trying again: {self.suspicion.error.message}"
         error = self._failing
         if error is None or self._failing_times < _TOLD_AFTER:
             return None

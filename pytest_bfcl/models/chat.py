@@ -113,7 +113,8 @@ def _joined_users(messages: Sequence[Message]) -> list[Message]:
 def read_completion(body: Any) -> Reply:
     """A response object (as parsed JSON) as a `Reply`.
 
-    Raises a retryable `AdapterError` ``malformed_body`` when there is no choice with a message. Calls without id get
+    Raises a retryable `AdapterError` ``malformed_body`` when there is no choice with a message, or calls that are none:
+    they must not pass for a model that called nothing. Calls without id get
     one by position; arguments delivered as an object are written back as JSON; a legacy ``function_call`` counts as a
     call; an empty ``tool_calls`` list leaves the text.
     """
@@ -155,12 +156,12 @@ def _message(body: object) -> tuple[Fields, str | None]:
 
 def _calls(message: Fields) -> tuple[list[ToolCall], list[Parsed]]:
     """The calls, and per call what it has beyond name, arguments and id."""
-    listed = message.get("tool_calls")
+    listed = message.get("tool_calls") or []
+    if not isinstance(listed, list) or not all(isinstance(item, Mapping) for item in listed):
+        raise AdapterError("malformed_body", "the answer's tool_calls are no list of calls", retryable=True)
     calls: list[ToolCall] = []
     further: list[Parsed] = []
-    for position, item in enumerate(listed if isinstance(listed, list) else []):
-        if not isinstance(item, Mapping):
-            continue
+    for position, item in enumerate(listed):
         nested = item.get("function")
         function = nested if isinstance(nested, Mapping) else item
         calls.append(_call(function, identifier(item.get("id"), position)))

@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -81,9 +82,7 @@ class Endpoint:
 
     def address(self, path: str) -> str:
         """Where a path of the API is; a query of the base URL stays at the end."""
-        parts = urlsplit(self.url)
-        whole = f"{parts.path.rstrip('/')}/{path}"
-        return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], whole, parts.query, ""))
+        return _address(self.url, path)
 
     def asked(self, path: str) -> str:
         """The same without anything secret, for messages."""
@@ -107,7 +106,7 @@ class Endpoint:
             raise self._transport_error(error) from None
         except (OSError, ValueError) as error:
             raise AdapterError("connection", self._said(error), retryable=True) from None
-        return Answer(response.status, data.decode("utf-8", "replace"), response.headers)
+        return Answer(response.status, _text_of(data, response), response.headers)
 
     async def _streamed(self, response: aiohttp.ClientResponse, joiner: Joiner, started: float) -> Answer:
         reader = EventReader(joiner)
@@ -224,8 +223,16 @@ class Endpoint:
         )  # fmt: skip
 
     def _said(self, error: BaseException) -> str:
-        text = redact(str(error) or type(error).__name__, self.secrets)
+        words = str(error) if isinstance(getattr(error, "message", ""), str) else ""  # else: half the head of an answer
+        text = redact(words or type(error).__name__, self.secrets)
         return f"{self.shown}: {text}"
+
+
+@lru_cache(maxsize=64)
+def _address(url: str, path: str) -> str:
+    parts = urlsplit(url)
+    whole = f"{parts.path.rstrip('/')}/{path}"
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], whole, parts.query, ""))
 
 
 def is_local(url: str) -> bool:
@@ -277,6 +284,28 @@ def _basic(url: str) -> str | None:
         return None
     words = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
     return f"Basic {b64encode(words.encode()).decode()}"
+
+
+_OTHER_CHARSETS = ("iso-8859-1", "latin-1", "latin1", "windows-1252", "cp1252")
+"""What a server may name instead of UTF-8, and be believed when the body is not UTF-8."""
+
+
+def _text_of(data: bytes, response: aiohttp.ClientResponse) -> str:
+    """A body as text: JSON tells its Unicode form by its first bytes.
+
+    Raises a retryable `AdapterError` for an answer that is no text, rather than let replaced characters pass for the
+    model's; an error's body is shown as far as it goes.
+    """
+    try:
+        return data.decode(json.detect_encoding(data))
+    except UnicodeDecodeError as error:
+        named = (response.charset or "").lower()
+        if named in _OTHER_CHARSETS:
+            return data.decode("cp1252" if named in ("windows-1252", "cp1252") else "latin-1", "replace")
+        if 200 <= response.status < 300:
+            what = f"the answer is not UTF-8 ({error.reason} at byte {error.start})"
+            raise AdapterError("malformed_body", what, retryable=True) from None
+        return data.decode("utf-8", "replace")
 
 
 async def _bounded(response: aiohttp.ClientResponse) -> bytes:

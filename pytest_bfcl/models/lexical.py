@@ -18,6 +18,7 @@ from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.lexical_agent import agent_move
 from pytest_bfcl.models.lexical_clues import Clues, words
+from pytest_bfcl.models.lexical_turns import acts, next_move
 from pytest_bfcl.models.lexical_values import fill, next_call
 from pytest_bfcl.models.source_text import reply_with_calls
 from pytest_bfcl.models.spec import ModelSpec
@@ -48,6 +49,10 @@ class LexicalModel:
         move = agent_move(request, functions, text)
         if isinstance(move, str):
             return Reply(text=move, finish_reason="stop")
+        if move is None and acts(functions):
+            move = next_move(request, functions)
+            if isinstance(move, str):
+                return Reply(text=move, finish_reason="stop")
         if move is None and request.step > 0:
             return Reply(text=CLOSING, finish_reason="stop")
         calls = move if move is not None else choose_calls(text, functions)

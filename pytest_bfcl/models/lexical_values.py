@@ -6,7 +6,7 @@ No language model and no network; `pytest_bfcl.models.lexical_clues` finds the c
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from pytest_bfcl.json_types import Fields, Parsed
@@ -27,25 +27,32 @@ def fill(parameters: Fields, clues: Clues) -> Parsed | None:
     if not isinstance(properties, Mapping):
         return {}
     required = parameters.get("required") or []
+    found = found_values(properties, clues, required)
+    missing = [name for name in required if name in properties and name not in found]
+    if missing and len(missing) == len(required):
+        return None
+    found |= {name: _fallback(_schema(properties[name])) for name in missing}
+    return {name: found[name] for name in properties if name in found}
+
+
+def found_values(properties: Fields, clues: Clues, required: Collection[str]) -> Parsed:
+    """Values a text holds for parameters: any fitting one for those required, for the others one beside their words."""
     found: Parsed = {}
-    missing = 0
     # The most particular kinds first, so that they are not taken by free text.
     order = sorted(properties, key=lambda name: (name not in required, _particularity(properties[name])))
     for name in order:
-        schema = properties[name] if isinstance(properties[name], Mapping) else {}
         clues.taken = None
-        value = _value(name, schema, clues, must=name in required)
+        value = _value(name, _schema(properties[name]), clues, must=name in required)
         if value is not None:
             found[name] = value
             taken: Found | None = clues.taken
             if taken is not None and not isinstance(value, (list, dict)):
                 clues.origins[name] = taken
-        elif name in required:
-            missing += 1
-            found[name] = _fallback(schema)
-    if missing and missing == len(required):
-        return None
-    return {name: found[name] for name in properties if name in found}
+    return found
+
+
+def _schema(value: object) -> Fields:
+    return value if isinstance(value, Mapping) else {}
 
 
 def next_call(arguments: Fields, clues: Clues) -> Parsed | None:

@@ -17,6 +17,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from pytest_bfcl.extras import install_command
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Request, ToolsRefused
@@ -57,6 +58,9 @@ class LitellmModel:
 
     Keys come from the environment variables litellm documents. ``settings.base_url`` is handed on as ``api_base``.
     """
+
+    connections_shared = True
+    """litellm keeps its clients for the whole process: closing this model closes every other's."""
 
     def __init__(
         self, spec: ModelSpec, settings: Settings, mode: Mode = "fc", *, policy: RetryPolicy | None = None
@@ -182,7 +186,8 @@ class LitellmModel:
             return EndpointUnreachable(f"cannot connect: {text}", advice="check the network and the base URL")
         if _UNREADABLE.search(text):
             return AdapterError("malformed_body", text, retryable=True)
-        missing = kind == "InternalServerError" and _MISSING_KEY.search(text)  # litellm calls this an HTTP 500
+        # litellm calls a missing key an HTTP 500.
+        missing = kind in ("InternalServerError", "APIError") and _MISSING_KEY.search(text)
         if missing or (kind == "APIConnectionError" and any(word in text.lower() for word in _NO_KEY)):
             return AdapterError("auth", text, advice="set the provider's key; pytest-bfcl models lists the variables")
         if kind == "APIConnectionError":
@@ -216,7 +221,7 @@ def load_litellm() -> Any:
     except Exception as error:
         raise AdapterError(
             "bad_request", f"litellm cannot be imported: {type(error).__name__}: {error}",
-            advice="pip install 'litellm>=1.74', or use openai: with --bfcl-base-url",
+            advice=f"{install_command('litellm')}, or use openai: with --bfcl-base-url",
         ) from error  # fmt: skip
     litellm.telemetry = False
     litellm.suppress_debug_info = True

@@ -155,13 +155,13 @@ class OpenAIModel:
         if "tools" not in body or self._marks(request) or "tools" in request.parameters:
             return json.dumps(body).encode()
         rest = json.dumps({name: value for name, value in body.items() if name != "tools"})
-        return f'{rest[:-1]}, "tools": {self._tools.text(request.functions)}}}'.encode()
+        return f'{rest[:-1]}, "tools": {self._tools.text(request.functions, body["tools"])}}}'.encode()
 
     async def _attempt(self, request: Request) -> Reply:
         body = self.payload(request)
         joiner = self.api.joiner() if body.get("stream") is True else None
         answer = await self.server.post(self.api.path, self._encoded(body, request), joiner)
-        if answer.status == 200:
+        if 200 <= answer.status < 300:
             try:
                 fault = self._read(answer, "tools" in body)
             except AdapterError as error:

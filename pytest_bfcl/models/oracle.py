@@ -51,10 +51,20 @@ def answer(entry: Entry, mode: Mode, turn: int = 0, step: int = 0) -> Reply:
     if checker == "state":
         calls = turn_ground_truth_calls(entry, turn) if step == 0 else []
         return reply_with_calls(calls, entry, mode) if calls else Reply(text=CLOSING, finish_reason="stop")
+    if checker == "served":
+        calls = turn_ground_truth_calls(entry, turn) if step == 0 else []
+        return reply_with_calls(calls, entry, mode) if calls else Reply(text=_expected_words(entry, turn))
     calls = list(ground_truth_calls(entry)) if checker in ("ast", "executable", "sql", "rest") else []
     if calls:
         return reply_with_calls(calls, entry, mode)
     return Reply(text=REFUSAL if checker == "irrelevance" else CLOSING, finish_reason="stop")
+
+
+def _expected_words(entry: Entry, turn: int) -> str:
+    """What an entry on an MCP server expects to be said at the end of a turn."""
+    last = len(entry.question) - 1
+    due = [each for each in entry.expect if not each.is_state and (last if each.turn is None else each.turn) == turn]
+    return " ".join([CLOSING, *(each.answers[0] for each in due)])
 
 
 def _plausible_call(entry: Entry) -> Call:

@@ -1,4 +1,7 @@
-"""What tokens cost: the user's price, or litellm's table read as a data file (importing litellm takes seconds)."""
+"""What tokens cost: the user's price, else the list price of litellm's table or of our own copy of a day.
+
+litellm's is read as a data file: importing litellm takes seconds.
+"""
 
 from __future__ import annotations
 
@@ -18,46 +21,79 @@ from pytest_bfcl.transcript import Transcript
 if TYPE_CHECKING:
     from pytest_bfcl.settings import Settings
 
+TABLE = Path(__file__).with_name("prices.json")
+"""List prices of a day, made from litellm's table by ``scripts/prices.py``."""
 _FILE = "model_prices_and_context_window_backup.json"
 _FREE = ("oracle", "lexical", "scripted", "replay", "fixture")
 
 
 @cache
-def _table() -> Fields:
+def litellm_table() -> Fields:
+    """The table of an installed litellm, one row a model; empty when there is none."""
     spec = find_spec("litellm")
     if spec is None or not spec.origin:
         return {}
+    return _read(Path(spec.origin).parent / _FILE)
+
+
+@cache
+def our_table() -> Fields:
+    """Our own: ``source``, ``date``, ``providers`` and ``prices`` (name → USD per million tokens in and out)."""
+    return _read(TABLE)
+
+
+def _read(path: Path) -> Fields:
     try:
-        data = json.loads((Path(spec.origin).parent / _FILE).read_text(encoding="utf-8"))
+        data = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return data if isinstance(data, dict) else {}
 
 
 def litellm_providers() -> set[str]:
-    """Provider names of the price table: what litellm can talk to."""
-    return {
-        str(row["litellm_provider"])
-        for row in _table().values()
-        if isinstance(row, dict) and row.get("litellm_provider")
-    }
+    """Names of providers that litellm can talk to, by its own table and by ours."""
+    rows = litellm_table().values()
+    theirs = {str(row["litellm_provider"]) for row in rows if isinstance(row, dict) and row.get("litellm_provider")}
+    return theirs | set(our_table().get("providers", ()))
 
 
 def listed_price(spec: str | ModelSpec) -> Price | None:
-    """The list price of a model in USD per million tokens, or ``None`` when the table does not know it."""
+    """The list price of a model in USD per million tokens, or ``None`` when no table knows it.
+
+    An installed litellm goes first, being newer as a rule.
+    """
     parsed = parse_spec(spec) if isinstance(spec, str) else spec
     if parsed.provider in _FREE:
         return None
     name = parsed.name
     candidates = [f"{parsed.provider}/{name}", name] if parsed.provider != "litellm" else [name, name.partition("/")[2]]
-    for key in candidates:
-        row = _table().get(key)
-        if isinstance(row, dict) and row.get("input_cost_per_token") is not None:
-            return Price(_million(row.get("input_cost_per_token")), _million(row.get("output_cost_per_token")))
+    for price_in in (_litellms_price, _our_price):
+        for key in candidates:
+            if (price := price_in(key)) is not None:
+                return price
     return None
 
 
-def _million(cost: object) -> float | None:
+def lists() -> str:
+    """Which lists prices are taken from, for people."""
+    ours = f"a list of {our_table().get('date', 'no day')}"
+    return f"the installed litellm's list, then {ours}" if litellm_table() else ours
+
+
+def _litellms_price(key: str) -> Price | None:
+    row = litellm_table().get(key)
+    if not isinstance(row, dict) or row.get("input_cost_per_token") is None:
+        return None
+    return Price(million(row["input_cost_per_token"]), million(row.get("output_cost_per_token")))
+
+
+def _our_price(key: str) -> Price | None:
+    row = our_table().get("prices", {}).get(key)
+    return Price(*row) if row is not None else None
+
+
+def million(cost: object) -> float | None:
+    """USD per million tokens, from USD per token."""
     return round(float(cost) * 1e6, 9) if isinstance(cost, (int, float)) else None
 
 

@@ -50,6 +50,8 @@ def discreet(reply: Reply, secrets: Iterable[str]) -> Reply:
     Secrets of fewer than 8 characters stay: they may well be words of the answer.
     """
     known = [secret for secret in secrets if len(secret) >= _SHORTEST_IN_REPLY]
+    if not known:
+        return reply
     said = (reply.text, reply.reasoning, reply.finish_reason, *(p for c in reply.tool_calls for p in _parts(c)))
     state = reply.state and reply.state.to_dict()
     if not any(secret in text for text in (*said, repr(state) if state else "") if text for secret in known):

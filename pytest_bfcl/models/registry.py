@@ -14,6 +14,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from pytest_bfcl import extras
 from pytest_bfcl.decoding.formats.reading import TextReading
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.models.base import Model
@@ -134,15 +135,15 @@ def _builder(spec: ModelSpec) -> Builder:
     provider = spec.provider
     if provider in _BUILDERS:
         return _BUILDERS[provider]
-    if provider in LITELLM_PROVIDERS:
-        return _litellm
+    if provider == "litellm" or provider in LITELLM_PROVIDERS:
+        return _through_litellm(spec)
     point = _entry_points().get(provider)
     if point is not None:
         return _foreign(point)
     from pytest_bfcl.models.prices import litellm_providers
 
     if provider in litellm_providers():
-        return _litellm
+        return _through_litellm(spec)
     if not spec.name and (likely := _likely_provider(provider)):
         name = provider.replace("_", "-")
         raise UsageError(f"{name!r} names no provider: a model is written provider:name, for instance {likely}:{name}")
@@ -155,6 +156,11 @@ def _builder(spec: ModelSpec) -> Builder:
         f"unknown provider {provider!r} in {spec.text!r}; {meant}\n"
         "a model is written provider:name; any other provider of litellm is litellm:PROVIDER/NAME"
     )
+
+
+def _through_litellm(spec: ModelSpec) -> Builder:
+    extras.require("litellm", f"{spec.text}, which is asked through litellm,")
+    return _litellm
 
 
 _LIKELY = (
@@ -271,7 +277,6 @@ def _scripted(spec: ModelSpec, settings: Settings, mode: Mode | None, dataset: A
 
 _BUILDERS: dict[str, Builder] = {
     **dict.fromkeys(DIRECT_PROVIDERS, _direct),
-    "litellm": _litellm,
     "replay": _replay,
     "oracle": _oracle,
     "lexical": _lexical,

@@ -14,6 +14,7 @@ from pytest_bfcl.decoding.formats.reading import TextReading
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.spec import ModelSpec
+from pytest_bfcl.spread_json import spread_json
 from pytest_bfcl.transcript import Mode, Reply, Transcript
 
 if TYPE_CHECKING:
@@ -103,6 +104,10 @@ class ReplayModel:
         """Nothing to release."""
 
 
+_ANSWERS = ("output", "trajectory", "outcome")
+"""One of these is what makes a line a replay line; errors and skipped entries of a run have their outcome only."""
+
+
 def _path_and_model(spec: ModelSpec) -> tuple[Path, str | None]:
     if not spec.name:
         raise UsageError("replay needs a path: replay:PATH")
@@ -119,12 +124,16 @@ def _read(path: Path, decoder: str | None, names: Names, dataset: DataSet | None
     from pytest_bfcl.runs import read_replay_lines
     from pytest_bfcl.runs.damage import LeftOut
 
+    if path.is_file() and path.suffix != ".gz" and (whole := spread_json(path)):
+        raise UsageError(f"{path}: {whole}")
     left_out = LeftOut()
     lines = [dict(line) for line in read_replay_lines(path, left_out, decoder, names, dataset)]
     for told in left_out.told():
         warnings.warn(f"{told} (not replayed)", stacklevel=2)
     if not lines:
         raise UsageError("; ".join([f"{path} holds no replay line", *left_out.told()]))
+    if not any(name in line for line in lines for name in _ANSWERS):
+        raise UsageError(f"{path} holds no replay line: none has output or trajectory")
     return lines
 
 

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING
 
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.models.breaker import Breaker, Suspicion, sign_of
+from pytest_bfcl.models.pacing import Gate, Pace
 from pytest_bfcl.transcript import Reply
 
 if TYPE_CHECKING:
     from types import TracebackType
-
-    import tenacity
 
     from pytest_bfcl.settings import Settings
 
@@ -119,6 +118,7 @@ class Caller:
         self.stopwatch = Stopwatch(settings.request_limit_s)
         self._probe = probe
         self._examination: asyncio.Task[None] | None = None
+        self.gate = Gate(Pace(settings.concurrency, settings.first_concurrency)) if settings.paced else None
 
     async def call(self, attempt: Attempt) -> Reply:
         """The first successful attempt's reply, with its own latency and the number of attempts.
@@ -208,11 +208,20 @@ class Caller:
             await self._examined()
         self.breaker.check()
         try:
-            reply = await self._timed(attempt, number)
+            reply = await (self._timed(attempt, number) if self.gate is None else self._paced(attempt, number))
         except AdapterError as error:
             self.breaker.attempt(error)
             raise
         self.breaker.attempt(None)
+        return reply
+
+    async def _paced(self, attempt: Attempt, number: int) -> Reply:
+        """As soon as one more may be in flight: the wait is no part of the request's time."""
+        assert self.gate is not None
+        async with self.gate:
+            self.breaker.check()
+            reply = await self._timed(attempt, number)
+            self.gate.answered(reply.latency_s or 0.0)
         return reply
 
     async def _timed(self, attempt: Attempt, number: int) -> Reply:
@@ -231,50 +240,29 @@ class Caller:
         latency = time.perf_counter() - start - (self.stopwatch.stalled_s - stalled)
         return replace(reply, latency_s=round(max(latency, 0.0), 6), attempts=number)
 
-    async def _again(self, attempt: Attempt, first: AdapterError) -> Reply:
-        """Attempts two and later, by tenacity: the fast path of one successful attempt does not pay for it."""
-        import tenacity
-
+    async def _again(self, attempt: Attempt, error: AdapterError) -> Reply:
+        """Attempts two and later, after the error of the first."""
         policy, started = self.policy, time.monotonic()
-        backoff = tenacity.wait_exponential(multiplier=policy.first_s, max=policy.longest_s)
+        quotas = int(error.kind == "quota")
+        for failed in range(1, policy.retries + 1):
+            left = policy.limit_s - (time.monotonic() - started)
+            if left <= 0 or _asks_too_much(error, policy, left):
+                break
+            await asyncio.sleep(_pause(policy, error, failed, left))
+            try:
+                return await self._attempt(attempt, failed + 1)
+            except AdapterError as again:
+                quotas += again.kind == "quota"
+                if not again.retryable or (again.kind == "quota" and quotas > 1):
+                    raise  # a quota, said again after the pause it asked for: now it is believed
+                error = again
+        raise error
 
-        def left() -> float:
-            return policy.limit_s - (time.monotonic() - started)
 
-        def pause(state: tenacity.RetryCallState) -> float:
-            error = state.outcome.exception() if state.outcome else None
-            wished = getattr(error, "retry_after_s", None) or 0.0
-            jittered = backoff(state) * random.uniform(0.5, 1.0)
-            return max(0.0, min(max(jittered, wished), left()))
-
-        quotas = int(first.kind == "quota")
-
-        def is_over(state: tenacity.RetryCallState) -> bool:
-            nonlocal quotas
-            error = state.outcome.exception() if state.outcome else None
-            if not isinstance(error, AdapterError):
-                return True
-            if state.attempt_number > 1 and error.kind == "quota":
-                quotas += 1
-                if quotas > 1:  # said again after the pause it asked for: now it is believed
-                    return True
-            return state.attempt_number > policy.retries or left() <= 0 or _asks_too_much(error, policy, left())
-
-        numbers = iter(range(1, policy.retries + 2))
-
-        async def numbered() -> Reply:
-            number = next(numbers)
-            if number == 1:
-                raise first  # the attempt that has already failed starts the series
-            return await self._attempt(attempt, number)
-
-        retrying = tenacity.AsyncRetrying(
-            stop=is_over,
-            wait=pause,
-            retry=tenacity.retry_if_exception(lambda e: isinstance(e, AdapterError) and e.retryable),
-            reraise=True,
-        )
-        return await retrying(numbered)
+def _pause(policy: RetryPolicy, error: AdapterError, failed: int, left_s: float) -> float:
+    """Seconds before the next attempt: doubling, with jitter, at least what the server asks for."""
+    doubled = min(policy.first_s * 2.0 ** min(failed - 1, 60), policy.longest_s)
+    return min(max(doubled * random.uniform(0.5, 1.0), error.retry_after_s or 0.0), left_s)
 
 
 def _asks_too_much(error: AdapterError, policy: RetryPolicy, left_s: float) -> bool:

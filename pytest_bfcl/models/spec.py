@@ -41,6 +41,13 @@ class ModelSpec:
         return self.text
 
 
+def _nearly_a_mode(suffix: str) -> str | None:
+    """The mode that a misspelt suffix means; other words behind an ``@`` are a part of the name."""
+    from difflib import get_close_matches  # a spec without a mistake pays nothing for it
+
+    return next(iter(get_close_matches(suffix.strip().lower(), MODES, 1, 0.75)), None)
+
+
 def parse_spec(text: str) -> ModelSpec:
     """Take a spec apart: the provider ends at the first colon, only ``@fc`` and ``@prompt`` at the end are modes.
 
@@ -53,6 +60,8 @@ def parse_spec(text: str) -> ModelSpec:
         mode = cast(Mode, suffix.lower())
     else:
         body = text
+        if at and ":" in body.partition("@")[0] and (meant := _nearly_a_mode(suffix)):
+            raise UsageError(f"cannot read model {text!r}: did you mean @{meant}? Modes are @fc and @prompt")
     provider, colon, name = body.partition(":")
     provider = provider.strip().lower().replace("-", "_")
     if not provider or (not colon and "/" in provider):

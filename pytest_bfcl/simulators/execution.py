@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from pytest_bfcl.dataset.renames import Renames
 from pytest_bfcl.failures import BenchmarkError
 from pytest_bfcl.simulators.call_parsing import CallRefused, ParsedCall, call_name, parse, split_call
 from pytest_bfcl.simulators.toolkit import Oversized, Simulator, copied, error_text, serialise
@@ -32,11 +33,18 @@ class CallExecutor:
         simulators: Class name → simulator, in the entry's order; the first one that has a tool of the name gets the
             call (no name occurs in two of the benchmark's classes).
         names: Wire name → documented name, for tools that went over the wire under another spelling.
+        renames: Documented names that are not the simulators' own.
     """
 
-    def __init__(self, simulators: Mapping[str, Simulator], names: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        simulators: Mapping[str, Simulator],
+        names: Mapping[str, str] | None = None,
+        renames: Renames | None = None,
+    ) -> None:
         self.simulators = dict(simulators)
         self.names = dict(names or {})
+        self.renames = renames or Renames()
         self._passed_on = 0
         self._executed = 0
         self._told = 0
@@ -86,10 +94,14 @@ class CallExecutor:
             return True
         return simulator.writes(tool)
 
+    def tool_name(self, called: str) -> str | None:
+        """The simulators' own name of a tool, ``None`` where a tool of theirs goes by another name."""
+        return self.renames.own_tool(self.names.get(called, called))
+
     def _find(self, called: str) -> tuple[Simulator, str]:
-        name = self.names.get(called, called)
+        name = self.tool_name(called)
         for simulator in self.simulators.values():
-            if simulator.offers(name):
+            if name is not None and simulator.offers(name):
                 return simulator, name
         raise NameError(f"name {called.partition('.')[0][:100]!r} is not defined")
 
@@ -123,7 +135,11 @@ class CallExecutor:
         simulator, tool = self._find(call_name(node))
         args = [self._argument(value) for value in node.args]
         kwargs = {str(item.arg): self._argument(item.value) for item in node.keywords}
-        return simulator.invoke(tool, args, kwargs)
+        kwargs = self.renames.own_arguments(tool, kwargs)
+        try:
+            return simulator.invoke(tool, args, kwargs)
+        except TypeError as error:
+            raise self.renames.told(tool, error) from None
 
     def _argument(self, node: ast.expr) -> Any:
         """An argument; one made from other calls' results is copied and counted.

@@ -9,6 +9,7 @@ import json
 import re
 from typing import Any, NamedTuple
 
+from pytest_bfcl import extras
 from pytest_bfcl.json_types import Fields, JsonObject, Parsed
 from pytest_bfcl.simulators.toolkit import Say, Simulator, tool
 
@@ -51,7 +52,8 @@ class MemoryAPI_kv(Simulator):
         snapshot: Fields | None = None,
         **context: Any,
     ) -> None:
-        """Take over a snapshot; there is no long-context variant."""
+        """Take over a snapshot; there is no long-context variant. Raises `UsageError` without the extra ``memory``."""
+        extras.require("memory", "the search by key of the memory")  # now: inside a call it would be the model's error
         stored = snapshot or {}
         self.scenario = config.get("scenario")
         self.test_id = config.get("test_id")

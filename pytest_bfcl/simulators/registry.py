@@ -33,6 +33,7 @@ BUILT_IN: Mapping[str, str] = {
     "MemoryAPI_vector": "memory_vector",
     "MemoryAPI_rec_sum": "memory_rec_sum",
     "WebSearchAPI": "web_search",
+    "UsageReports": "usage_reports",
 }
 """Class name as entries write it → module of this package that defines a class of that name."""
 

@@ -85,13 +85,16 @@ def loads(text: str) -> Any:
     refused.
     """
     try:
-        return json.loads(text, parse_constant=_refuse)
+        return _DECODER.decode(text)
     except (ValueError, RecursionError):
         return None
 
 
 def _refuse(word: str) -> Any:
     raise ValueError(f"{word} is no JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse)
 
 
 def split_events(data: bytes) -> Iterator[Event]:

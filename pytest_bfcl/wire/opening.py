@@ -16,7 +16,7 @@ def examiner_of(place: Place, settings: Settings) -> Examiner:
     dialect = Responses() if place.api == "responses" else Chat()
     client = WireClient(
         HttpTransport(place.server),
-        concurrency=settings.concurrency,
+        concurrency=settings.first_concurrency,
         limit_s=min(settings.timeout_s, settings.request_limit_s),
     )
     conduct = Conduct(

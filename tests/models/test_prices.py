@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
+import runpy
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -49,6 +52,44 @@ def test_a_conversation_costs_the_sum_of_its_replies():
     transcript = Transcript("a", "simple_python", "openai:m@fc", turns=[Turn(steps=[s]) for s in steps])
     assert Pricing({"openai:m@fc": Price(1.0, 2.0)}).transcript(transcript) == pytest.approx(3.0)
     assert Pricing({}).transcript(transcript) is None
+
+
+@pytest.fixture
+def without_litellm(monkeypatch):
+    from pytest_bfcl.models import prices
+
+    monkeypatch.setattr(prices, "litellm_table", dict)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["openai:gpt-4o", "anthropic:claude-haiku-4-5", "litellm:mistral/mistral-large-latest", "gemini:gemini-2.5-pro"],
+)
+def test_both_lists_give_the_same_price(spec, monkeypatch):
+    from pytest_bfcl.models import prices
+
+    theirs = listed_price(spec)
+    monkeypatch.setattr(prices, "litellm_table", dict)
+    assert listed_price(spec) == theirs
+    assert theirs is not None
+
+
+def test_our_list_is_what_the_script_makes_of_litellms():
+    from importlib.metadata import version
+
+    from pytest_bfcl.models.prices import TABLE, our_table
+
+    if version("litellm") not in our_table()["source"]:
+        pytest.skip("another litellm than the list was made from")
+    day = datetime.date.fromisoformat(our_table()["date"])
+    script = runpy.run_path(str(Path(__file__).parents[2] / "scripts" / "prices.py"))
+    assert script["compact"](day) == TABLE.read_text(encoding="utf-8")
+
+
+def test_without_litellm_its_providers_are_known_and_unknown_models_have_no_price(without_litellm):
+    assert {"anthropic", "openai", "bedrock", "mistral"} <= litellm_providers()
+    assert listed_price("openai:no-such-model") is None
+    assert price_of("vllm:gpt-4o", Settings(base_url="http://localhost:1/v1")) is None
 
 
 def test_the_table_is_read_without_importing_litellm():

@@ -20,6 +20,8 @@ from typing import Any
 
 Json = dict[str, Any]
 
+ENCODE = {ascii_only: json.JSONEncoder(ensure_ascii=ascii_only).encode for ascii_only in (False, True)}
+
 
 class Refusal(Exception):
     """A client's mistake."""
@@ -513,7 +515,7 @@ class Reference:
 
     def _json(self, status: int, body: Any) -> Served:
         async def once() -> AsyncIterator[bytes]:
-            yield self.stage("bytes", lambda data: data)(json.dumps(body, ensure_ascii=self.ascii_only).encode())
+            yield self.stage("bytes", lambda data: data)(ENCODE[self.ascii_only](body).encode())
 
         return Served(status, self.stage("kind", lambda: "application/json")(), once())
 
@@ -526,7 +528,7 @@ class Reference:
         try:
             for event in events:
                 name = f"event: {event['type']}\n" if heard.api == "responses" else ""
-                text = f"{name}data: {json.dumps(event, ensure_ascii=self.ascii_only)}\n\n"
+                text = f"{name}data: {ENCODE[self.ascii_only](event)}\n\n"
                 yield encode(event, text).encode("utf-8", "surrogatepass")
                 if heard.size > 10_000:
                     await asyncio.sleep(self.pace_s)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pytest_bfcl.wire.answers import Answer
 from pytest_bfcl.wire.asks import Ask, Tool
 from pytest_bfcl.wire.check import Check, Rule
+from pytest_bfcl.wire.checks.satisfying import satisfies
 from pytest_bfcl.wire.probe import Probe, together
 from pytest_bfcl.wire.tasks import TEXT, Json, schema
 
@@ -74,12 +75,8 @@ def fitting(answers: Sequence[Answer]) -> float:
 
 def fits(name: object, values: object) -> bool:
     """Whether arguments satisfy the tool's JSON Schema."""
-    from jsonschema import Draft202012Validator
-
     tool = next((tool for tool in TOOLS if tool.name == name), None)
-    return (
-        tool is not None and values is not None and Draft202012Validator(dict(tool.parameters or {})).is_valid(values)
-    )
+    return tool is not None and values is not None and satisfies(values, tool.parameters or {})
 
 
 CHECKS = (
