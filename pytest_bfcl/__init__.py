@@ -1,12 +1,13 @@
 """pytest-bfcl: the Berkeley Function-Calling Leaderboard as a pytest plugin, and its parts as a library.
 
-Public names load on first use, so that importing the package (as pytest does in every session) costs nothing.
+Public names load on first use, so that importing the package (as pytest does in every session) costs nothing. Type
+checkers read the imports below and see no more than these names.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pytest_bfcl.assertions import assert_answer as assert_answer
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.transcript import ToolCall as ToolCall
     from pytest_bfcl.transcript import Transcript as Transcript
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "assert_answer": "assertions",
@@ -54,11 +55,13 @@ _HOMES = {
 __all__ = ["__version__", *sorted(_HOMES)]
 
 
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'pytest_bfcl' has no attribute {name!r}")
-    return getattr(import_module(f"pytest_bfcl.{home}"), name)
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        home = _HOMES.get(name)
+        if home is None:
+            raise AttributeError(f"module 'pytest_bfcl' has no attribute {name!r}")
+        return getattr(import_module(f"pytest_bfcl.{home}"), name)
 
 
 def __dir__() -> list[str]:

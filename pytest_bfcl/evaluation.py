@@ -13,15 +13,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.conversation import RunStopped
-from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.dataset.categories import GROUPS
+from pytest_bfcl.dataset.splits import check_data, is_in
 from pytest_bfcl.dataset.transforms import is_transformed
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.rescoring import open_data, score_lines
-from pytest_bfcl.running import Contender, EarlierParts, Runner, Store, Trial, judged_record, plan_trials
+from pytest_bfcl.running import (
+    Contender,
+    EarlierParts,
+    Runner,
+    Store,
+    Trial,
+    fewer_collections,
+    judged_record,
+    plan_trials,
+)
 from pytest_bfcl.settings import Settings
 
 if TYPE_CHECKING:
+    from pytest_bfcl.cluster import Place, RemoteRunner
     from pytest_bfcl.dataset import DataSet, Entry, EntryRef
     from pytest_bfcl.runs import Fingerprint, ResultLine, RunDirectory, Summary
 
@@ -63,6 +74,7 @@ def run(
     categories: Iterable[str] | None = None,
     search: object = None,
     progress: Callable[[ResultLine], None] | None = None,
+    cluster: Place | str | None = None,
 ) -> RunResult:
     """Run a model over entries and judge it; see `arun`, which is the same for callers inside an event loop."""
     try:
@@ -71,9 +83,13 @@ def run(
         pass
     else:
         raise UsageError("an event loop is running here (a notebook, an async function): await pytest_bfcl.arun(...)")
-    return asyncio.run(
-        arun(entries, model, out=out, settings=settings, categories=categories, search=search, progress=progress)
-    )
+    with fewer_collections():  # for the time of this call, which is all that the thread does
+        return asyncio.run(
+            arun(
+                entries, model, out=out, settings=settings, categories=categories, search=search, progress=progress,
+                cluster=cluster,
+            )
+        )  # fmt: skip
 
 
 async def arun(
@@ -85,12 +101,14 @@ async def arun(
     categories: Iterable[str] | None = None,
     search: object = None,
     progress: Callable[[ResultLine], None] | None = None,
+    cluster: Place | str | None = None,
 ) -> RunResult:
     """Converse, judge, record and summarise.
 
     Args:
         entries: A choice of data (``auto``, ``bundled``, ``official``, a path), a `DataSet`, or `Entry` objects.
-        model: A spec (``openai:gpt-4o@fc``), an adapter, or an async function ``(request) -> Reply | text``.
+        model: A spec (``openai:gpt-4o@fc``), an adapter, or an async function ``(request) -> Reply | text``; a list of
+            them is run side by side.
         out: Run directory; naming an existing run continues it: nothing answered is asked again. ``None`` keeps the
             run in memory.
         settings: How to run; defaults are those of the command line.
@@ -98,21 +116,33 @@ async def arun(
         search: Provider behind the web tools; default: chosen from the settings and the data. Without any, entries that
             need one are skipped with the reason.
         progress: Told of every record as it is made.
+        cluster: Where conversations are held: `pytest_bfcl.cluster.Cluster`, or the address of a Ray cluster
+            (``auto``, ``local``, ``HOST:PORT``). Default: in this process.
 
     Provider trouble becomes records with outcome ``error``. Raises `UsageError` for wrong arguments.
     """
     settings = settings or Settings()
     data, chosen = _chosen(entries, categories, settings)
-    evaluation = _Evaluation(data, chosen, model, settings, Path(out) if out is not None else None, search)
+    models = list(model) if isinstance(model, list | tuple) else [model]
+    place = Path(out) if out is not None else None
+    evaluation = _Evaluation(data, chosen, models, settings, place, search, _place(cluster))
     return await evaluation.run(categories, progress)
+
+
+def _place(cluster: Place | str | None) -> Place | None:
+    if not isinstance(cluster, str):
+        return cluster
+    from pytest_bfcl.cluster import Cluster
+
+    return Cluster(cluster)
 
 
 class _Evaluation:
     """One run going on."""
 
     def __init__(
-        self, data: DataSet, chosen: Sequence[EntryRef | Entry], model: object, settings: Settings, out: Path | None,
-        search: object,
+        self, data: DataSet, chosen: Sequence[EntryRef | Entry], models: Sequence[object], settings: Settings,
+        out: Path | None, search: object, place: Place | None,
     ) -> None:  # fmt: skip
         self.data = data
         self.chosen = chosen
@@ -120,26 +150,34 @@ class _Evaluation:
         self.out = out
         self.notes: list[str] = []
         self.earlier = EarlierParts.read(out, self.notes.append)
-        self.contender = Contender.of(model, settings, data, self.earlier.modes)
-        self.runner = Runner(
-            data,
-            [self.contender],
-            settings,
-            Store(out, note=self.notes.append),
-            search=search,
-            note=self.notes.append,
-            on_switch=self._note_switch,
-        )
+        self.contenders = _contenders(models, settings, data, self.earlier)
+        self.runner = self._runner(search, place)
         self.directory: RunDirectory | None = None
         self.fingerprint = self._fingerprint({"entries": len(chosen)})
+
+    def _runner(self, search: object, place: Place | None) -> Runner | RemoteRunner:
+        note, on_switch = self.notes.append, self._note_switch
+        if place is None:
+            store = Store(self.out, note=note)
+            return Runner(
+                self.data, self.contenders, self.settings, store, search=search, note=note, on_switch=on_switch
+            )
+        if search is not None:
+            raise UsageError("a search provider of your own does not travel to a cluster: name one in the settings")
+        from pytest_bfcl.cluster import RemoteRunner
+
+        return RemoteRunner(
+            place, self.data, self.contenders, self.settings, self.earlier, self.out, note=note, on_switch=on_switch
+        )
 
     def _fingerprint(self, selection: Parsed) -> Fingerprint:
         from pytest_bfcl.runs import Fingerprint
 
-        return Fingerprint.of(self.data, [self.contender.identity], self.settings, selection)
+        return Fingerprint.of(self.data, [each.identity for each in self.contenders], self.settings, selection)
 
     async def run(self, categories: Iterable[str] | None, progress: Callable[[ResultLine], None] | None) -> RunResult:
         """Everything still to be done, continuing what is there; then the summary."""
+        await self.runner.ready(min(self.settings.concurrency, len(self.chosen) * self.settings.repeat) or 1)
         with ExitStack() as stack:
             if self.out is not None:
                 from pytest_bfcl.runs import RunDirectory
@@ -171,16 +209,17 @@ class _Evaluation:
 
     def _trials(self) -> Iterable[Trial]:
         every = (
-            Trial.of(entry, self.contender, self.data, repeat)
+            Trial.of(entry, contender, self.data, repeat)
             for repeat in range(1, self.settings.repeat + 1)
             for entry in self.chosen
+            for contender in self.contenders
         )
         return plan_trials(every, self.earlier, self._stage)
 
     def _stage(self, question: Trial, stage_id: str) -> Trial:
         """The trial of a write stage that is not among the chosen entries."""
         ref = self.data.find(stage_id)
-        return Trial.of(ref or self.data.entry(stage_id), self.contender, self.data, question.repeat)
+        return Trial.of(ref or self.data.entry(stage_id), question.contender, self.data, question.repeat)
 
     def _note_switch(self, contender: Contender) -> None:
         self.fingerprint = replace(self.fingerprint, models=self._fingerprint({}).models)
@@ -196,6 +235,7 @@ class _Evaluation:
             records = list(self.directory.records())
         else:
             self.fingerprint = self.fingerprint.ended(f"stopped:{stopped}" if stopped else "finished")
+            records = self.runner.in_order(records)
         sizes: dict[str, int] = {}
         for entry in self.chosen:
             if is_transformed(entry.id, self.settings.transforms):
@@ -214,6 +254,20 @@ class _Evaluation:
         return RunResult(records, summary, self.fingerprint, self.out, stopped, tuple(dict.fromkeys(self.notes)))
 
 
+def _contenders(models: Sequence[object], settings: Settings, data: DataSet, earlier: EarlierParts) -> list[Contender]:
+    """The models of a run. Raises `UsageError` when two of them could not be told apart in results."""
+    contenders = [Contender.of(model, settings, data, earlier.modes) for model in models]
+    named: dict[str, str] = {}
+    for contender in contenders:
+        name = contender.identity.model
+        if name in named:
+            raise UsageError(f"{named[name]} and {contender.label} are one model in results: {name}")
+        named[name] = contender.label
+    if not contenders:
+        raise UsageError("no model is named")
+    return contenders
+
+
 def _chosen(
     entries: Any, categories: Iterable[str] | None, settings: Settings
 ) -> tuple[DataSet, Sequence[EntryRef | Entry]]:
@@ -222,15 +276,24 @@ def _chosen(
 
     if isinstance(entries, str | Path):
         entries = open_data(entries)
+    part = None if settings.split is None else frozenset(settings.split["ids"])
     names = None if categories is None else resolve_categories(categories)
     if isinstance(entries, DataSet):
-        wanted = names if names is not None else [c for c in entries.categories() if CATEGORIES[c].scored]
-        refs = (ref for name in wanted for ref in entries.index(name))
+        default = (*GROUPS["all_scoring"], *GROUPS["own"])
+        wanted = names if names is not None else [name for name in entries.categories() if name in default]
+        for split in (settings.split, settings.trained_on):
+            if split is not None:
+                check_data(split, entries)
+        refs = (ref for name in wanted for ref in entries.index(name) if part is None or is_in(part, ref.id))
         if not settings.transforms:
             return entries, list(refs)
         entries.rewordings = settings.rewordings
         return entries, [each for ref in refs for each in entries.variants(ref, settings.transforms)]
     given: Sequence[Entry] = list(entries)
-    kept = [entry for entry in given if names is None or entry.category in names]
+    kept = [
+        entry
+        for entry in given
+        if (names is None or entry.category in names) and (part is None or is_in(part, entry.id))
+    ]
     # Entries do not know their data set: its texts matter, so official entries need the official set.
     return open_data("official" if any(entry.official for entry in kept) else "bundled"), kept

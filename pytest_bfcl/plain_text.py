@@ -6,6 +6,7 @@ import re
 import unicodedata
 
 MAX_CLEANED = 4_000
+MAX_WHOLE = 40_000
 
 _ODD = re.compile("[^ -~]")
 """Characters that may need an escape."""
@@ -16,8 +17,25 @@ def clean(text: str) -> str:
 
     A text of more than `MAX_CLEANED` characters is cut, marked with ``…``: no shown place has room for it.
     """
-    text = cut(text, MAX_CLEANED)
+    return clean_line(cut(text, MAX_CLEANED))
+
+
+def whole_text(text: str) -> str:
+    """As `clean`, but of `MAX_WHOLE` characters, and line ends stay: for places that were asked for everything."""
+    return "\n".join(clean_line(line) for line in cut(text, MAX_WHOLE).splitlines())
+
+
+def clean_line(text: str) -> str:
+    """The text of one line with what is no plain character escaped."""
     return text if text.isprintable() else _ODD.sub(_shown, text)
+
+
+def inert(line: str) -> str:
+    """The line such that no CI runner takes it for a command of its own: GitHub obeys lines that begin with ``::``."""
+    stripped = line.lstrip()
+    if stripped.startswith("::"):
+        line = line.replace("::", "\\x3a:", 1)
+    return line.replace("##[", "##\\x5b")
 
 
 def _shown(found: re.Match[str]) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections import OrderedDict, deque
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,10 +20,13 @@ if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet, Entry
     from pytest_bfcl.decoding.formats.thinking import Think
     from pytest_bfcl.failures import Verdict
+    from pytest_bfcl.runs import ReplayLine
     from pytest_bfcl.transcript import Transcript
 
 HELD_ENTRIES = 4096
-"""Entries kept parsed: files list each id once or, for several models, the same ids again."""
+"""Entries kept parsed once they are met again: most files list each id once, those of several models the same again."""
+MET_IDS = 1 << 16
+"""Ids remembered as met."""
 
 
 def score_lines(
@@ -33,6 +36,8 @@ def score_lines(
     rest: str = "auto",
     decoder: str | None = None,
     think: Think = "auto",
+    *,
+    first: int = 1,
 ) -> Iterator[Parsed]:
     """Judge replay lines one by one, in input order; prints nothing.
 
@@ -46,14 +51,49 @@ def score_lines(
     ``None`` and the reason in ``skipped``. ``decoder`` names the format of texts in lines that do not say it (``auto``:
     by the model's name), ``think`` what becomes of thoughts in them (`pytest_bfcl.decoding.formats`).
 
+    ``first`` is the number of the first line, for a stretch of a file.
+
     Raises `NoData` at the first line that needs data which is not there.
     """
     with ExitStack() as stack:
         judge = _LineJudge(dataset, rules, rest, stack, TextReading(decoder, think))
-        for number, line in enumerate(lines, 1):
+        for number, line in enumerate(lines, first):
             if isinstance(line, str | bytes) and not line.strip():
                 continue
             yield judge(line, number)
+
+
+def rejudged(lines: Iterable[ReplayLine], dataset: DataSet) -> Iterator[tuple[ReplayLine, Parsed]]:
+    """Each line with what `score_lines` says of it, one at a time."""
+    held: deque[ReplayLine] = deque()
+
+    def kept() -> Iterator[Fields]:
+        for line in lines:
+            held.append(line)
+            yield line
+
+    for verdict in score_lines(kept(), dataset):
+        yield held.popleft(), verdict
+
+
+def judged_results(root: Path, dataset: DataSet, ids: Container[str]) -> Iterator[Fields]:
+    """Result lines of the entries named in an official folder, judged again; none where only scores are left.
+
+    ``root`` holds result files, or is the ``score/`` folder beside them.
+    """
+    from pytest_bfcl.runs import read_replay_lines
+    from pytest_bfcl.runs.damage import LeftOut
+    from pytest_bfcl.runs.official_layout import results_of
+    from pytest_bfcl.scoring.measurements import Judged
+
+    folder = results_of(root)
+    if folder is None:
+        return
+    found = read_replay_lines(folder, LeftOut(), dataset=dataset)
+    for line, verdict in rejudged((line for line in found if line["id"] in ids), dataset):
+        if isinstance(verdict.get("valid"), bool):
+            told = {**line, **verdict}
+            yield {**told, "outcome": Judged.of(told).outcome}
 
 
 def open_data(choice: str | Path = "auto") -> DataSet:
@@ -87,6 +127,7 @@ class _LineJudge:
         self._reading = reading
         self._services: dict[bool, Services] = {}
         self._entries: OrderedDict[str, Entry] = OrderedDict()
+        self._met: set[str] = set()
 
     def __call__(self, line: Fields | str | bytes, number: int) -> Parsed:
         try:
@@ -142,7 +183,11 @@ class _LineJudge:
     def _entry(self, entry_id: str) -> Entry:
         entry = self._entries.get(entry_id)
         if entry is None:
-            entry = self._entries[entry_id] = self._looked_up(entry_id)
+            entry = self._looked_up(entry_id)
+            if entry_id in self._met:
+                self._entries[entry_id] = entry
+            elif len(self._met) < MET_IDS:
+                self._met.add(entry_id)
             if len(self._entries) > HELD_ENTRIES:
                 self._entries.popitem(last=False)
         return entry

@@ -8,7 +8,9 @@ fixed scale (a valid answer is always 1.0, a wrong one at most `MOST_PARTIAL`):
 - up to 0.5 for the share of expected parameters of those calls whose value is among the acceptable ones,
 - all of it times expected/made when more calls were made than expected, so that flooding does not pay.
 
-Entries that expect no call, relevance entries, and entries whose calls are executed have no partial credit.
+Multi-turn conversations are graded turn by turn, for state and response (`pytest_bfcl.checkers.grades`). Entries that
+expect no call, relevance entries, executed calls of retired categories, and answers of memory and web entries are right
+or wrong.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
+from pytest_bfcl.checkers.grades import MOST_PARTIAL
 from pytest_bfcl.decoding.formats.reading import TextReading
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.json_types import Fields
@@ -31,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST_PARTIAL", "batch_rewards", "compute_score", "reward", "reward_function"]
 
 DECODES, NAMES, VALUES = 0.1, 0.3, 0.5
-MOST_PARTIAL = DECODES + NAMES + VALUES
+"""Together `MOST_PARTIAL`."""
 MOST_CALLS = 64
 """Calls of one output that are looked at for partial credit; the benchmark expects at most 8."""
 
@@ -67,6 +70,7 @@ def reward(
     output has no known shape: neither must look like a bad policy.
     """
     from pytest_bfcl.checkers import judge
+    from pytest_bfcl.checkers.grades import grades_of
     from pytest_bfcl.conversation.execution import execute, is_executed
     from pytest_bfcl.conversation.services import Services
 
@@ -82,6 +86,8 @@ def reward(
         return 1.0
     if verdict.outcome == "error":
         raise HarnessError("checker", f"{known.id} cannot be judged: {verdict.detail.get('error') or verdict.reason}")
+    if partial and known.row.checker == "state":
+        return grades_of(known, transcript, valid=False, rules=rules).score
     if not partial or known.row.checker != "ast":
         return 0.0
     return _partial(known, transcript, rules)

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Literal
 
+from typing_extensions import TypedDict
+
 from pytest_bfcl.json_types import Fields, Parsed
 
 if TYPE_CHECKING:
@@ -23,6 +25,10 @@ APIS = ("chat", "responses", "completions", "anthropic")
 
 DIRECT_PROVIDERS = ("openai", "anthropic", "vllm", "sglang", "llamacpp", "transformers", "lmstudio", "ollama")
 """Providers that our own adapter asks; it alone has a choice of APIs."""
+
+FIRST_PACED = 32
+MOST_PACED = 256
+"""Requests in flight of a model that finds its own number: at the beginning, and at most where no bound is given."""
 
 THINK = ("auto", "strip", "keep")
 REASONING_POLICIES = ("reference", "keep", "drop")
@@ -50,6 +56,16 @@ def check_header(name: str, value: str) -> None:
         raise ValueError(f"the value of the header {name} has a line break or a control character inside")
 
 
+class SplitPart(TypedDict):
+    """One part of a split (`pytest_bfcl.dataset.splits`): the file's name and digest, the data it was made of."""
+
+    name: str
+    sha256: str
+    part: str
+    data: dict[str, str]
+    ids: list[str]
+
+
 @dataclass(frozen=True, slots=True)
 class Price:
     """USD per million tokens; ``None`` when unknown."""
@@ -68,6 +84,9 @@ class Settings:
 
     mode: Mode | Literal["auto"] = "auto"
     concurrency: int = 32
+    """Requests in flight; with ``paced`` the most there may be."""
+    paced: bool = False
+    """Whether each model finds its own number of requests in flight (`pytest_bfcl.models.pacing`)."""
     timeout_s: float = 120.0
     request_limit_s: float = 600.0
     retries: int = 5
@@ -100,6 +119,8 @@ class Settings:
     """``auto``, ``local``, ``serpapi``, ``record``, ``replay`` or ``replay:RUN`` (see `pytest_bfcl.providers`)."""
     rest: str = "auto"
     """``auto``, ``local``, ``live``, ``record``, ``replay`` or ``replay:PATH``: what retired categories ask."""
+    mcp: Mapping[str, str] = field(default_factory=dict)
+    """Name of a user's MCP server in entries → its command or URL, which may hold secrets."""
     simulators: Literal["own", "reference"] = "own"
     step_limit: int = 20
     max_errors_pct: float = 2.0
@@ -112,10 +133,25 @@ class Settings:
     """How entries are put otherwise, beside as they are (`pytest_bfcl.dataset.transforms`)."""
     rewordings: Mapping[str, Mapping[str, list[list[Parsed]]]] = field(default_factory=dict)
     """Name of a transform that is a file of own words → entry id → question."""
+    split: SplitPart | None = None
+    """The entries of the data that are run; ``None``: all."""
+    trained_on: SplitPart | None = None
+    """The entries the models under test were trained on: their lines are marked, and no overall score is claimed."""
+    label: str = ""
+    """What the run is called in a history: a commit, a version."""
     serve: str | None = None
     """The arguments of the engines that are started for the run (may be empty); ``None``: none is started."""
     served: Mapping[str, str] = field(default_factory=dict)
     """Spec without mode → base URL of the server that was started or found for it; not part of what a run measures."""
+
+    @property
+    def first_concurrency(self) -> int:
+        """Requests in flight of a model as long as nothing is known of its server."""
+        return min(self.concurrency, FIRST_PACED) if self.paced else self.concurrency
+
+    def shared_by(self, processes: int) -> Settings:
+        """The settings of each of several processes: a bound of requests in flight holds for all of them together."""
+        return replace(self, concurrency=-(-self.concurrency // processes)) if self.paced else self
 
     def for_model(self, spec: str) -> Settings:
         """These settings as they are for one model; parameters and headers of its own are added to the run's."""

@@ -1,4 +1,4 @@
-"""Telling JSON that is spread over lines (printed for people) from JSON lines: one message instead of one a line."""
+"""Files that are no JSON lines as a whole (printed for people, in UTF-16, no text): one message, not one a line."""
 
 from __future__ import annotations
 
@@ -8,15 +8,23 @@ from pathlib import Path
 _MOST = 64 * 2**20
 """Bytes of a file that are looked at."""
 
+_HEAD = 1_000
+"""Bytes that tell the encoding."""
+
 _MEND = "write every entry on one line (jq -c '.[]' FILE for an array, jq -c . FILE for objects)"
 
 
 def spread_json(path: Path) -> str | None:
-    """What is wrong with a file that holds JSON over several lines; ``None`` for JSON lines, whole or damaged.
+    """What is wrong with a file that holds JSON over several lines, or no UTF-8 text; ``None`` for JSON lines.
+
+    Damaged lines are JSON lines too.
 
     Raises `OSError` when the file cannot be read.
     """
     with path.open("rb") as file:
+        if wide := _not_utf8(file.read(_HEAD)):
+            return wide
+        file.seek(0)
         first = next((line for line in file if line.strip(b"\xef\xbb\xbf \t\r\n")), b"")
         if first.lstrip(b"\xef\xbb\xbf \t")[:1] not in (b"[", b"{") or _is_json(first):
             return None
@@ -31,6 +39,16 @@ def spread_json(path: Path) -> str | None:
         return None
     kind = "array" if text[0] == "[" else "object"
     return f"this is one JSON {kind} printed over {lines} lines, not JSON lines: {_MEND}"
+
+
+def _not_utf8(head: bytes) -> str | None:
+    if b"\0" not in head:
+        return None
+    encoding = json.detect_encoding(head)
+    if not encoding.startswith("utf-8") and head.decode(encoding, "replace").lstrip("\ufeff \t\r\n")[:1] in ("[", "{"):
+        kind = encoding[:6].upper()
+        return f"this is {kind}, JSON lines are UTF-8: save it so (iconv -f {kind} -t UTF-8 FILE)"
+    return "this is no text: it holds null bytes"
 
 
 def _is_json(line: bytes) -> bool:

@@ -19,6 +19,9 @@ Mode = Literal["fc", "prompt"]
 Message = Parsed
 """A chat message in the OpenAI shape: ``role``, ``content``, and for calls ``tool_calls`` / ``tool_call_id``."""
 
+OBSERVED = "observed"
+"""Where a transcript's ``extra`` keeps what a user's MCP server told of its state, one value an expectation."""
+
 CALLS_A_STEP = 500
 """Calls of one step that are carried out: a model that writes more has run away, its conversation ends and fails."""
 

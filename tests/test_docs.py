@@ -21,7 +21,11 @@ from pytest_bfcl.plugin.options import OPTIONS
 from pytest_bfcl.scoring.model_info import find_info, read_model_info
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+TOP = sorted((ROOT / "docs").glob("*.md"))
+SECTIONS = [
+    page for name in ("tutorials", "how-to", "explanation") for page in sorted((ROOT / "docs" / name).glob("*.md"))
+]
+PAGES = [ROOT / "README.md", *TOP, *SECTIONS]
 PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 BLOCKS = [
     pytest.param(block, id=f"{page.name}-{number}")
@@ -92,9 +96,10 @@ def test_every_option_is_written_down() -> None:
     assert missing == []
 
 
-def test_the_readme_leads_to_every_page() -> None:
-    text = PAGES[0].read_text(encoding="utf-8")
-    assert [page.name for page in PAGES[1:] if f"](docs/{page.name})" not in text] == []
+def test_the_site_leads_to_every_page() -> None:
+    site = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    names = [page.relative_to(ROOT / "docs").as_posix() for page in PAGES[1:]]
+    assert [name for name in names if not re.search(rf"[ :]{re.escape(name)}$", site, re.MULTILINE)] == []
 
 
 BEGIN, END = "<!-- example: begin -->", "<!-- example: end -->"

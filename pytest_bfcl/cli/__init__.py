@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, NoReturn
 
@@ -22,9 +23,13 @@ if TYPE_CHECKING:
 
 VERBS = {
     "fetch": "put the official data into the cache",
+    "run": "run models without pytest, also on a Ray cluster",
     "score": "judge stored outputs, without a model",
     "compare": "compare two runs, with error bars",
     "stability": "what many runs of one model say",
+    "prove": "judge an official folder again and hold it against its scores",
+    "view": "look at runs in a browser",
+    "site": "the same pages as files, for an artefact or a site",
     "report": "write the HTML report of a run again",
     "leaderboard": "rank runs in one table",
     "merge": "join the parts of a sharded run",
@@ -34,6 +39,7 @@ VERBS = {
     "audit": "find data defects and prove each",
     "new": "begin an entry of your own, from tools you have",
     "import": "turn recorded conversations into entries",
+    "split": "part entries to train on from entries to test with",
     "schema": "print the JSON Schema of own entries",
     "mcp": "serve an entry or a simulated system to MCP clients",
     "wire": "explain the checks of a server, write their page again",
@@ -118,6 +124,15 @@ def tell_left_out(verb: str, *found: LeftOut) -> bool:
         for text in left_out.told():
             print(f"pytest-bfcl {verb}: {text}", file=sys.stderr)
     return any(found)
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a file a user asked for, with its folder; `UsageError` where that cannot be."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror or error}") from error
 
 
 def _top_level(words: Sequence[str], verbs: dict[str, str]) -> int:

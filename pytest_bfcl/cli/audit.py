@@ -66,30 +66,21 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print(found: Sequence[Defect]) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
     from pytest_bfcl.auditing import RULES
-    from pytest_bfcl.reporting.rendering import visible
+    from pytest_bfcl.reporting.printing import Printer
 
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=160)
+    printer = Printer()
     counted = Counter(defect.rule_name for defect in found)
     if counted:
-        table = Table("rule", "what it is", "level", "findings", box=box.SIMPLE_HEAD, pad_edge=False)
-        for name in (name for name in RULES if counted[name]):
-            table.add_row(name, RULES[name].title, RULES[name].level, str(counted[name]))
-        console.print(table)
+        rows = [(name, RULES[name].title, RULES[name].level, str(counted[name])) for name in RULES if counted[name]]
+        printer.table(("rule", "what it is", "level", "findings"), rows, left=3)
     ordered = sorted(found, key=lambda defect: defect.rule.level == "reading")
     for defect in ordered[:SHOWN]:
-        console.print(Text(visible(str(defect))), soft_wrap=True)
+        printer.line(str(defect))
     if len(found) > SHOWN:
-        console.print(f"… and {len(found) - SHOWN} more (-o DIR writes all)")
+        printer.line(f"… and {len(found) - SHOWN} more (-o DIR writes all)")
     defects = sum(defect.rule.level == "defect" for defect in found)
-    console.print(f"{defects} defects, {len(found) - defects} to read, by {len(RULES)} rules")
+    printer.line(f"{defects} defects, {len(found) - defects} to read, by {len(RULES)} rules")
 
 
 def _write(folder: Path, dataset: DataSet, found: Sequence[Defect], runs: Sequence[Attempts]) -> None:

@@ -8,13 +8,16 @@ compared within itself. Exit code 1 with --fail and a significant regression.
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_bfcl.failures import UsageError
 
 if TYPE_CHECKING:
+    from pytest_bfcl.reporting.changed import Source
     from pytest_bfcl.scoring import Comparison, Measurement
 
 
@@ -23,81 +26,102 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("measurements", nargs="+", metavar="RUN", help="the baseline, then what is compared with it")
     parser.add_argument("--shared", action="store_true", help="compare runs of other data or rules on shared ids, too")
     parser.add_argument("--allow-missing", action="store_true", help="compare results with gaps, too")
-    parser.add_argument("--rules", choices=("official", "corrected"), default="official", help="whose verdicts")
+    parser.add_argument(
+        "--rules", choices=("official", "corrected", "verified"), default="official",
+        help="whose verdicts; verified: official rules, corrected answers of the verified data",
+    )  # fmt: skip
     parser.add_argument("--fail", action="store_true", help="exit code 1 on a significant regression")
     parser.add_argument("--margin", type=float, default=0.0, metavar="PTS", help="points of loss --fail accepts")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write Markdown")
-    parser.add_argument("--html", type=Path, metavar="FILE", help="write a self-contained page")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write a page with both answers side by side")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything for programs")
-    parser.add_argument("--data", default="official", help="data of official score folders (default: official)")
+    parser.add_argument("--data", help="the data measured (default: what the run says; official for score folders)")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the comparisons, write the files asked for."""
-    from rich.console import Console
-
     from pytest_bfcl.reporting.comparison import print_comparison
 
     if not 0 <= args.margin <= 100:
         raise UsageError("--margin: percentage points between 0 and 100")
-    comparisons = list(_comparisons(args))
+    compared = _compared(args)
     margin = args.margin / 100
-    # Output of a program is not cut to the width nobody looks at.
-    console = Console(highlight=False, soft_wrap=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=160)
-    written = _write_files(args, comparisons, margin)  # first: a reader like `head` may end the printing
-    for comparison in comparisons:
-        print_comparison(comparison, console, margin)
+    written = _write_files(args, compared, margin)  # first: a reader like `head` may end the printing
+    for each in compared:
+        print_comparison(each.comparison, margin)
     for path in written:
         print(f"written: {path}")
-    lost = any(comparison.losses(margin) or not comparison.rows for comparison in comparisons)
+    lost = any(each.comparison.losses(margin) or not each.comparison.rows for each in compared)
     return 1 if args.fail and lost else 0
 
 
-def _comparisons(args: argparse.Namespace) -> list[Comparison]:
+class Compared(NamedTuple):
+    """A comparison and what was compared."""
+
+    comparison: Comparison
+    before: Measurement
+    after: Measurement
+
+
+def _compared(args: argparse.Namespace) -> list[Compared]:
     from pytest_bfcl.scoring import compare_measurements, compare_models
 
     first, *others = [_measurement(text, args) for text in args.measurements]
     if others:
         gaps = args.allow_missing
         return [
-            found
+            Compared(found, first, other)
             for other in others
             for found in compare_measurements(first, other, args.rules, shared=args.shared, allow_missing=gaps)
         ]
     found = compare_models(first, args.rules, allow_missing=args.allow_missing)
     if not found:
         raise UsageError(f"{first.label} has one model: name another run to compare it with")
-    return found
+    return [Compared(each, first, first) for each in found]
 
 
 def _measurement(text: str, args: argparse.Namespace) -> Measurement:
     from pytest_bfcl.scoring import open_measurement
     from pytest_bfcl.scoring.official_scores import is_score_folder
 
-    if not is_score_folder(Path(text.partition("#")[0])):
+    root = Path(text.partition("#")[0])
+    if not is_score_folder(root):
         return open_measurement(text)
-    from pytest_bfcl.rescoring import open_data
+    from pytest_bfcl.rescoring import judged_results, open_data
 
-    return open_measurement(text, open_data(args.data))
+    data = open_data(args.data or "official")
+    return replace(open_measurement(text, data), lines=lambda ids: judged_results(root, data, ids))
 
 
-def _write_files(args: argparse.Namespace, comparisons: list[Comparison], margin: float) -> list[Path]:
+def _write_files(args: argparse.Namespace, compared: list[Compared], margin: float) -> list[Path]:
     import json
 
-    from pytest_bfcl.reporting.comparison import comparison_html, comparison_markdown
+    from pytest_bfcl.cli import write_file
+    from pytest_bfcl.reporting.changed import Changed
+    from pytest_bfcl.reporting.comparison import comparison_markdown
+    from pytest_bfcl.reporting.comparison_page import comparison_html
 
+    told = args.markdown is not None or args.html is not None
+    changed = [Changed.of(*each, args.rules) for each in compared] if told else []
     texts: dict[Path | None, Callable[[], str]] = {
-        args.markdown: lambda: comparison_markdown(comparisons, margin),
-        args.html: lambda: comparison_html(comparisons, margin),
-        args.json: lambda: json.dumps([found.to_dict() for found in comparisons], indent=1) + "\n",
+        args.markdown: lambda: comparison_markdown(changed, margin),
+        args.html: lambda: comparison_html(changed, _entries(args, compared), margin, page=args.html),
+        args.json: lambda: json.dumps([each.comparison.to_dict() for each in compared], indent=1) + "\n",
     }
     paths = [path for path in texts if path is not None]
     for path in paths:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(texts[path]().encode("utf-8", "backslashreplace"))
-        except OSError as error:
-            raise UsageError(f"cannot write {path}: {error.strerror or error}") from error
+        write_file(path, texts[path]())
     return paths
+
+
+def _entries(args: argparse.Namespace, compared: list[Compared]) -> Source:
+    """Where the page finds questions and expected answers; what it cannot show is said."""
+    from pytest_bfcl.reporting.sources import questions
+    from pytest_bfcl.rescoring import open_data
+
+    prints = [m.fingerprint for each in compared for m in (each.before, each.after) if m.fingerprint is not None]
+    measured = prints[0].to_dict()["dataset"] if prints else {"name": "official"}
+    found = questions(open_data(args.data) if args.data else None, measured)
+    if found.notice:
+        print(f"pytest-bfcl compare: {found.notice} (--data names it)", file=sys.stderr)
+    return found

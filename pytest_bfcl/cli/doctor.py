@@ -15,6 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
 
+from pytest_bfcl.extras import EXTRAS, install_command, missing
 from pytest_bfcl.failures import BenchmarkError, UsageError
 
 if TYPE_CHECKING:
@@ -23,10 +24,7 @@ if TYPE_CHECKING:
 
 Status = Literal["ok", "note", "problem"]
 
-_REQUIRED = ("pytest", "pytest-xdist", "httpx", "aiohttp", "litellm", "tree-sitter")
-_EXTRAS = {
-    "asyncio": (("pytest_asyncio",), "async model fixtures in the session's loop"),
-}
+_REQUIRED = ("pytest", "pytest-xdist", "aiohttp", "pydantic", "tree-sitter")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +79,12 @@ def _installation() -> Iterator[Finding]:
             yield Finding("ok", f"{name} {version(name)}")
         except PackageNotFoundError:
             yield Finding("problem", f"{name} is not installed", f"pip install {name}")
-    for extra, (modules, purpose) in _EXTRAS.items():
-        missing = [module for module in modules if find_spec(module) is None]
-        if missing:
-            yield Finding(
-                "note", f"extra {extra!r} is not installed ({purpose})", f"pip install 'pytest-bfcl[{extra}]'"
-            )
-        else:
-            yield Finding("ok", f"extra {extra!r} ({purpose})")
+    here = [name for name in EXTRAS if not missing(name)]
+    if here:
+        yield Finding("ok", f"extras: {', '.join(here)}")
+    for name, extra in EXTRAS.items():
+        if name not in here and name != "embeddings":  # they need weights too: said below
+            yield Finding("note", f"without the extra {name}: {extra.brings}", install_command(name))
     yield _embeddings()
     if find_spec("bfcl_eval") is not None:
         yield Finding("ok", "bfcl-eval is installed: --bfcl-simulators reference can use it")

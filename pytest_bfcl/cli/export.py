@@ -1,4 +1,4 @@
-"""Write runs in the layout of the reference, or only its six leaderboard CSV files.
+"""Write runs in the layout of the reference, only its six leaderboard CSV files, or one flat table.
 
 A run is a run directory, a results.jsonl, an official result/ folder (judged here, as the reference's `evaluate`
 does) or an official score/ folder. Without --official the CSV files leave errors out, quote fields and show N/A where a
@@ -31,7 +31,10 @@ Line = Fields
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="what to export; later runs win")
-    parser.add_argument("-o", "--out", required=True, type=Path, metavar="DIR", help="where to write")
+    parser.add_argument("-o", "--out", type=Path, metavar="DIR", help="where to write the official layout or CSV files")
+    parser.add_argument(
+        "--table", type=Path, metavar="FILE", help="write one flat table, a row an entry and request: .parquet or .csv"
+    )
     parser.add_argument(
         "--layout", choices=("official", "csv"), default="official", help="result/ and score/, or only the CSV files"
     )
@@ -57,6 +60,12 @@ def run(args: argparse.Namespace) -> int:
     from pytest_bfcl.scoring.leaderboard import Standings
     from pytest_bfcl.scoring.official_csv import write_csvs
 
+    if args.out is None and args.table is None:
+        raise UsageError("say where to write: -o DIR, or --table FILE.parquet|FILE.csv")
+    if args.table is not None:
+        wrong = _write_table(args)
+        if args.out is None or wrong:
+            return wrong
     csv_only = args.csv_only or args.layout == "csv"
     sources = [_Source(path, args.data, args.spelling, args.decoder) for path in args.runs]
     names = _names(args.names, [model for source in sources for model in source.models]) if args.names else {}
@@ -76,6 +85,32 @@ def run(args: argparse.Namespace) -> int:
         print(f"not judged, left out: {error}", file=sys.stderr)
     damaged = tell_left_out("export", *(source.left_out for source in sources))
     return 1 if unjudged or damaged else 0
+
+
+def _write_table(args: argparse.Namespace) -> int:
+    """One flat table of all runs; 1 when lines had to be left out."""
+    from pytest_bfcl.cli import tell_left_out
+    from pytest_bfcl.reporting.table import Source, write_table
+    from pytest_bfcl.runs import RunDirectory
+
+    sources = [_Source(path, args.data, args.spelling, args.decoder) for path in args.runs]
+    scores = next((source.path for source in sources if source.is_scores), None)
+    if scores is not None:
+        raise UsageError(f"{scores} has scores alone: a table is made of answers, name the result/ folder")
+    rows = write_table(
+        args.table,
+        (
+            Source(
+                str(each.path), each.lines(), RunDirectory.open(each.path).fingerprint if is_run(each.path) else None
+            )
+            for each in sources
+        ),
+    )
+    print(f"{rows:,} rows written to {args.table}")
+    unjudged = [error for source in sources for error in source.unjudged]
+    for error in unjudged[:5]:
+        print(f"not judged, left out: {error}", file=sys.stderr)
+    return 1 if tell_left_out("export", *(source.left_out for source in sources)) or unjudged else 0
 
 
 class _Source:
@@ -173,7 +208,13 @@ class _Source:
             standings.add_scores({names.get(name, name): files for name, files in read_scores(self.path).items()})
             return
         self.unjudged.clear()  # the lines are read a second time
-        standings.add(_renamed(self.lines(), names))
+        standings.add(_renamed(self.lines(), names), state=self._state())
+
+    def _state(self) -> str:
+        """How the run ended; answers from elsewhere say nothing of that."""
+        from pytest_bfcl.runs import RunDirectory
+
+        return RunDirectory.open(self.path).fingerprint.state if is_run(self.path) else "finished"
 
     def infos(self) -> dict[str, ModelInfo]:
         """What the run itself was told about its models."""

@@ -2,6 +2,9 @@
 
 All runs must have measured the same data by the same rules. With --official the reference's arithmetic is used: errors
 count as answers and categories not run as zero, in page and files.
+
+--history shows the runs over time instead: a line for each score with its interval, as history.html, history.csv and
+text. Runs are dated by their beginning and named by --bfcl-label, else by their folder.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--out", required=True, type=Path, metavar="DIR", help="where to write")
     parser.add_argument("--allow-missing", action="store_true", help="rank results with gaps, too")
     parser.add_argument("--official", action="store_true", help="the reference's arithmetic and CSV format")
+    parser.add_argument("--history", action="store_true", help="scores over dated runs instead of a ranking")
     parser.add_argument("--model-info", type=Path, metavar="FILE", help="TOML: display name, link, licence, prices")
 
 
@@ -31,6 +35,8 @@ def run(args: argparse.Namespace) -> int:
 
     if is_run(args.out):
         raise UsageError(f"{args.out} is a run directory: the board would replace its report; choose another folder")
+    if args.history:
+        return _history(args)
     infos = read_model_info(args.model_info) if args.model_info else {}
     runs = [RunDirectory.open(path) for path in find_runs(args.runs)]
     page, *files = write_leaderboard(
@@ -38,4 +44,21 @@ def run(args: argparse.Namespace) -> int:
     )
     tell_left_out("leaderboard", *(run.left_out for run in runs))
     print(f"{page} and {len(files)} CSV files")
+    return 0
+
+
+def _history(args: argparse.Namespace) -> int:
+    """The runs over time; those that cannot be read are named and left out."""
+    from rich.console import Console
+
+    from pytest_bfcl.reporting.dated_runs import print_histories, read_histories, write_histories
+    from pytest_bfcl.runs.merge import find_runs
+
+    if args.official or args.model_info:
+        raise UsageError("--history shows what runs scored: --official and --model-info are for the ranking")
+    found = read_histories(find_runs(args.runs), allow_missing=args.allow_missing)
+    console = Console(highlight=False)
+    written = write_histories(found, args.out)  # first: a reader like `head` may end the printing
+    print_histories(found, console if console.is_terminal else Console(highlight=False, width=140))
+    print(f"{' and '.join(str(path) for path in written)}")
     return 0

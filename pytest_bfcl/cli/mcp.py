@@ -2,6 +2,8 @@
 
   pytest-bfcl mcp --entry multi_turn_base_0 --judge
   pytest-bfcl mcp --entry multi_turn_base_0 --http 8931 --turn-tool --judge
+  pytest-bfcl mcp --entry memory_kv_prereq_0-student-0 --memory kept
+  pytest-bfcl mcp --entry memory_kv_0-student-0 --memory kept --judge
   pytest-bfcl mcp TradingBot --config start.json
 
 Without --http the server speaks over standard input and output. The user's messages come by the prompt
@@ -30,6 +32,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--http", type=int, metavar="PORT", help="streamable HTTP on 127.0.0.1; 0 takes a free port")
     parser.add_argument("--turn-tool", action="store_true", help="a tool for the user's messages, beside the prompt")
     parser.add_argument("--judge", action="store_true", help="print the verdict at the end")
+    parser.add_argument("--memory", metavar="DIR",
+                        help="memory entries: where write stages keep it and questions find it, or a run")  # fmt: skip
+    parser.add_argument("--search", default="auto", metavar="SOURCE",
+                        help="web search: auto, local, serpapi, replay:RUN (default: %(default)s)")  # fmt: skip
     parser.add_argument("--rules", choices=["official", "corrected"], default="official")
 
 
@@ -44,18 +50,25 @@ def run(args: argparse.Namespace) -> int:
 
 async def _serve_entry(args: argparse.Namespace) -> int:
     from pytest_bfcl.gateways.mcp_play import EntryTable
+    from pytest_bfcl.gateways.mcp_world import EntryWorld
     from pytest_bfcl.rescoring import open_data
     from pytest_bfcl.settings import Settings
 
     data = open_data(args.data)
-    ref = next((ref for name in data.categories() for ref in data.index(name) if ref.id == args.entry), None)
+    ref = data.find(args.entry)
     if ref is None:
-        raise UsageError(f"{data} has no entry {args.entry!r}")
-    table = EntryTable(data.load(ref), data, Settings())
-    await _serve(args, table.server(turn_tool=args.turn_tool), table.over)
+        raise UsageError(f"the {data.name} data ({data.root}) has no entry {args.entry!r}")
+    entry, settings = data.load(ref), Settings(search=args.search)
+    with EntryWorld(entry, data, settings, args.memory) as world:
+        table = EntryTable(entry, data, settings, snapshots=world.snapshots, search=world.search)
+        await _serve(args, table.server(turn_tool=args.turn_tool), table.over)
+        verdict, text = table.verdict(args.rules)
+    if entry.row.checker == "none":
+        kept = f"its memory is kept in {args.memory}" if table.is_complete else "it was not played to its end"
+        print(f"{args.entry}: {kept}", file=sys.stderr)
+        return 0 if table.is_complete else 1
     if not args.judge:
         return 0
-    verdict, text = table.verdict(args.rules)
     print(f"{args.entry}: {text}", file=sys.stderr)
     return 0 if verdict.valid else 1
 

@@ -12,7 +12,7 @@ import os
 from typing import Any
 
 from pytest_bfcl.json_types import Parsed
-from pytest_bfcl.models.prices import listed_price
+from pytest_bfcl.models.prices import listed_price, lists
 from pytest_bfcl.models.registry import ProviderInfo, create_model, list_providers
 from pytest_bfcl.models.spec import parse_spec
 from pytest_bfcl.settings import Settings
@@ -57,6 +57,7 @@ def describe(text: str) -> Parsed:
         if known
         else "-",
         "list price": f"{price.input} / {price.output} USD per million tokens" if price else "unknown",
+        "prices from": lists(),
     }
 
 

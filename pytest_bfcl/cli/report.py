@@ -1,6 +1,7 @@
 """Write the HTML report of a run again: index.html and a page for every entry.
 
-For runs whose data set was not at hand when they ended, runs made by the library, or after an update of this program.
+For runs whose data set was not at hand when they ended, runs that wrote none or no pages (--bfcl-report), runs made by
+the library, or after an update of this program.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""
     parser.add_argument("run", type=Path, help="a run directory")
     parser.add_argument("--data", metavar="PATH", help="the data set of the run, when it is your own")
+    parser.add_argument(
+        "--level", choices=("index", "full"), default="full", help="summary and list only, or every entry's page too"
+    )
     parser.add_argument("--markdown", action="store_true", help="print the summary as Markdown, too")
 
 
@@ -25,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     from pytest_bfcl.runs import RunDirectory
 
     run = RunDirectory.open(args.run)
-    written = write_report(run, entry_source=open_data(args.data) if args.data else None)
+    written = write_report(run, entry_source=open_data(args.data) if args.data else None, level=args.level)
     if args.markdown:
         print(write_markdown(summary_of(run)))
     print(written)

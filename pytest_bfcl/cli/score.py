@@ -6,6 +6,7 @@ Exit code 0 when every line could be judged (whatever the verdicts), 1 when one 
 from __future__ import annotations
 
 import argparse
+import glob
 import gzip
 import json
 import os
@@ -29,11 +30,20 @@ if TYPE_CHECKING:
 SUMMARY = "judge recorded outputs line by line"
 STREAM = "-"
 PROGRESS_EVERY_S = 0.5
+MOST_TOLD = 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
-    parser.add_argument("path", help="replay lines: .jsonl, .jsonl.gz, a run directory or result folder, - for stdin")
+    parser.add_argument(
+        "paths", nargs="+", metavar="PATH",
+        help="replay lines: .jsonl, .jsonl.gz, a run directory or result folder, - for stdin; several files (or with "
+        "--ray): .jsonl, .jsonl.gz and .parquet files, folders and patterns of them",
+    )  # fmt: skip
+    parser.add_argument(
+        "--ray", nargs="?", const="auto", metavar="ADDRESS",
+        help="judge on a Ray cluster: HOST:PORT, auto or local; every node finds the files under the same path",
+    )  # fmt: skip
     parser.add_argument("--data", default="auto", help="auto, bundled, official or a path (default: auto)")
     parser.add_argument("--rules", choices=("official", "corrected"), default="official", help="which verdict counts")
     parser.add_argument(
@@ -51,8 +61,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="thoughts in texts: as the family's handler does, taken out, or left (default: auto)",
     )  # fmt: skip
     parser.add_argument(
-        "-o", "--out", default=STREAM, metavar="OUT.jsonl", help="where verdicts go (.gz packs them; default: stdout)"
-    )
+        "-o", "--out", default=STREAM, metavar="OUT.jsonl",
+        help="where verdicts go (.gz packs them; default: stdout); of several files a folder, by model",
+    )  # fmt: skip
 
 
 def run(args: argparse.Namespace) -> int:
@@ -61,6 +72,9 @@ def run(args: argparse.Namespace) -> int:
     from pytest_bfcl.rescoring import open_data, score_lines
     from pytest_bfcl.runs.damage import LeftOut
 
+    if args.ray is not None or len(args.paths) > 1 or glob.has_magic(args.paths[0]):
+        return _many(args)
+    args.path = args.paths[0]
     progress = _Progress(sys.stderr)
     left_out = LeftOut()
     with ExitStack() as stack:
@@ -78,12 +92,39 @@ def run(args: argparse.Namespace) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 1
     progress.finish()
+    if not progress.lines and not left_out.lines and args.path != STREAM:
+        raise UsageError(f"{args.path} holds no lines to judge")
     if progress.errors:
         count = "1 line" if progress.errors == 1 else f"{progress.errors} lines"
         first = "" if progress.errors == 1 else ", the first"
         print(f"pytest-bfcl score: {count} of {args.path} not judged{first}: {progress.first_error}", file=sys.stderr)
     damaged = tell_left_out("score", left_out)
     return 1 if progress.errors or damaged else 0
+
+
+def _many(args: argparse.Namespace) -> int:
+    """Several files, here or on a cluster: verdicts in a folder, by model."""
+    from pytest_bfcl.cluster.judging import Judging, counted, judge_piece, lines_in, pieces_of
+
+    if args.out == STREAM:
+        raise UsageError("several files are judged into a folder: name one with -o")
+    if Path(args.out).is_dir() and any(Path(args.out).iterdir()):
+        raise UsageError(f"{args.out} is not empty: name a new folder with -o")
+    how = Judging(os.path.abspath(args.out), args.data, args.rules, args.rest, args.decoder, args.think)
+    paths = [each if "://" in each else os.path.abspath(each) for each in args.paths]
+    if args.ray is not None:
+        from pytest_bfcl.cluster.ray_judging import judge_on_ray
+
+        tallies = judge_on_ray(paths, how, args.ray)
+    else:
+        pieces = pieces_of(paths)
+        tallies = [judge_piece(piece, how) for piece in counted(pieces, map(lines_in, pieces))]
+    lines, valid = sum(each.lines for each in tallies), sum(each.valid for each in tallies)
+    print(f"{lines} lines judged, {valid} valid; verdicts in {args.out}", file=sys.stderr)
+    for each in (bad := [each for each in tallies if each.errors])[:MOST_TOLD]:
+        print(f"pytest-bfcl score: {each.errors} lines of {each.path} not judged, the first: {each.first_error}",
+              file=sys.stderr)  # fmt: skip
+    return 1 if bad else 0
 
 
 @contextmanager

@@ -25,6 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--categories", metavar="NAMES", help="only these, separated by commas (groups too)")
     parser.add_argument("--simulator", action="append", metavar="MODULE:CLASS",
                         help="a simulator of your own that entries name; repeatable")  # fmt: skip
+    parser.add_argument("--mcp", action="append", metavar="NAME=WHERE", type=_server, default=[],
+                        help="where the MCP server is that entries name, to try their answers; repeatable")  # fmt: skip
     parser.add_argument("--no-proof", action="store_true", help="do not try the ground truth of own entries")
     parser.add_argument("--strict", action="store_true", help="warnings count as errors")
 
@@ -44,13 +46,17 @@ def run(args: argparse.Namespace) -> int:
     chosen = resolve_categories(args.categories.split(",")) if args.categories else None
     problems = validate(dataset, chosen)
     if dataset.own:
-        problems = _in_order(problems + _reviewed(dataset, chosen, problems, proof=not args.no_proof))
+        problems = _in_order(problems + _reviewed(dataset, chosen, problems, None if args.no_proof else dict(args.mcp)))
     for problem in problems:
         print(problem if problem.severity == "error" else f"{problem} (warning)")
     errors = [problem for problem in problems if problem.severity == "error" or args.strict]
     names = chosen or validated_categories(dataset)
     entries = sum(len(dataset.index(name)) for name in names)
-    told = f"{entries} entries in {len(names)} categories of the {dataset.name} data: "
+    if unused := dataset.unused_told():
+        print(unused, file=sys.stderr)
+    unread = sum(problem.message.startswith("reviewed: ") for problem in problems)
+    told = f"{entries} entries{f' ({unread} unreviewed)' if unread else ''} in {len(names)} categories of the "
+    told += f"{dataset.name} data: "
     print(told + (f"{len(errors)} errors, {len(problems) - len(errors)} warnings" if problems else "all fine"),
           file=sys.stderr)  # fmt: skip
     return 1 if errors else 0
@@ -71,10 +77,22 @@ def _register(where: str) -> None:
         raise UsageError(f"--simulator {where}: {error} (name it as package.module:Class)") from None
 
 
+def _server(text: str) -> tuple[str, str]:
+    from pytest_bfcl.dataset.served_entry import named_server
+
+    try:
+        return named_server(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 def _reviewed(
-    dataset: DataSet, chosen: list[str] | None, known: list[DataProblem], *, proof: bool
+    dataset: DataSet, chosen: list[str] | None, known: list[DataProblem], servers: dict[str, str] | None
 ) -> list[DataProblem]:
-    """What a reviewer would say of the entries that can be used, and those whose own answer does not pass."""
+    """What a reviewer would say of the entries that can be used, and those whose own answer does not pass.
+
+    ``servers``: where the MCP servers are on which answers are tried; ``None``: no answer is tried.
+    """
     from pytest_bfcl.authoring import lint_entry, unprovable
     from pytest_bfcl.dataset import DataProblem
     from pytest_bfcl.dataset.validation import validated_categories
@@ -87,7 +105,7 @@ def _reviewed(
         for ref in refs
         for finding in lint_entry(dataset.load(ref))
     ]
-    return told + (unprovable(dataset, refs) if proof else [])
+    return told + (unprovable(dataset, refs, servers) if servers is not None else [])
 
 
 def _in_order(problems: list[DataProblem]) -> list[DataProblem]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from keyword import iskeyword
 
 from pytest_bfcl.decoding.errors import DecodeError
 from pytest_bfcl.decoding.limits import MAX_CALLS
@@ -14,6 +15,14 @@ def written_calls(calls: Iterable[Call]) -> list[str]:
     listed = list(calls)
     check_count(len(listed))
     return [_written(*call) for call in listed]
+
+
+def exact_text(call: Call) -> str:
+    """A call as ``name(key=value, **{…})``: values as Python literals, names that are no identifiers in the mapping."""
+    plain = {str(key): value for key, value in call.arguments.items()}
+    named = [f"{key}={value!r}" for key, value in plain.items() if key.isidentifier() and not iskeyword(key)]
+    others = {key: value for key, value in plain.items() if not key.isidentifier() or iskeyword(key)}
+    return f"{call.name}({', '.join([*named, *([f'**{others!r}'] if others else [])])})"
 
 
 def check_count(calls: int) -> None:

@@ -20,6 +20,7 @@ from pytest_bfcl.checkers.details import (
     ObtainedDetails,
     QuietTurnDetails,
     ResultDetails,
+    ServerDetails,
     StateDetails,
     TriedDetails,
     TurnDetails,
@@ -90,7 +91,7 @@ def explain(record: Fields, entry: Entry | None, transcript: Transcript | None) 
     found = compared(entry, transcript, details) if entry is not None and transcript is not None else None
     rows, caption = _rows(details, entry, transcript, found)
     due, made = ([], []) if rows else _sides(details, record, entry, transcript)
-    state = details if isinstance(details, StateDetails) else StateDetails()
+    owner, state = state_rows(details)
     return Explanation(
         headline(record),
         caption=caption,
@@ -98,8 +99,8 @@ def explain(record: Fields, entry: Entry | None, transcript: Transcript | None) 
         expected=tuple(due),
         called=tuple(made),
         called_label=_label(details, made),
-        owner=clean(state.class_name or ""),
-        state=tuple(_state(state.difference or {})),
+        owner=owner,
+        state=state,
         facts=tuple(_facts(details, entry, transcript, found)),
         rule=clean(rule_of(reason, detail)),
         advice=advice,
@@ -110,7 +111,7 @@ def _of_passed(record: Fields, entry: Entry | None) -> Explanation:
     """What was accepted and what was called, for the curious."""
     calls = record.get("calls")
     called = [call_text(call, WIDTH) for call in calls if isinstance(call, Mapping)] if isinstance(calls, list) else []
-    return Explanation(expected=tuple(map(ShownCall, _accepted(entry))), called=tuple(_listed(called)))
+    return Explanation(expected=tuple(map(ShownCall, accepted(entry))), called=tuple(_listed(called)))
 
 
 def _rows(
@@ -167,7 +168,7 @@ def _due(details: Details, entry: Entry | None) -> list[str]:
             return [_call(call) for call in expected] or [NO_CALL.text]
     if isinstance(expected, list):
         return [allowed_text(expected, WIDTH)]
-    return _accepted(entry) or ([clean(expected)] if isinstance(expected, str) else [])
+    return accepted(entry) or ([clean(expected)] if isinstance(expected, str) else [])
 
 
 def _made(details: Details, record: Fields) -> list[str]:
@@ -193,13 +194,15 @@ def _earlier(details: Details, entry: Entry | None, transcript: Transcript | Non
 
 def _label(details: Details, called: Sequence[ShownCall]) -> str:
     """What the model's side of the comparison is: calls, a reply in words, a final message."""
+    if isinstance(details, ServerDetails):
+        return "the server told"
     if isinstance(details, AnswerDetails):
         return "final message"
     made = (details.calls if isinstance(details, CountDetails) else None) or details.called
     return "replied" if not isinstance(made, list) and called and called != [NO_CALL] else "called"
 
 
-def _accepted(entry: Entry | None) -> list[str]:
+def accepted(entry: Entry | None) -> list[str]:
     """The answers of an entry, a line each."""
     if entry is None:
         return []
@@ -221,14 +224,17 @@ def _call(call: object) -> str:
     return call_text(call, WIDTH) if isinstance(call, Mapping) else cut(clean(str(call)), WIDTH)
 
 
-def _state(difference: Mapping[str, object]) -> list[StateRow]:
+def state_rows(details: Details) -> tuple[str, tuple[StateRow, ...]]:
+    """The system whose state is not the expected one, and where it differs; nothing for other details."""
+    if not isinstance(details, StateDetails):
+        return "", ()
     rows = []
-    for path, values in difference.items():
+    for path, values in (details.difference or {}).items():
         if isinstance(values, Mapping):
             rows.append(StateRow(clean(str(path)), _leaf(values.get("expected")), _leaf(values.get("called"))))
         else:
             rows.append(StateRow("…", clean(str(values)), ""))
-    return rows
+    return clean(details.class_name or ""), tuple(rows)
 
 
 def _leaf(value: object) -> str:

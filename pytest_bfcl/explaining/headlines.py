@@ -21,6 +21,7 @@ from pytest_bfcl.checkers.details import (
     ObtainedDetails,
     ResultDetails,
     ResultMatchDetails,
+    ServerDetails,
     StateDetails,
     TurnDetails,
     UndueDetails,
@@ -101,6 +102,9 @@ def _words(details: Details) -> dict[str, object]:
             return words | {"calls": _Shown(_calls, details.called)}
         case TurnDetails():
             return words | _words_of_turn(details)
+        case ServerDetails():
+            shown = {"asked": details.asked, "told": details.called, "wanted": details.expected}
+            return words | {name: _Shown(_text, value) for name, value in shown.items()}
         case AnswerDetails():
             said = f": {value_text(details.called, 110)}" if details.called else ""
             return words | {"accepted": _Shown(allowed_text, details.expected), "quoted": said}

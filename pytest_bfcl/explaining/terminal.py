@@ -22,6 +22,7 @@ from pytest_bfcl.checkers.details import (
     ResultCountDetails,
     ResultDetails,
     ResultMatchDetails,
+    ServerDetails,
     StateDetails,
     TurnDetails,
     UndueDetails,
@@ -34,7 +35,7 @@ from pytest_bfcl.explaining import results, turns
 from pytest_bfcl.explaining.calls import call_table, calls_of, compared, other_attempts
 from pytest_bfcl.explaining.notation import allowed_text, answer_text, call_text, value_text
 from pytest_bfcl.failures import Verdict
-from pytest_bfcl.plain_text import clean, cut, shortened
+from pytest_bfcl.plain_text import clean, cut, inert, shortened, whole_text
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
@@ -47,12 +48,15 @@ MAX_LISTED = 8
 Line = tuple[str, str]
 
 
-def failure_text(entry: Entry, transcript: Transcript, verdict: Verdict) -> str:
-    """A failed (or errored) verdict in a few aligned lines: tag and reason, then a label and a text in each."""
+def failure_text(entry: Entry, transcript: Transcript, verdict: Verdict, *, whole_request: bool = False) -> str:
+    """A failed (or errored) verdict in a few aligned lines: tag and reason, then a label and a text in each.
+
+    ``whole_request`` shows the user's words as they are; else they are cut to two lines (single turn) or four.
+    """
     if verdict.valid:
         return "passed"
     details = details_of(verdict.reason, verdict.detail)
-    lines = _request(entry, details.place)
+    lines = _request(entry, details.place, whole_request)
     if verdict.tag is not None and not verdict.tag.counts:
         lines.append(("error", cut(clean(details.error or ""), 400)))
     else:
@@ -67,11 +71,11 @@ def failure_text(entry: Entry, transcript: Transcript, verdict: Verdict) -> str:
     if details.advice:
         lines.append(("advice", clean(details.advice)))
     shown = [f"  {label:<{LABEL}}{text}".rstrip() for label, text in lines]
-    return "\n".join([f"{verdict.tag}: {verdict.reason}", *shown])
+    return "\n".join([f"{verdict.tag}: {verdict.reason}", *map(inert, shown)])
 
 
-def _request(entry: Entry, turn: int | None) -> list[Line]:
-    """The user's last words of the turn in question, shortened."""
+def _request(entry: Entry, turn: int | None, whole: bool) -> list[Line]:
+    """The user's last words of the turn in question."""
     question: Sequence[Any] = entry.question
     if turn is not None and turn < len(question):
         messages, place = question[turn], f"(turn {turn + 1} of {len(question)}) " if len(question) > 1 else ""
@@ -79,6 +83,8 @@ def _request(entry: Entry, turn: int | None) -> list[Line]:
         messages, place = next((each for each in reversed(question) if each), []), ""
     words = [message.get("content") for message in messages if message.get("role") == "user"]
     said = clean(str(words[-1])).replace("\\n", " ") if words else ""
+    if whole and words:
+        return turns.request_lines(place, " ".join(whole_text(str(words[-1])).split()), max_lines=None)
     if not place:
         return [("request", shortened(said, 2 * WIDTH - 40))] if words else []
     if not words and turn is not None:
@@ -114,6 +120,8 @@ def _body(entry: Entry, transcript: Transcript, details: Details) -> list[Line]:
             return turns.forced_lines(entry, transcript, details)
         case TurnDetails():
             return turns.empty_turn_lines(entry, transcript, details)
+        case ServerDetails():
+            return _server(details)
         case AnswerDetails():
             return _answer(details)
         case CallDetails():
@@ -193,6 +201,16 @@ def _no_call_due(transcript: Transcript, details: UndueDetails) -> list[Line]:
     if calls and all(isinstance(call, Mapping) and len(call) == 1 for call in calls):
         return [("expected", "no call"), ("called", cut("; ".join(call_text(call, WIDTH) for call in calls), 220))]
     return [("expected", "no call"), ("reply", _reply(transcript))]
+
+
+def _server(details: ServerDetails) -> list[Line]:
+    asked = clean(details.asked or "the server")
+    after = "" if details.turn is None else f"after turn {details.turn + 1} "
+    return [
+        ("state", f"{after}{cut(asked, 2 * WIDTH)} must tell"),
+        ("expected", cut(clean(str(told(details.expected))), 3 * WIDTH)),
+        ("told", cut(clean(str(told(details.called))), 3 * WIDTH)),
+    ]
 
 
 def _answer(details: AnswerDetails) -> list[Line]:

@@ -33,9 +33,9 @@ MAX_UNDECODED = 4
 Line = tuple[str, str]
 
 
-def request_lines(place: str, words: str) -> list[Line]:
-    """The user's words, wrapped, at most four lines."""
-    lines = textwrap.wrap(place + words, WIDTH, max_lines=4, placeholder=" …", break_on_hyphens=False)
+def request_lines(place: str, words: str, max_lines: int | None = 4) -> list[Line]:
+    """The user's words, wrapped."""
+    lines = textwrap.wrap(place + words, WIDTH, max_lines=max_lines, placeholder=" …", break_on_hyphens=False)
     return [("request" if number == 0 else "", line) for number, line in enumerate(lines)]
 
 
@@ -273,13 +273,14 @@ def earlier_calls(entry: Entry, transcript: Transcript, turn: int | None) -> Ite
 def _writes(entry: Entry, call: str) -> bool:
     from pytest_bfcl.simulators import simulator_class
 
-    name = call.partition("(")[0].strip()
+    said = call.partition("(")[0].strip()
+    name = entry.renames.own_tool(said) if entry.renames else said
     for class_name in entry.involved_classes:
         try:
             simulator = simulator_class(class_name)
         except UsageError:
             continue
-        if simulator.offers_tool(name):
+        if name is not None and simulator.offers_tool(name):
             return simulator.writes(name)
     return False
 

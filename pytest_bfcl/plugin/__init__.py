@@ -60,7 +60,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
         activate(config)
     else:
-        options.refuse_without_model(config)
+        if options.names_ours(config.invocation_params.args):
+            from pytest_bfcl.plugin.refusals import refuse_without_model
+
+            refuse_without_model(config)
+        if config.option.markers:  # asks what there is; in any other session the names stay free
+            from pytest_bfcl.plugin import marks
+
+            marks.register(config)
 
 
 @pytest.hookimpl(wrapper=True)

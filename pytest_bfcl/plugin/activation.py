@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.plugin import marks
 from pytest_bfcl.plugin.collection import Collection, LastFailedGuard
 from pytest_bfcl.plugin.contenders import contenders_of, variants_of
 from pytest_bfcl.plugin.conversations import Conversations
@@ -16,17 +17,20 @@ from pytest_bfcl.plugin.expectations import Expectations
 from pytest_bfcl.plugin.fixtures import UsersModel, fixtures_of
 from pytest_bfcl.plugin.folding import FoldedErrors
 from pytest_bfcl.plugin.gc_thresholds import GcThresholds
-from pytest_bfcl.plugin.nodes import NodeContext, marker_lines
+from pytest_bfcl.plugin.nodes import NodeContext
 from pytest_bfcl.plugin.outcome import Outcomes
+from pytest_bfcl.plugin.own_tests import register_recording
 from pytest_bfcl.plugin.progress import Progress
 from pytest_bfcl.plugin.recording import Recording, earlier_parts, run_path
+from pytest_bfcl.plugin.report_pages import ReportPages
 from pytest_bfcl.plugin.results import Results
 from pytest_bfcl.plugin.session import SESSION, Session
 from pytest_bfcl.plugin.session_end import SessionEnd
 from pytest_bfcl.plugin.session_start import SessionStart
+from pytest_bfcl.plugin.short_summary import FoldedFailures
 from pytest_bfcl.plugin.terminal import Terminal
 from pytest_bfcl.plugin.termination import Termination
-from pytest_bfcl.plugin.wire_nodes import MARKS, WireContext
+from pytest_bfcl.plugin.wire_nodes import WireContext
 from pytest_bfcl.running import Contender, Runner, Store
 
 
@@ -36,10 +40,7 @@ def activate(config: pytest.Config) -> None:
         from pytest_bfcl.simulators import register_simulator
 
         config.hook.pytest_bfcl_register_simulators(register=register_simulator)
-    for line in marker_lines():
-        config.addinivalue_line("markers", line)
-    for name, text in MARKS.items():
-        config.addinivalue_line("markers", f"{name}: {text}")
+    marks.register(config)
     try:
         _build(config)
     except UsageError as error:
@@ -49,6 +50,7 @@ def activate(config: pytest.Config) -> None:
 def _build(config: pytest.Config) -> None:
     session = config.stash[SESSION] = Session(config)
     _require_simulators(session)
+    register_recording(session)
     plugins = config.pluginmanager
 
     path = run_path(session)
@@ -63,11 +65,12 @@ def _build(config: pytest.Config) -> None:
     if session.settings.serve is not None and not session.is_worker:
         engines = Engines(session, recording)
         plugins.register(engines, "bfcl-engines")
+    store = Store(_store_path(session, path), session.process, session.notices.note)
     runner = Runner(
         None,  # known when the first file is collected
         contenders,
         session.settings,
-        Store(_store_path(session, path), session.process, session.notices.note),
+        store,
         halted=lambda: session.notices.stopped or (engines.trouble() if engines else None),
         note=session.notices.note,
     )
@@ -83,12 +86,14 @@ def _build(config: pytest.Config) -> None:
     plugins.register(outcomes, "bfcl-outcomes")
     plugins.register(GcThresholds(), "bfcl-gc")
     plugins.register(UsersModel(config, conversations), "bfcl-users-model")
-    for module in fixtures_of(config, conversations, models=len(contenders)):
+    pages = None if session.is_worker else ReportPages(session, recording, store)
+    spare = pages.work if pages is not None else None
+    for module in fixtures_of(config, conversations, models=len(contenders), spare=spare):
         plugins.register(module, module.__name__)
-    if not session.is_worker:
-        results = Results(session, recording, variants, outcomes.take_fresh)
+    if pages is not None:
+        results = Results(session, recording, variants, outcomes.take_fresh, pages)
         plugins.register(results, "bfcl-results")
-        _build_controller(session, recording, results, conversations, expectations, engines)
+        _build_controller(session, recording, results, conversations, expectations, engines, pages)
 
 
 def _wire_context(session: Session, contenders: Sequence[Contender], recording: Recording) -> WireContext | None:
@@ -114,23 +119,27 @@ def _build_controller(
     conversations: Conversations,
     expectations: Expectations,
     engines: Engines | None,
+    pages: ReportPages,
 ) -> None:
     plugins = session.config.pluginmanager
-    end = SessionEnd(session, recording, results, expectations)
+    end = SessionEnd(session, recording, results, expectations, pages)
     plugins.register(SessionStart(session, recording, results, conversations, engines, end.gates), "bfcl-start")
     plugins.register(Termination(), "bfcl-termination")
     plugins.register(end, "bfcl-end")
-    plugins.register(Terminal(session, recording, results, end), "bfcl-terminal")
+    failures = FoldedFailures()
+    plugins.register(failures, "bfcl-short-summary")
+    plugins.register(Terminal(session, recording, results, end, failures), "bfcl-terminal")
     plugins.register(FoldedErrors(), "bfcl-folding")
     plugins.register(Progress(session.config, results), "bfcl-progress")
-    if plugins.hasplugin("xdist"):
+    if any(map(plugins.hasplugin, ("xdist", "xdist.plugin"))):  # by entry point or by -p
         from pytest_bfcl.plugin.distribution import Distribution
 
-        plugins.register(Distribution(session, recording, results, end.gates), "bfcl-distribution")
-    if plugins.hasplugin("html"):
+        distribution = Distribution(session, recording, results, end.gates, conversations.skip_reason)
+        plugins.register(distribution, "bfcl-distribution")
+    if any(map(plugins.hasplugin, ("html", "pytest_html.plugin"))):
         from pytest_bfcl.plugin.html_columns import Columns
 
-        plugins.register(Columns(session, recording), "bfcl-html")
+        plugins.register(Columns(session, recording, pages), "bfcl-html")
 
 
 def _store_path(session: Session, path: Path) -> Path:

@@ -54,7 +54,7 @@ class Collection:
             wanted = [name for name in self._data.categories_of(dataset, default=here) if name in here]
         except UsageError as error:
             raise pytest.Collector.CollectError(str(error)) from None
-        only = None if self._data.ids is None else set(self._data.ids)
+        only = self._data.wanted_ids
         return EntryFile.make(parent, self._context, dataset, wanted, path=file_path, only=only) if wanted else None
 
     @pytest.hookimpl(wrapper=True)

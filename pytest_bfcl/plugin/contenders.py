@@ -50,6 +50,10 @@ def check_providers(session: Session) -> None:
     for spec in session.specs:
         if factories.get(spec.provider) is None:
             check_provider(spec)
+            if spec.provider == "agent":
+                from pytest_bfcl.gateways.agents import check_agent
+
+                check_agent(spec, session.settings)
 
 
 class Variant(NamedTuple):

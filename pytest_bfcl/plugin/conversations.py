@@ -64,6 +64,10 @@ class Conversations:
         self._transcripts: dict[EntryItem, Transcript] = {}
         self._planned: set[int] = set()
 
+    def skip_reason(self, category: str) -> str | None:
+        """Why no model of the run can be asked a category of the data set, ``None`` when one can."""
+        return self._runner.skip_reason(category, self._session.data.dataset)
+
     # -- models --------------------------------------------------------------------------------------------------
 
     def model(self) -> Model:

@@ -10,9 +10,11 @@ import pytest
 
 from pytest_bfcl.dataset.categories import CATEGORIES, category_of, resolve_categories
 from pytest_bfcl.dataset.loading import joint_digest
+from pytest_bfcl.dataset.splits import check_data, is_in
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plugin import pytest_internals, selection
+from pytest_bfcl.plugin.marks import WIRE
 from pytest_bfcl.suggestions import did_you_mean
 
 if TYPE_CHECKING:
@@ -137,6 +139,34 @@ class SessionData:
 
         return [ref.id for ref in read_ids(self._plan.ids_file, self.dataset)]
 
+    @cached_property
+    def wanted_ids(self) -> set[str] | None:
+        """The entries of the chosen part of a split, of those of ``--bfcl-ids`` where both are given; ``None``: all.
+
+        Raises `UsageError` when the split was made of other data, or nothing of ``--bfcl-ids`` is in its part.
+        """
+        split = self._plan.settings.get("split")
+        ids = None if self.ids is None else set(self.ids)
+        if split is None:
+            return ids
+        part = frozenset(split["ids"])
+        asked = (
+            (ref.id for name in self.dataset.categories() for ref in self.dataset.index(name)) if ids is None else ids
+        )
+        found = {each for each in asked if is_in(part, each)}
+        if ids is not None and not found:
+            raise UsageError(f"none of the entries of --bfcl-ids is in the {split['part']} part of {split['name']}")
+        return found
+
+    def _is_left_out(self, entry_id: str) -> bool:
+        split = self._plan.settings.get("split")
+        return split is not None and not is_in(frozenset(split["ids"]), entry_id)
+
+    def _check_splits(self) -> None:
+        for name in ("split", "trained_on"):
+            if (part := self._plan.settings.get(name)) is not None:
+                check_data(part, self.measured)
+
     def categories_of(self, dataset: DataSet, default: list[str] | None = None) -> list[str]:
         """Categories to collect: those asked for by option, else the default and those a mark expression names."""
         have = dataset.categories()
@@ -153,7 +183,7 @@ class SessionData:
         if self.ids is not None:
             return list(dict.fromkeys(ref.category for ref in map(dataset.find, self.ids) if ref is not None))
         asked = selection.mentioned(self._marks)
-        wanted = resolve_categories([selection.DEFAULT, *asked])
+        wanted = resolve_categories([selection.DEFAULT, "own", *asked])
         own = [name for name in have if not CATEGORIES[name].scored] if not dataset.official else []
         if not any(name in wanted for name in have):
             wanted = own  # a user's file that holds nothing but such entries was named for them
@@ -161,7 +191,7 @@ class SessionData:
 
     def virtual_files(self) -> list[tuple[str, set[str] | None]]:
         """Category → the ids wanted of it (``None``: all), for data that is not a file on the command line."""
-        ids = set(self.ids) if self.ids is not None else None
+        ids = self.wanted_ids
         if self.arguments is None and self._marked_wire and not selection.mentioned(self._marks):
             return []  # no entry has that mark: nothing to look for in them
         if self.arguments is None:
@@ -230,7 +260,7 @@ class SessionData:
             virtual = None if exists else selection.virtual_argument(argument)
             if virtual is None:
                 left.append(argument)
-            elif virtual.category == selection.WIRE:
+            elif virtual.category == WIRE:
                 self._wire_names.append(virtual.name)
             else:
                 taken.append(virtual)
@@ -249,9 +279,15 @@ class SessionData:
                 close = did_you_mean(entry_id, (ref.id for ref in self.dataset.index(category)))
                 place = f"bfcl/{category}.jsonl::{name} in the {self.dataset.name} data"
                 raise UsageError(f"not found: {place}; {close}" if close else f"not found: {place}")
+            if name is not None and self._is_left_out(entry_id):
+                part = self._plan.settings["split"]
+                raise UsageError(
+                    f"{entry_id} is not in the {part['part']} part of {part['name']}: leave one of them out"
+                )
             if label and label.removesuffix("]") not in labels:
                 raise UsageError(f"not found: bfcl/{category}.jsonl::{name}: this run has no such model or repeat")
-        _ = self.ids  # unknown ones are refused now
+        self._check_splits()
+        _ = self.wanted_ids  # unknown ones are refused now
 
 
 def category_at(nodeid: str) -> str | None:
@@ -260,7 +296,7 @@ def category_at(nodeid: str) -> str | None:
     if not path.endswith(".jsonl"):
         return None
     virtual = selection.virtual_argument(nodeid)
-    if virtual is not None and virtual.category == selection.WIRE:
+    if virtual is not None and virtual.category == WIRE:
         return None
     if virtual is not None and virtual.category in CATEGORIES:
         return virtual.category

@@ -7,7 +7,7 @@ a dead worker's slot goes to its replacement. Batches are short, so that ``-x`` 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -32,7 +32,15 @@ DEALT = ("load", "worksteal", "loadgroup")
 class Distribution:
     """The controller's side: settings for workers, scheduler, what the workers collected."""
 
-    def __init__(self, session: Session, recording: Recording, results: Results, gates: Gates) -> None:
+    def __init__(
+        self,
+        session: Session,
+        recording: Recording,
+        results: Results,
+        gates: Gates,
+        skip_reason: Callable[[str], str | None],
+    ) -> None:
+        self._skip_reason = skip_reason
         self._gates = gates
         self._session = session
         self._recording = recording
@@ -53,9 +61,16 @@ class Distribution:
             "earlier": self._recording.earlier.to_dict(),
             "slot": slot,
             "slots": count,
+            "said": self._said(node),
         }
         if not node.gateway.spec.popen:
             node.workerinput["bfcl"] |= self._remote(node)
+
+    def _said(self, node: Any) -> object:
+        """A channel for what people should read now: a dead server is said while workers still retry it."""
+        channel = node.gateway.newchannel()
+        channel.setcallback(self._session.notices.say)
+        return channel
 
     def _remote(self, node: Any) -> Parsed:
         """For a worker on another host: a channel on which its files come back, and what it needs of earlier parts."""
@@ -96,6 +111,10 @@ class Distribution:
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, node: object, ids: Sequence[str]) -> None:
         """Remember what will be run, for the summary."""
+        if not self._results.planned:  # the others have collected the same
+            self._recording.expect(len(ids))
+            named = map(selection.virtual_argument, ids)
+            self._session.notices.say_skips((each.category for each in named if each), self._skip_reason)
         self._results.planned = list(ids)
         self._gates.refuse_unreachable(ids, self._recording.earlier.settled_ids)
 

@@ -1,20 +1,15 @@
-"""Errors alike are shown once with how many entries ended so: thousands of equal lines hide the one that matters."""
+"""Errors alike are shown once in the terminal's summary, with how many entries ended so."""
 
 from __future__ import annotations
 
 import copy
-import re
 from collections.abc import Generator, Sequence
 from typing import Any
 
 import pytest
 
+from pytest_bfcl.explaining.folding import ALIKE, alike, named, sign_of
 from pytest_bfcl.plugin.failure_repr import FailureRepr, place_of
-
-ALIKE = 3
-"""Errors alike that are still shown one by one."""
-NAMED = 3
-"""Entries that are named beside the first."""
 
 
 class FoldedErrors:
@@ -35,29 +30,26 @@ class FoldedErrors:
 
 def folded(reports: Sequence[Any]) -> list[Any]:
     """The reports with those of entries that ended in the same error, the ids aside, told by the first of them."""
-    groups: dict[str, list[Any]] = {}
-    for number, report in enumerate(reports):
-        ours = isinstance(getattr(report, "longrepr", None), FailureRepr) and hasattr(report, "bfcl")
-        groups.setdefault(_sign(report) if ours else f"#{number}", []).append(report)
     kept: list[Any] = []
-    for group in groups.values():
+    for group in alike(reports, _sign):
         kept += [_told_once(group)] if len(group) > ALIKE else group
     return kept
 
 
 def _told_once(group: Sequence[Any]) -> Any:
     first = copy.copy(group[0])
-    ids = ", ".join(_entry_id(report) for report in group[1 : 1 + NAMED])
-    more = len(group) - 1
-    shown = f"{ids} …" if more > NAMED else ids
-    text = f"{first.longrepr.text}\n  {len(group):,} entries ended so: this one, {shown}"
+    others = named([_entry_id(report) for report in group[1:]])
+    text = f"{first.longrepr.text}\n  {len(group):,} entries ended so: this one, {others}"
     message = f"{first.longrepr.reprcrash.message} ({len(group):,} entries)"
     first.longrepr = FailureRepr(text, message, place_of(first.longrepr))
     return first
 
 
 def _sign(report: Any) -> str:
-    return re.sub(r"\d+", "", report.longrepr.text.replace(_entry_id(report), ""))
+    """What makes reports alike; what is no entry's error is like nothing else."""
+    if not isinstance(getattr(report, "longrepr", None), FailureRepr) or not hasattr(report, "bfcl"):
+        return f"#{id(report)}"
+    return sign_of(report.longrepr.text, _entry_id(report))
 
 
 def _entry_id(report: Any) -> str:

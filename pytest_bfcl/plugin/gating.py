@@ -9,6 +9,7 @@ import pytest
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plugin.data import category_at
+from pytest_bfcl.plugin.selection import entry_id_of
 
 if TYPE_CHECKING:
     from pytest_bfcl.plugin.expectations import Expectations
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.runs import RunDirectory, Summary
     from pytest_bfcl.runs.summary_types import GateSummary
     from pytest_bfcl.scoring import Comparison, GateCheck, Measurement
+    from pytest_bfcl.scoring.noninferiority import Margin
 
 JUDGED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
 SHOWN = 10
@@ -34,6 +36,7 @@ class Gates:
         self.thresholds = [parse_gate(text) for text in session.plan.fail_under]
         if session.plan.noninferior and not session.plan.baseline:
             raise UsageError("--bfcl-noninferior needs --bfcl-baseline RUN: what the model must not be worse than")
+        self.margins = list(map(_margin, session.plan.noninferior))
         self.baseline = self._open_baseline(recording)
         expectations.check_conditions(recording)
         if self.thresholds and self._data_is_guessed():
@@ -55,8 +58,10 @@ class Gates:
         if not self.thresholds:
             return
         data = self._session.data.dataset
-        selected = {category for category in map(category_at, nodeids) if category is not None}
-        selected |= {ref.category for ref in map(data.find, earlier) if ref is not None}
+        planned = list(nodeids)
+        selected = {category for category in map(category_at, planned) if category is not None}
+        known = [*earlier, *(map(entry_id_of, planned) if data.own else ())]  # a line's category may not be in its id
+        selected |= {ref.category for ref in map(data.find, known) if ref is not None}
         told = unreachable(
             self.thresholds,
             selected,
@@ -107,7 +112,7 @@ class Gates:
     def evaluate(self, summary: Summary, run: RunDirectory) -> GateSummary:
         """Every check over the finished run, as it stands in ``summary.json``."""
         from pytest_bfcl.scoring import GateCheck, evaluate_gates
-        from pytest_bfcl.scoring.noninferiority import noninferior, parse_margin
+        from pytest_bfcl.scoring.noninferiority import noninferior
 
         further: list[GateCheck] = []
         comparisons: list[Comparison] = []
@@ -115,9 +120,7 @@ class Gates:
             comparisons = self._comparisons(run)
         except UsageError as error:
             further.append(GateCheck("baseline", "", False, str(error)))
-        if self._session.plan.noninferior:
-            margin = parse_margin(self._session.plan.noninferior)
-            further += [noninferior(found, margin) for found in comparisons]
+        further += [noninferior(found, margin) for found in comparisons for margin in self.margins]
         expected = self._expectations.check(run.records())
         return evaluate_gates(
             summary,
@@ -168,3 +171,12 @@ def gate_lines(gate: GateSummary, foreign_failures: int) -> Iterator[tuple[str, 
         yield f"gates: met, but {foreign_failures} other tests failed", False
     else:
         yield f"gates: PASSED, {len(checks)} of {len(checks)} met", True
+
+
+def _margin(text: str) -> Margin:
+    from pytest_bfcl.scoring.noninferiority import parse_margin
+
+    try:
+        return parse_margin(text)
+    except ValueError as error:
+        raise UsageError(f"--bfcl-noninferior: {text!r} does not fit: {error}") from None

@@ -1,17 +1,12 @@
-"""Python's garbage collector during a run: less often, and not over what collection made.
-
-Ten thousand items and the entries of the look-ahead live for the whole run. Searching them for cycles again and again
-takes a fifth of the process's time and finds nothing.
-"""
+"""Python's garbage collector while items run (`pytest_bfcl.running.collector`)."""
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Generator
 
 import pytest
 
-THRESHOLDS = (20_000, 50, 100)
+from pytest_bfcl.running import fewer_collections
 
 
 class GcThresholds:
@@ -20,13 +15,5 @@ class GcThresholds:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self) -> Generator[None, object, object]:
         """Around all items."""
-        if not gc.isenabled():
+        with fewer_collections():
             return (yield)
-        before = gc.get_threshold()
-        gc.freeze()
-        gc.set_threshold(*THRESHOLDS)
-        try:
-            return (yield)
-        finally:
-            gc.set_threshold(*before)
-            gc.unfreeze()

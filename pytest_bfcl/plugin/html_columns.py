@@ -18,6 +18,7 @@ from pytest_bfcl.json_types import Parsed
 
 if TYPE_CHECKING:
     from pytest_bfcl.plugin.recording import Recording
+    from pytest_bfcl.plugin.report_pages import ReportPages
     from pytest_bfcl.plugin.session import Session
 
 COLUMNS = ("category", "tag", "reason", "cost", "latency", "entry")
@@ -26,7 +27,8 @@ COLUMNS = ("category", "tag", "reason", "cost", "latency", "entry")
 class Columns:
     """The hooks of pytest-html."""
 
-    def __init__(self, session: Session, recording: Recording) -> None:
+    def __init__(self, session: Session, recording: Recording, pages: ReportPages) -> None:
+        self._pages = pages
         self._models = [spec.text for spec in session.specs]
         self._run = recording.path
         report = getattr(session.config.option, "htmlpath", None)
@@ -58,7 +60,8 @@ class Columns:
         latency = total_of(record.get("latency_s"))
         if latency is not None:
             values["latency"] = f"{latency:.3f}"
-        values["entry"] = f'<a href="{html.escape(self._link(record))}">page</a>'
+        if self._pages.has_pages:
+            values["entry"] = f'<a href="{html.escape(self._link(record))}">page</a>'
         return values
 
     def _link(self, record: Parsed) -> str:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
-from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS, groups_of
+from pytest_bfcl.dataset.categories import CATEGORIES, groups_of
 from pytest_bfcl.plugin import pytest_internals
+from pytest_bfcl.plugin.marks import LANGUAGES
 from pytest_bfcl.running import Trial
 
 if TYPE_CHECKING:
@@ -24,24 +25,9 @@ if TYPE_CHECKING:
     from pytest_bfcl.plugin.contenders import Variant
     from pytest_bfcl.running import Contender
 
-LANGUAGES = ("java", "javascript")
-
 OWN_MODEL = "bfcl_model"
 USERS_MODEL = "model"
 """Fixtures that may bring the model: the plugin's, and the short one that a project may define."""
-
-
-def marker_lines() -> Iterator[str]:
-    """Every category, group, language and mode as a registered marker."""
-    for name, row in CATEGORIES.items():
-        yield f"{name}: function-calling entries of the category {name} ({row.group})"
-    for name in GROUPS:
-        if name not in CATEGORIES:
-            yield f"{name}: function-calling entries of the group {name}"
-    for name in LANGUAGES:
-        yield f"{name}: function-calling entries whose calls are {name}"
-    yield "fc: function-calling entries asked with native tool calls"
-    yield "prompt: function-calling entries whose calls are written as text"
 
 
 class EntryTest(Protocol):

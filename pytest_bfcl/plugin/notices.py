@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import pytest
 
@@ -15,11 +20,14 @@ NOTES = "bfcl_notes"
 class Notices:
     """Notes in the order they came up, and the first reason to stop.
 
-    ``stopped`` stays ``None`` while nothing has stopped the session.
+    ``stopped`` stays ``None`` while nothing has stopped the session. ``controller`` is a worker's channel to the
+    process that has the terminal.
     """
 
-    def __init__(self, config: pytest.Config) -> None:
+    def __init__(self, config: pytest.Config, controller: Any = None) -> None:
         self._config = config
+        self._controller = controller
+        self._saying = threading.Lock()
         self.notes: list[str] = []
         self.stopped: str | None = None
         self._said: set[str] = set()
@@ -36,15 +44,34 @@ class Notices:
             self._config.issue_config_time_warning(pytest.PytestWarning(text), stacklevel=3)
 
     def say(self, text: str) -> None:
-        """Print a line now, in the middle of an item, once; workers have no terminal."""
-        reporter = self._config.pluginmanager.getplugin("terminalreporter")
+        """Print a line now, in the middle of an item, once; workers send it to the controller."""
         sign = re.sub(r"\d+", "", text)  # counts go up while it lasts
-        if reporter is None or sign in self._said:
+        with self._saying:  # what workers send arrives in a thread for each of them
+            if sign in self._said:
+                return
+            self._said.add(sign)
+            if self._controller is not None:
+                with contextlib.suppress(OSError, EOFError):  # the controller is gone
+                    self._controller.send(text)
+                return
+            self._print(text)
+
+    def _print(self, text: str) -> None:
+        reporter = self._config.pluginmanager.getplugin("terminalreporter")
+        if reporter is None:
             return
-        self._said.add(sign)
         with pytest_internals.uncaptured(self._config):
             reporter.ensure_newline()
             reporter.write_line(f"bfcl: {text}", yellow=True)
+
+    def say_skips(self, categories: Iterable[str], why: Callable[[str], str | None]) -> None:
+        """Print how many entries of these categories, one an entry, will be skipped: before the first one is asked."""
+        reasons: Counter[str] = Counter()
+        for category, count in Counter(categories).items():
+            if reason := why(category):
+                reasons[reason] += count
+        for reason, count in reasons.items():
+            self.say(f"{count} {'entry' if count == 1 else 'entries'} will be skipped: {reason}")
 
     def pytest_sessionfinish(self) -> None:
         """On a worker: the controller prints what came up here."""

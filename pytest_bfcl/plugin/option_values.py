@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 
 def whole(low: int, high: int | None = None) -> Callable[[str], int]:
@@ -44,6 +44,30 @@ def temperature(text: str) -> float | None:
     if value is None or value < 0:
         raise ValueError("a number of at least 0, or none")
     return value
+
+
+class Concurrency(NamedTuple):
+    """Requests in flight; ``paced``: as many as the server takes, up to so many."""
+
+    most: int
+    paced: bool = False
+
+    def __str__(self) -> str:
+        return f"auto:{self.most}" if self.paced else str(self.most)
+
+
+def concurrency(text: str) -> Concurrency:
+    """``N``, ``auto`` or ``auto:N``."""
+    from pytest_bfcl.settings import MOST_PACED
+
+    number = whole(1, 10_000)
+    word, colon, bound = text.partition(":")
+    if word == "auto":
+        return Concurrency(number(bound) if colon else MOST_PACED, True)
+    try:
+        return Concurrency(number(text))
+    except ValueError as error:
+        raise ValueError(f"{error}, auto, or auto:N") from None
 
 
 def shard(text: str) -> list[int]:
@@ -99,11 +123,11 @@ def header(text: str) -> tuple[str, str]:
     return name, value
 
 
-def noninferior(text: str) -> str:
-    """A margin of non-inferiority: points, or percent of the baseline's score."""
-    from pytest_bfcl.scoring.noninferiority import parse_margin
+def server(text: str) -> tuple[str, str]:
+    """``NAME=COMMAND`` or ``NAME=URL`` of an MCP server; messages do not show where it is, that may hold a key."""
+    from pytest_bfcl.dataset.served_entry import named_server
 
-    return str(parse_margin(text))
+    return named_server(text)
 
 
 def decoder(text: str) -> str:

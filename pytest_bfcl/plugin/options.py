@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from functools import reduce
 from operator import or_
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
@@ -20,6 +20,10 @@ from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plugin import option_values as kinds
 from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.settings import APIS, REASONING_POLICIES, THINK
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset.splits import Part
+    from pytest_bfcl.settings import SplitPart
 
 
 class Option(NamedTuple):
@@ -52,7 +56,12 @@ OPTIONS: tuple[Option, ...] = (
     Option("categories", "categories or groups, comma-separated; repeatable (default: all_scoring)", metavar="NAMES",
            many=True),
     Option("ids", "file of entry ids: one a line, or BFCL's test_case_ids_to_generate.json", metavar="FILE", file=True),
-    Option("concurrency", "requests in flight per process", kinds.whole(1, 10_000), 32, "N"),
+    Option("split", "run one part of a split that `pytest-bfcl split` wrote (default: its test part)",
+           metavar="FILE[:train|:test]", file=True),
+    Option("trained-on", "the split whose training part the models were trained on: such entries are marked",
+           metavar="FILE", file=True),
+    Option("concurrency", "requests in flight per process; auto: as many as the server takes, at most N (256)",
+           kinds.concurrency, kinds.Concurrency(32), "N|auto[:N]"),
     Option("timeout", "seconds without a byte before a request is given up", kinds.decimal(0, above=True), 120.0,
            "SECONDS"),
     Option("retries", "how often a failed request is repeated", kinds.whole(0, 1_000), 5, "N"),
@@ -90,7 +99,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("seed", "seed of --bfcl-sample", kinds.whole(0), 0, "N"),
     Option("shard", "run the I-th of N parts", kinds.shard, None, "I/N"),
     Option("budget", "stop when this much is spent", kinds.decimal(0), None, "USD"),
-    Option("price", "USD per million tokens, 1,2 or in=1,out=2; goes before litellm's list", kinds.price, None,
+    Option("price", "USD per million tokens, 1,2 or in=1,out=2; goes before the list price", kinds.price, None,
            "IN,OUT"),
     Option("gpu-hour", "price of an hour of the machine that serves the model", kinds.decimal(0), None, "USD"),
     Option("model-info", "TOML file: display name, link, organisation, licence, prices", metavar="FILE", file=True),
@@ -99,6 +108,11 @@ OPTIONS: tuple[Option, ...] = (
            kinds.decimal(0, 50, above=True), metavar="PTS"),
     Option("out", "run directory (default: reports/<time>-<model>); naming an existing run continues it",
            metavar="DIR"),
+    Option("label", "what `pytest-bfcl leaderboard --history` calls this run: a commit, a version", default="",
+           metavar="TEXT"),
+    Option("report", "HTML report: none, index (summary and list), or full (a page for every entry, too; default, "
+           "beyond 20,000 results index); pytest-bfcl report RUN writes it later", default=None,
+           choices=("none", "index", "full")),
     Option("search", "where the web search comes from: auto, local, serpapi, record, replay, replay:RUN", kinds.search,
            "auto", "SOURCE"),
     Option("rest", "who answers the requests of retired categories: auto, local, live, record, replay, replay:PATH",
@@ -106,6 +120,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("transform", "put every entry otherwise too and show the drop: shuffle-tools, rename-tools, "
            "rename-parameters, distractors, enum-order, short-descriptions, whitespace, lower-case, upper-case, or a "
            ".jsonl of own words; repeatable", metavar="NAME", many=True),
+    Option("mcp", "where the MCP server is that entries of your own name: NAME=COMMAND or NAME=URL; repeatable",
+           metavar="NAME=WHERE", many=True),
     Option("simulators", "our own simulators, or those of an installed bfcl-eval", default="own",
            choices=("own", "reference")),
     Option("fail-under", "gate: fail when the group's accuracy in percent is lower; repeatable", metavar="GROUP=PCT",
@@ -114,7 +130,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("baseline-margin", "loss against the baseline that is accepted, in percentage points",
            kinds.decimal(0, 100), 0.0, "PTS"),
     Option("noninferior", "gate: fail unless a loss against the baseline of more than so many points (1.5), or below "
-           "so much of its score (97%), is ruled out", kinds.noninferior, metavar="PTS|PCT%"),
+           "so much of its score (97%), is ruled out; of one group: GROUP=1.5; repeatable", metavar="[GROUP=]PTS|PCT%",
+           many=True),
     Option("expected", "file of entries expected to fail (xfail)", metavar="FILE", file=True),
     Option("write-expected", "write the failed entries to this file", metavar="FILE"),
     Option("max-errors", "errors allowed, in percent of the entries; beyond it no score is claimed",
@@ -128,7 +145,7 @@ def add_options(parser: pytest.Parser) -> None:
     """Register the option group and the ini keys."""
     group = parser.getgroup("bfcl", "function-calling benchmark (pytest-bfcl)")
     for option in OPTIONS:
-        attributes: Parsed = {"dest": option.key, "default": None, "help": option.help.replace("%", "%%")}
+        attributes: Parsed = {"dest": option.key, "default": None, "help": _help(option).replace("%", "%%")}
         if option.flag:
             attributes["action"] = "store_true"
         else:
@@ -137,6 +154,13 @@ def add_options(parser: pytest.Parser) -> None:
             attributes["choices"] = option.choices or None
         group.addoption(f"--bfcl-{option.name}", **attributes)
         _add_ini(parser, option)
+
+
+def _help(option: Option) -> str:
+    """What the option means, with its default where the words do not tell it."""
+    if option.default in (None, "") or "default" in option.help:
+        return option.help
+    return f"{option.help} (default: {option.default})"
 
 
 def _add_ini(parser: pytest.Parser, option: Option) -> None:
@@ -152,50 +176,19 @@ def _add_ini(parser: pytest.Parser, option: Option) -> None:
 def pytest_load_initial_conftests(parser: pytest.Parser, args: list[str]) -> Generator[None, Any, Any]:
     """Add the short ``--model`` last, so that a suite which defines its own keeps it; say what a misspelt option is."""
     result = yield
-    refuse_unknown(args)
+    if names_ours(args):  # a session without our options pays nothing for it
+        from pytest_bfcl.plugin.refusals import refuse_unknown
+
+        refuse_unknown(args, [option.name for option in OPTIONS])
     pytest_internals.add_unless_taken(
         parser, "--model", "bfcl", dest="bfcl_model", action="append", metavar="SPEC", help="short for --bfcl-model"
     )
     return result
 
 
-def refuse_unknown(args: Sequence[str]) -> None:
-    """Raise `pytest.UsageError` for an option that looks like ours and is none, saying which one may be meant."""
-    names = sorted(option.name for option in OPTIONS)
-    for name in _named_options(args):
-        asked = name.removeprefix("--bfcl").lstrip("-_")
-        if name != f"--bfcl-{asked}" or asked not in names:
-            from pytest_bfcl.suggestions import close_names  # a session without a mistake pays nothing for it
-
-            close = " or ".join(f"--bfcl-{each}" for each in close_names(asked, names))
-            told = f"did you mean {close}?" if close else "pytest --help lists them in the group bfcl"
-            raise pytest.UsageError(f"unknown option {name}; {told}")
-
-
-WITHOUT_MODEL = "--bfcl-replay"
-
-
-def refuse_without_model(config: pytest.Config) -> None:
-    """Raise `pytest.UsageError` when our options were typed and no model is named: nothing of ours would run.
-
-    What stands in configuration files (ini twins, ``addopts``) is no question, nor is a recording, which stands in for
-    the model.
-    """
-    named = [name for name in _named_options(config.invocation_params.args) if name != WITHOUT_MODEL]
-    if named and not config.option.help and not hasattr(config, "workerinput"):
-        several = "are" if len(named) > 1 else "is"
-        raise pytest.UsageError(
-            f"{', '.join(named[:3])} {several} given, but no model, so nothing would be asked: "
-            "add --model provider:name (--model oracle: tries the set-up without one)"
-        )
-
-
-def _named_options(args: Sequence[object]) -> list[str]:
-    """The options of ours, or nearly, that a command line names."""
-    texts = [str(each) for each in args]
-    if "--" in texts:
-        texts = texts[: texts.index("--")]
-    return list(dict.fromkeys(text.partition("=")[0] for text in texts if text.startswith("--bfcl")))
+def names_ours(args: Sequence[object]) -> bool:
+    """Whether a command line names options of ours, or nearly."""
+    return any(str(each).startswith("--bfcl") for each in args)
 
 
 def read(config: pytest.Config, option: Option) -> Any:
@@ -243,10 +236,11 @@ class Plan:
     dry_run: bool = False
     precision: float | None = None
     out: str | None = None
+    report: str | None = None
     fail_under: list[str] = field(default_factory=list)
     baseline: str | None = None
     baseline_margin: float = 0.0
-    noninferior: str | None = None
+    noninferior: list[str] = field(default_factory=list)
     expected: Parsed | None = None
     write_expected: str | None = None
     allow_missing: bool = False
@@ -259,19 +253,23 @@ class Plan:
 
 def make_plan(config: pytest.Config) -> Plan:
     """Read every option; raises `pytest.UsageError`."""
+    from pytest_bfcl.plugin.refusals import refuse_ineffective
     from pytest_bfcl.scoring.model_info import settings_by_model
     from pytest_bfcl.settings import Settings
 
     values = {option.name: read(config, option) for option in OPTIONS}
+    refuse_ineffective(config)
     price, model_info = values["price"], _toml(values["model-info"])
     transforms, rewordings = _transforms(values["transform"] or ())
     settings = Settings.from_dict(
         {
-            "mode": values["mode"], "concurrency": values["concurrency"], "timeout_s": values["timeout"],
+            "mode": values["mode"], "concurrency": values["concurrency"].most,
+            "paced": values["concurrency"].paced, "timeout_s": values["timeout"],
             "retries": values["retries"], "temperature": values["temperature"], "max_tokens": values["max-tokens"],
             "seed": values["seed"], "base_url": values["base-url"], "repeat": values["repeat"],
             "rules": values["rules"], "search": values["search"], "rest": values["rest"],
             "transforms": list(transforms), "rewordings": rewordings,
+            "mcp": _pairs(values["mcp"], "mcp", kinds.server),
             "simulators": values["simulators"], "api": values["api"], "stream": values["stream"],
             "reasoning": values["reasoning"], "decoder": values["decoder"], "think": values["think"],
             "template": values["template"],
@@ -280,7 +278,9 @@ def make_plan(config: pytest.Config) -> Plan:
             "models": settings_by_model(model_info, "--bfcl-model-info"),
             "max_errors_pct": values["max-errors"], "budget_usd": values["budget"], "gpu_hour_usd": values["gpu-hour"],
             "price": {"input": price[0], "output": price[1]} if price else {},
-            "names": values["names"],
+            "names": values["names"], "label": values["label"].strip()[:200],
+            "split": _split(values["split"], "split", "test"),
+            "trained_on": _split(values["trained-on"], "trained-on", "train"),
             "serve": values["serve-args"] if values["serve"] else None,
             "system_prompt": _text(values["system-prompt"], "system-prompt"),
         }
@@ -296,10 +296,11 @@ def make_plan(config: pytest.Config) -> Plan:
         dry_run=values["dry-run"],
         precision=values["precision"],
         out=values["out"],
+        report=values["report"],
         fail_under=list(values["fail-under"] or []),
         baseline=values["baseline"],
         baseline_margin=values["baseline-margin"],
-        noninferior=values["noninferior"],
+        noninferior=list(values["noninferior"] or []),
         expected=_json(values["expected"], "expected"),
         write_expected=values["write-expected"],
         allow_missing=values["allow-missing"],
@@ -329,6 +330,21 @@ def _transforms(asked: Sequence[str]) -> tuple[tuple[str, ...], dict[str, dict[s
         return read_transforms(asked)
     except UsageError as error:
         raise pytest.UsageError(f"--bfcl-transform: {error}") from None
+
+
+def _split(text: str | None, option: str, part: Part) -> SplitPart | None:
+    if text is None:
+        return None
+    from pytest_bfcl.dataset.splits import read_part
+    from pytest_bfcl.failures import UsageError
+
+    try:
+        split, chosen = read_part(text, part)
+    except UsageError as error:
+        raise pytest.UsageError(f"--bfcl-{option}: {error}") from None
+    if option == "trained-on" and chosen != "train":
+        raise pytest.UsageError(f"--bfcl-{option}: {text}: a model is trained on the training part; name FILE alone")
+    return split.chosen(chosen)
 
 
 def _text(path: str | None, option: str) -> str | None:

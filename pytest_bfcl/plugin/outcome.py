@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from pytest_bfcl.conversation import RunStopped
+from pytest_bfcl.explaining.folding import error_text
 from pytest_bfcl.failures import (
     AdapterError,
     BenchmarkError,
@@ -87,7 +88,13 @@ class Outcomes:
 
         tag, reason, detail = FailureTag(str(record["tag"])), str(record["reason"]), record["detail"]
         entry, transcript = _entry(item), _transcript(item)
-        raise Failure(tag, reason, failure_text(entry, transcript, Verdict(False, tag, reason, detail)), detail)
+        text = failure_text(
+            entry,
+            transcript,
+            Verdict(False, tag, reason, detail),
+            whole_request=item.config.get_verbosity() > 1,
+        )
+        raise Failure(tag, reason, text, detail)
 
     def failure_repr(self, item: EntryItem, excinfo: pytest.ExceptionInfo[BaseException]) -> FailureRepr | None:
         """The ready text of a model's failure."""
@@ -127,7 +134,7 @@ class Outcomes:
             record = item.stash.get(RECORD, None) or self._keep_error(item, trouble)
             if reason := self._runner.stop_reason():
                 self._notices.stop(reason)
-            raise EntryTrouble(_trouble_text(record, trouble), pytrace=False) from None
+            raise EntryTrouble(error_text(record), pytrace=False) from None
 
     def _judge(self, item: EntryItem) -> None:
         trial = self._conversations.trial_of(item)
@@ -202,8 +209,3 @@ def _entry(item: EntryItem) -> Entry:
 
 def _transcript(item: EntryItem) -> Transcript:
     return cast("Transcript", item.funcargs["bfcl_transcript"])
-
-
-def _trouble_text(record: ResultLine, error: BenchmarkError) -> str:
-    lines = [f"{record['tag']}: {record['reason']}", f"  {error.message}"]
-    return "\n".join([*lines, f"  what to do: {error.advice}"] if error.advice else lines)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_bfcl.failures import AdapterError, UsageError
+from pytest_bfcl.failures import AdapterError, HarnessError, UsageError
 from pytest_bfcl.plugin import options
 
 if TYPE_CHECKING:
@@ -16,9 +18,12 @@ if TYPE_CHECKING:
     from pytest_bfcl.gateways.recordings import Recorded, Recording
     from pytest_bfcl.models import Model
     from pytest_bfcl.models.base import Request
+    from pytest_bfcl.plugin.session import Session
     from pytest_bfcl.transcript import Reply
 
 ASKS: pytest.StashKey[_Asks] = pytest.StashKey()
+ANSWERS = "bfcl_answers"
+"""The attribute of a report that carries them."""
 
 
 class _Asks:
@@ -38,7 +43,7 @@ class _Asks:
         self.settings = Settings()
         self.texts = open_data("bundled").texts
         self.recorded: Recorded | None = Recorded(Path(replay)) if replay else None
-        self.recording: Recording | None = Recording(Path(record)) if record else None
+        self.recording: Recording | None = Recording() if record else None
         self.spec = None
         if options.is_active(config):
             from pytest_bfcl.plugin.session import SESSION
@@ -78,8 +83,59 @@ class _Asks:
             if self.model is not None:
                 self.runner.run(self.model.aclose())
             self.runner.close()
-        if self.recording is not None:
-            self.recording.close()
+
+
+class AnswersOnReports:
+    """In every process that runs tests: what was answered in a phase of a test travels on its report, as JSON text."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Put the answers on the report."""
+        report = yield
+        asks = item.config.stash.get(ASKS, None)
+        if asks is not None and asks.recording is not None and (noted := asks.recording.take(item.nodeid)):
+            setattr(report, ANSWERS, json.dumps(noted))
+        return report
+
+
+class AnswersKept:
+    """In the process that reports: the one writer of the file, whatever worker asked."""
+
+    def __init__(self, path: Path, session: Session) -> None:
+        from pytest_bfcl.runs.lines import LineAppender
+
+        self._notices = session.notices
+        try:
+            self._lines = LineAppender(path)
+        except HarnessError as error:
+            raise UsageError(f"--bfcl-record: {error}") from None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Write the answers of a phase; a test whose answers cannot be kept has failed."""
+        text: str | None = getattr(report, ANSWERS, None)
+        try:
+            for line in json.loads(text) if text else ():
+                self._lines.append(line)
+        except HarnessError as error:
+            report.outcome, report.longrepr = "failed", error.message
+            self._notices.stop(error.message)
+
+    def pytest_unconfigure(self) -> None:
+        """Flush to disk and close."""
+        self._lines.close()
+
+
+def register_recording(session: Session) -> None:
+    """With ``--bfcl-record``: answers go from every process to the one that reports. Raises `UsageError`."""
+    named = {option.name: option for option in options.OPTIONS}
+    record = options.read(session.config, named["record"])
+    if not record:
+        return
+    plugins = session.config.pluginmanager
+    plugins.register(AnswersOnReports(), "bfcl-answers-on-reports")
+    if not session.is_worker:
+        plugins.register(AnswersKept(Path(record), session), "bfcl-answers-kept")
 
 
 def _never_asked(request: Request) -> str:

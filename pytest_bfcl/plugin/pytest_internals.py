@@ -137,9 +137,15 @@ def is_defined_elsewhere(config: pytest.Config, fixture: str) -> bool:
     return any(type(each).__name__ == "FixtureFunctionDefinition" for each in found)
 
 
+def is_own_plugin(plugin: object) -> bool:
+    """Whether a plugin is a part of this one: a module of it, or one made for a fixture of it."""
+    return str(getattr(plugin, "__name__", "")).startswith("pytest_bfcl.")
+
+
 def brings_fixture(config: pytest.Config, fixtures: Sequence[str]) -> bool:
     """Whether a conftest or another plugin that is loaded now defines one of these fixtures."""
-    for plugin in config.pluginmanager.get_plugins():
+    others = (each for each in config.pluginmanager.get_plugins() if not is_own_plugin(each))
+    for plugin in others:
         for name, each in list(vars(plugin).items()) if hasattr(plugin, "__dict__") else ():
             if type(each).__name__ == "FixtureFunctionDefinition" and {name, getattr(each, "name", None)} & {*fixtures}:
                 return True

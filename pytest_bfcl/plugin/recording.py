@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,6 +47,13 @@ class Recording:
         self.run: RunDirectory | None = None
         self._session = session
         self._contenders = contenders
+        self._planned = 0
+
+    def expect(self, entries: int) -> None:
+        """How many entries this part of the run is about to ask: kept in the run, for those who watch it."""
+        self._planned = entries + len(self.earlier.settled)
+        if self.run is not None:
+            self.run.update(replace(self.run.fingerprint, planned=self._planned))
 
     def refuse_another_measurement(self) -> None:
         """Raise `UsageError` when the directory holds a run that measured something else."""
@@ -66,7 +74,13 @@ class Recording:
             from pytest_bfcl.runs import RunDirectory
 
             try:
-                self.run = RunDirectory.start(self.path, self.fingerprint())
+                self.run = RunDirectory.start(self.path, replace(self.fingerprint(), planned=self._planned))
             except (UsageError, HarnessError) as error:
                 raise pytest.UsageError(str(error)) from None
         return self.run
+
+    def withdraw(self) -> None:
+        """Nothing was asked, for the session was refused: leave no run behind that looks as if it had been stopped."""
+        if self.run is not None:
+            self.run.withdraw()
+            self.run = None

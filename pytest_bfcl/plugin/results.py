@@ -18,6 +18,7 @@ from pytest_bfcl.runs import error_record
 if TYPE_CHECKING:
     from pytest_bfcl.plugin.contenders import Variant
     from pytest_bfcl.plugin.recording import Recording
+    from pytest_bfcl.plugin.report_pages import ReportPages
     from pytest_bfcl.plugin.session import Session
     from pytest_bfcl.runs import ResultLine
 
@@ -36,11 +37,13 @@ class Results:
         recording: Recording,
         variants: Sequence[Variant],
         fresh: Callable[[], ResultLine | None],
+        pages: ReportPages,
     ) -> None:
         self._session = session
         self._recording = recording
         self._variants = variants
         self._fresh = fresh
+        self._pages = pages
         self.planned: list[str] = []
         self.broken: set[tuple[str, str]] = set()
         self._broken: list[str] = []
@@ -103,6 +106,7 @@ class Results:
         run = self._recording.start()
         if run is not None:
             run.append(record, text)
+            self._pages.add(record, text, len(self.planned))
         self.counts[record["outcome"]] += 1
         if record["outcome"] == "skipped":
             self.skips[str(record["detail"].get("error"))] += 1

@@ -12,6 +12,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS, category_of
+from pytest_bfcl.plugin.marks import WIRE, mark_names
 from pytest_bfcl.suggestions import close_names
 
 _VIRTUAL = re.compile(r"(?:.*/)?bfcl/(?P<category>[A-Za-z0-9_]+)\.jsonl(?:::(?P<name>.+))?", re.DOTALL)
@@ -44,18 +45,9 @@ def mentioned(expression: str) -> list[str]:
     return [word for word in words if word in CATEGORIES or word in GROUPS]
 
 
-WIRE = "wire"
-"""The mark, and the name of the virtual file, of checks of the server."""
-
-
 def asks_for_wire(expression: str) -> bool:
     """Whether a ``-m`` expression asks for the wire checks."""
     return WIRE in [word for negated, word in _WORD.findall(expression or "") if not negated]
-
-
-def mark_names() -> list[str]:
-    """The marks our items carry: groups, categories, languages, modes."""
-    return list(dict.fromkeys([*GROUPS, *CATEGORIES, "java", "javascript", "fc", "prompt", WIRE]))
 
 
 def misspelt_marks(expression: str, registered: Iterable[str]) -> Iterator[str]:

@@ -42,11 +42,11 @@ class Session:
         self.config = config
         self.worker: Parsed | None = getattr(config, "workerinput", {}).get("bfcl")
         self.plan = Plan(**self.worker["plan"]) if self.worker else with_named_models(make_plan(config))
-        self.settings = Settings.from_dict(self.plan.settings)
+        self.settings = Settings.from_dict(self.plan.settings).shared_by(self.processes)
         self.specs: list[ModelSpec] = list({spec.text: spec for spec in map(parse_spec, self.plan.models)}.values())
         resolve_categories(self.plan.categories)  # unknown names are told before anything is collected
         self.model_info: dict[str, ModelInfo] = parse_model_info(self.plan.model_info, "--bfcl-model-info")
-        self.notices = Notices(config)
+        self.notices = Notices(config, (self.worker or {}).get("said"))
         self.data = SessionData(config, self.plan)
 
     def serve_at(self, addresses: Mapping[str, str]) -> None:

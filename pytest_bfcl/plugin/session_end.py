@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from pytest_bfcl.plugin.expectations import Expectations
     from pytest_bfcl.plugin.recording import Recording
+    from pytest_bfcl.plugin.report_pages import ReportPages
     from pytest_bfcl.plugin.results import Results
     from pytest_bfcl.plugin.session import Session
     from pytest_bfcl.runs import RunDirectory, Summary
@@ -35,13 +36,21 @@ MAXFAIL = "stopping after "
 class SessionEnd:
     """The end of the session, on the controller."""
 
-    def __init__(self, session: Session, recording: Recording, results: Results, expectations: Expectations) -> None:
+    def __init__(
+        self,
+        session: Session,
+        recording: Recording,
+        results: Results,
+        expectations: Expectations,
+        pages: ReportPages,
+    ) -> None:
         self._session = session
         self._data = session.data
         self._notices = session.notices
         self._recording = recording
         self._results = results
         self._expectations = expectations
+        self._pages = pages
         self.summary: Summary | None = None
         self.unkept = False
         self._began = time.monotonic()
@@ -52,6 +61,9 @@ class SessionEnd:
         """Summarise, judge the gates, set the exit code, close the run."""
         run = self._recording.run
         if run is None:
+            return
+        if session.exitstatus == pytest.ExitCode.USAGE_ERROR and not self._results.counts:
+            self._kept(self._recording.withdraw)
             return
         asked, entries, answered = self._seen(run)
         stopped = self._stopped(session)
@@ -69,7 +81,7 @@ class SessionEnd:
         if interrupted:  # whoever pressed Ctrl-C waits
             self._notices.note(f"no report yet: pytest-bfcl report {run.path} writes it")
         else:
-            self._write_report(run)
+            self._pages.write(run, summary)
         self._write_step_summary()
         self._kept(run.close)
         if self.unkept:
@@ -179,15 +191,6 @@ class SessionEnd:
         gate = self.summary["gate"] = self.gates.evaluate(self.summary, run)
         failed = gate["verdict"] == "failed" or self._results.foreign_failures
         return pytest.ExitCode.TESTS_FAILED if failed else pytest.ExitCode.OK
-
-    def _write_report(self, run: RunDirectory) -> None:
-        """The HTML report; its trouble must not hide the results."""
-        try:
-            from pytest_bfcl.reporting import write_report
-
-            write_report(run.path, entry_source=self._data.measured)
-        except Exception as error:
-            self._notices.note(f"the report could not be written: {type(error).__name__}: {error}")
 
     def _tell_reporters(self, path: Path, summary: Summary) -> None:
         """Reporters of other packages: functions that take the run directory and the summary."""

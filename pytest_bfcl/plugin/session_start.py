@@ -10,6 +10,7 @@ import pytest
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plugin import selection
 from pytest_bfcl.plugin.contenders import check_providers
+from pytest_bfcl.plugin.marks import mark_names
 from pytest_bfcl.plugin.nodes import EntryItem
 from pytest_bfcl.suggestions import did_you_mean
 
@@ -54,7 +55,7 @@ class SessionStart:
             raise pytest.UsageError(str(error)) from None
         registered = [re.split(r"[:(]", line, maxsplit=1)[0].strip() for line in session.config.getini("markers")]
         for word in selection.misspelt_marks(getattr(option, "markexpr", "") or "", registered):
-            meant = did_you_mean(word, selection.mark_names())
+            meant = did_you_mean(word, mark_names())
             raise pytest.UsageError(
                 f"-m {option.markexpr!r}: there is no mark {word!r}; {meant}\n"
                 "a mark of your own with this name has to be registered (ini option markers)"
@@ -65,6 +66,8 @@ class SessionStart:
         """A dry run ends after collection; otherwise the run directory is opened before the first item."""
         if session.config.option.collectonly:
             return None
+        categories = (item.ref.category for item in self._conversations.items)
+        self._session.notices.say_skips(categories, self._conversations.skip_reason)
         if self._session.plan.dry_run:
             from pytest_bfcl.plugin.dry_run import print_estimate
 
@@ -75,6 +78,7 @@ class SessionStart:
         here = not self._session.distributed
         if items and here:
             self._results.planned = [item.nodeid for item in items]
+            self._recording.expect(len(items))
             self._gates.refuse_unreachable(self._results.planned, self._recording.earlier.settled_ids)
         if self._engines is not None and here and (items or self._session.data.asks_for_wire):
             self._engines.start()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ import pytest
 from pytest_bfcl.dataset.categories import GROUPS
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plugin import pytest_internals
+from pytest_bfcl.plugin.annotations import annotation_lines, are_wanted
 from pytest_bfcl.plugin.gating import gate_lines
 from pytest_bfcl.plugin.selection import virtual_argument
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.plugin.results import Results
     from pytest_bfcl.plugin.session import Session
     from pytest_bfcl.plugin.session_end import SessionEnd
+    from pytest_bfcl.plugin.short_summary import FoldedFailures
     from pytest_bfcl.runs.summary_types import CategorySummary, GroupSummary, ModelSummary
 
 NOT_FETCHED = (
@@ -30,7 +33,10 @@ NOT_FETCHED = (
 class Terminal:
     """Header and summary, on the controller."""
 
-    def __init__(self, session: Session, recording: Recording, results: Results, end: SessionEnd) -> None:
+    def __init__(
+        self, session: Session, recording: Recording, results: Results, end: SessionEnd, folded: FoldedFailures
+    ) -> None:
+        self._folded = folded
         self._session = session
         self._config = session.config
         self._data = session.data
@@ -50,15 +56,32 @@ class Terminal:
         models = ", ".join(spec.text for spec in self._session.specs)
         name = f"{data.name} {data.version}".strip()
         lines = [f"bfcl: {models} on {name} ({data.sha256[:8]}), {self._session.settings.rules} rules"]
+        if unused := self._data.dataset.unused_told():
+            self._notices.note(unused)
         if self._data.is_guessed:
             lines.append(f"bfcl: {NOT_FETCHED}")
+        if told := self._recording.fingerprint().splits():
+            lines.append(f"bfcl: {'; '.join(told)}")
         if done := len(self._recording.earlier.settled):
             lines.append(f"bfcl: continuing {self._recording.path}: {done} entries are finished and not asked again")
         return lines
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """The table by category, then groups, errors, money and time, gates."""
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None, Any, Any]:
+        """Below everything that others print: failures by reason, then what the run came to."""
+        try:
+            return (yield)
+        finally:
+            self._folded.put_back(terminalreporter)
+            lines = list(self._folded.lines())
+            if lines:
+                terminalreporter.write_sep("=", "failures by reason", cyan=True, bold=True)
+            for line in lines:
+                terminalreporter.write_line(line)
+            self._write_summary(terminalreporter)
+
+    def _write_summary(self, terminalreporter: Any) -> None:
+        """The table by category, then groups, errors, money and time."""
         summary = self._end.summary
         for note in self._notices.notes:
             terminalreporter.write_line(f"bfcl: {note}", yellow=True)
@@ -106,10 +129,14 @@ class Terminal:
             reporter.write_line(f"gates: no verdict: {why}", yellow=True)
         for line, good in gate_lines(summary["gate"], self._results.foreign_failures):
             reporter.write_line(line, green=good is True, red=good is False)
+        if are_wanted(os.environ):
+            for line in annotation_lines(summary["gate"]):
+                reporter.write_line(line)
         return result
 
 
 MOST_REASONS = 10
+UNREVIEWED = '{} of the entries were made by a program, and nobody has read them ("reviewed": false)'
 
 
 def rerun_line(model: ModelSummary) -> str:
@@ -232,6 +259,8 @@ def fact_lines(model: ModelSummary) -> Iterator[str]:
                 f"{name}: {percent(cell['accuracy'])} -> {percent(cell['transformed'])} over {cell['pairs']} entries, "
                 f"{100 * cell['difference']:+.1f} points (95 %: {low:+.1f} - {high:+.1f})"
             )
+    if unreviewed := model.get("unreviewed"):
+        yield f"unreviewed: {UNREVIEWED.format(unreviewed)}"
     without = [
         f"{name} {percent(found['accuracy_without_known_issues'])}"
         for name, found in model["categories"].items()
@@ -245,6 +274,8 @@ def fact_lines(model: ModelSummary) -> Iterator[str]:
         yield "failures: " + ", ".join(f"{tag} {count}" for tag, count in model["failure_counts"].items())
         top = list(model["reasons"].items())[:5]
         yield "most often: " + ", ".join(f"{reason} {count}" for reason, count in top)
+        if lost := _lost_calls(model):
+            yield f"lost calls: {lost}"
     facts = []
     tokens, latency = model["tokens"], model["latency"]
     if tokens["input"] or tokens["output"]:
@@ -264,6 +295,12 @@ def _verified(model: ModelSummary) -> Iterator[str]:
     from pytest_bfcl.reporting.scores import verified_scores
 
     return verified_scores(model)
+
+
+def _lost_calls(model: ModelSummary) -> str:
+    from pytest_bfcl.reporting.scores import lost_calls
+
+    return lost_calls(model)
 
 
 def _bounds(interval: Sequence[float] | None) -> tuple[float, float]:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from pytest_bfcl.wire.record import WireRecord
 
 NODEID = "bfcl/wire.jsonl"
-MARKS = {"wire": "conformance checks of the server; not scored"}
 RECORD = pytest.StashKey["WireRecord"]()
 
 

@@ -7,6 +7,7 @@ whole run, whichever process asked, so a replay of the run sees what the run saw
 
 from __future__ import annotations
 
+import errno
 import json
 import threading
 from collections.abc import Callable
@@ -76,13 +77,15 @@ class Recording:
             raise HarnessError("storage", f"cannot record a {self.what} {call[0]} in {self.folder}: {error}") from error
 
     def _append(self, line: Parsed) -> None:
+        if self._path.exists() and not self._path.is_file():  # a pipe or a device would be waited for
+            raise OSError(errno.EINVAL, "not a regular file", str(self._path))
         torn = self._path.exists() and not _ends_whole(self._path)
         with self._path.open("ab") as file:
             file.write((b"\n" if torn else b"") + json.dumps(line, default=repr).encode() + b"\n")
 
     def _refresh(self) -> None:
         """Read what was appended since the last time, by any process; only whole lines count."""
-        for path in sorted(self.folder.glob("*.jsonl")):
+        for path in sorted(each for each in self.folder.glob("*.jsonl") if each.is_file()):
             start = self._read.get(path, 0)
             with path.open("rb") as file:
                 file.seek(start)
@@ -96,7 +99,7 @@ class Recording:
             value = json.loads(line)
             key = self._key(tuple(value["call"]))
             self._results.setdefault(key, json.dumps(value["result"]))
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, RecursionError):
             return  # torn by a killed process
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
+from pytest_bfcl import extras
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.providers.rest_provider import RestProvider
 
@@ -31,6 +32,8 @@ def rest_problem(choice: str, *, official: bool, archive: Path | None = None) ->
     kind = _kind(choice, official)
     if kind == "local" and official:
         return "the official questions ask real services: choose --bfcl-rest replay:PATH, or live"
+    if kind == "live" and (lacking := extras.problem("web", "asking live services")):
+        return lacking
     if kind == "none":
         return "needs a recorded provider: choose --bfcl-rest replay:PATH, or live"
     if kind == "replay":

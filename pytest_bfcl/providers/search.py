@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Literal
 
+from pytest_bfcl import extras
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.providers.search_provider import KEY_VARIABLE, SearchProvider
 
@@ -30,6 +31,8 @@ def check_choice(choice: str) -> str:
 def search_problem(choice: str, *, official: bool, site: Path | None = None, archive: Path | None = None) -> str | None:
     """Why a run has no search provider, ``None`` when it has one; arguments as for `open_search`. Opens nothing."""
     kind = _kind(choice, official, site)
+    if kind != "replay" and (lacking := extras.problem("web", "the web search")):
+        return lacking
     if kind == "local" and site is None:
         return "this data has no pages of its own (a folder web/): choose --bfcl-search serpapi or replay:RUN"
     if kind == "serpapi" and not os.environ.get(KEY_VARIABLE):

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import logging
 import os
+import random
+import time
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.failures import AdapterError, UsageError
@@ -56,16 +58,7 @@ class SerpApi:
 
         Raises `AdapterError` when the service cannot be asked: key, quota, rate limit, network.
         """
-        import tenacity
-
-        asking = tenacity.Retrying(
-            retry=tenacity.retry_if_exception(lambda e: isinstance(e, AdapterError) and e.retryable),
-            wait=tenacity.wait_exponential(multiplier=self._first_wait_s, max=LONGEST_WAIT_S)
-            + tenacity.wait_random(0, self._first_wait_s),
-            stop=tenacity.stop_before_delay(self._wait_limit_s),
-            reraise=True,
-        )
-        payload: Parsed = asking(self._ask, str(keywords), str(region))
+        payload = self._patiently(str(keywords), str(region))
         found = payload.get("organic_results")
         if not isinstance(found, list):
             return {"error": f"The search found nothing: {str(payload.get('error') or 'no results')[:300]}"}
@@ -81,6 +74,19 @@ class SerpApi:
         self._client.close()
         for name in ("httpx", "httpcore"):
             logging.getLogger(name).removeFilter(self._filter)
+
+    def _patiently(self, keywords: str, region: str) -> Parsed:
+        """The answer, asked for again while the service is in passing trouble."""
+        started, wait = time.monotonic(), self._first_wait_s
+        while True:
+            pause = min(wait, LONGEST_WAIT_S) + random.uniform(0, self._first_wait_s)
+            try:
+                return self._ask(keywords, region)
+            except AdapterError as error:
+                if not error.retryable or time.monotonic() - started + pause >= self._wait_limit_s:
+                    raise
+            time.sleep(pause)
+            wait = min(2 * wait, LONGEST_WAIT_S)
 
     def _ask(self, keywords: str, region: str) -> Parsed:
         import httpx

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -56,15 +56,18 @@ class CompiledTools:
         self.size = size
         self._lists: OrderedDict[tuple[_Key, ...], _Compiled] = OrderedDict()
         self._single: OrderedDict[tuple[_Key, str], _Compiled] = OrderedDict()
+        self._latest: _Compiled | None = None
 
     def of(self, functions: Sequence[Fields]) -> list[Parsed]:
         """`compile_tools` of these documents; shared, not to be changed."""
-        tools: list[Parsed] = self._find(functions).tools
+        self._latest = self._find(functions)
+        tools: list[Parsed] = self._latest.tools
         return tools
 
-    def text(self, functions: Sequence[Fields]) -> str:
-        """The same as JSON text, which is most of a native request's body."""
-        return self._find(functions).text
+    def text(self, functions: Sequence[Fields], tools: object = None) -> str:
+        """The same as JSON text, which is most of a native request's body; ``tools`` is what `of` gave for it."""
+        latest = self._latest
+        return latest.text if latest is not None and latest.tools is tools else self._find(functions).text
 
     def _find(self, functions: Sequence[Fields]) -> _Compiled:
         key = tuple(map(_key, functions))
@@ -162,8 +165,12 @@ def _wrap(function: Parsed, doc: Fields, style: Style) -> Parsed:
 
 
 def _function(doc: Fields, name: str) -> Parsed:
-    parameters = doc.get("parameters") or {}
-    schema = _ordered(parameters, lambda key, value: _properties(value or {}, 0) if key == "properties" else None)
+    schema: Parsed = {}
+    for key, value in (doc.get("parameters") or {}).items():
+        if type(value) is str:
+            schema[key] = value
+        else:
+            schema[key] = _properties(value or {}, 0) if key == "properties" else _copy(value)
     schema["type"] = "object"
     schema.setdefault("properties", {})
     if "required" in schema and not isinstance(schema["required"], list):
@@ -172,25 +179,31 @@ def _function(doc: Fields, name: str) -> Parsed:
     return function | ({"response": _copy(doc["response"])} if "response" in doc else {})
 
 
+# Copies keep the document's order of keys, which templates show to the model. Texts, most of a schema, are told first.
+
+
 def _properties(properties: Fields, depth: int) -> Parsed:
     return {name: _property(schema, depth) for name, schema in properties.items()}
 
 
 def _property(schema: Any, depth: int) -> Parsed:
-    if not isinstance(schema, Mapping) or depth > _DEPTH_LIMIT:
+    if depth > _DEPTH_LIMIT or not isinstance(schema, Mapping):
         return {"type": "string"}
     word = schema.get("type")
     kind = _json_type(word)
-    members = kind in ("array", "object")
-
-    def converted(key: str, value: Any) -> Any:
-        if key == "properties":
-            return _properties(value or {}, depth + 1) if members else _LEFT_OUT
-        if key == "items":
-            return _items(value, depth + 1) if members else _LEFT_OUT
-        return None
-
-    result = _ordered(schema, converted)
+    members = kind == "array" or kind == "object"
+    result: Parsed = {}
+    for key, value in schema.items():
+        if type(value) is str:
+            result[key] = value
+        elif key == "properties":
+            if members:
+                result[key] = _properties(value or {}, depth + 1)
+        elif key == "items":
+            if members:
+                result[key] = _items(value, depth + 1)
+        else:
+            result[key] = _copy(value)
     result["type"] = kind
     if word == "float":
         result["format"] = "float"
@@ -202,38 +215,21 @@ def _property(schema: Any, depth: int) -> Parsed:
 
 def _items(schema: Any, depth: int) -> Parsed:
     """Element schemas: types mapped at every depth, but no ``format`` and no sentence for floats."""
-    if not isinstance(schema, Mapping) or depth > _DEPTH_LIMIT:
+    if depth > _DEPTH_LIMIT or not isinstance(schema, Mapping):
         return {"type": "string"}
     nested = "items" in schema
-
-    def converted(key: str, value: Any) -> Any:
-        if key == "items":
-            return _items(value, depth + 1)
-        if key == "properties":
-            return _LEFT_OUT if nested else _properties(value or {}, depth + 1)
-        return None
-
-    result = _ordered(schema, converted)
-    result["type"] = _json_type(schema.get("type"))
-    return result
-
-
-_LEFT_OUT: Any = object()
-
-
-def _ordered(schema: Fields, converted: Callable[[str, Any], Any]) -> Parsed:
-    """A copy with the document's order of keys, which templates show to the model.
-
-    ``converted`` gives a key's new value, ``None`` where it is sent as documented, `_LEFT_OUT` where it is not sent.
-    """
     result: Parsed = {}
     for key, value in schema.items():
         if type(value) is str:
             result[key] = value
-        elif (new := converted(key, value)) is None:
+        elif key == "items":
+            result[key] = _items(value, depth + 1)
+        elif key == "properties":
+            if not nested:
+                result[key] = _properties(value or {}, depth + 1)
+        else:
             result[key] = _copy(value)
-        elif new is not _LEFT_OUT:
-            result[key] = new
+    result["type"] = _json_type(schema.get("type"))
     return result
 
 

@@ -2,7 +2,14 @@
 
 from pytest_bfcl.runs.directory import RunDirectory, default_path, is_run
 from pytest_bfcl.runs.fingerprint import RULES_VERSION, Fingerprint, ModelFingerprint, plugin_version, utc_now
-from pytest_bfcl.runs.journal import Journal, ReplyKey, RequestDigests, request_digest
+from pytest_bfcl.runs.journal import (
+    Journal,
+    ReplyKey,
+    RequestDigests,
+    journal_line,
+    read_journal_line,
+    request_digest,
+)
 from pytest_bfcl.runs.lines import DamagedLine, json_line, read_json_lines
 from pytest_bfcl.runs.merge import merge_runs
 from pytest_bfcl.runs.official_layout import import_official
@@ -24,7 +31,7 @@ from pytest_bfcl.runs.results import (
 )
 from pytest_bfcl.runs.snapshots import Snapshots, snapshots_of
 from pytest_bfcl.runs.summary_types import Summary
-from pytest_bfcl.runs.transcripts import EntryKey, TranscriptStore
+from pytest_bfcl.runs.transcripts import EntryKey, TranscriptStore, packed_transcript
 
 __all__ = [
     "RULES_VERSION",
@@ -47,10 +54,13 @@ __all__ = [
     "import_official",
     "is_run",
     "is_settled",
+    "journal_line",
     "json_line",
     "line_from_transcript",
     "merge_runs",
+    "packed_transcript",
     "plugin_version",
+    "read_journal_line",
     "read_json_lines",
     "read_replay_lines",
     "read_results",

@@ -6,6 +6,7 @@ files through `Journal` and `TranscriptStore`; readers use `RunDirectory.open`.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -18,6 +19,7 @@ from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.runs.archives import NAMES, archive_digest
 from pytest_bfcl.runs.damage import LeftOut
+from pytest_bfcl.runs.fields import is_whole
 from pytest_bfcl.runs.fingerprint import Fingerprint
 from pytest_bfcl.runs.journal import Journal
 from pytest_bfcl.runs.lines import (
@@ -75,6 +77,7 @@ class RunDirectory:
         self.continued = False
         self.left_out = LeftOut()
         self._lock = lock
+        self._earlier: bytes | None = None
         self._results: LineAppender | None = None
         self._transcripts: TranscriptStore | None = None
 
@@ -129,6 +132,7 @@ class RunDirectory:
         except OSError as error:
             raise UsageError(f"cannot create the run directory {path}: {error.strerror or error}") from error
         run = cls(path, fingerprint, lock)
+        run._earlier = (path / RUN_FILE).read_bytes() if is_run(path) else None
         try:
             run._results = LineAppender(path / RESULTS_FILE)
             run._write_fingerprint()
@@ -177,6 +181,22 @@ class RunDirectory:
         """Replace the fingerprint (the run was switched to prompting, a model's parameters became known)."""
         self.fingerprint = fingerprint
         self._write_fingerprint()
+
+    def withdraw(self) -> None:
+        """Take back a run that was refused before it asked anything: it leaves what was there before, or nothing."""
+        self.state("stopped:refused")
+        if self._earlier is not None:
+            write_atomically(self.path / RUN_FILE, self._earlier)
+            self.close()
+            return
+        self.close()
+        ours = (RUN_FILE, RESULTS_FILE, LOCK_FILE)
+        if any(child.name not in ours for child in self.path.iterdir()):  # an engine's log: a run, if an odd one
+            return
+        with contextlib.suppress(OSError):
+            for name in ours:
+                (self.path / name).unlink(missing_ok=True)
+            self.path.rmdir()
 
     def close(self) -> None:
         """Sync everything to disk and release the lock; closing twice is fine."""
@@ -320,9 +340,12 @@ def _read_json(path: Path) -> Any:
     with open_regular(path) as file:
         raw = file.read(LONGEST_LINE)
     try:
-        return json.loads(raw.decode("utf-8"))
+        value = json.loads(raw.decode("utf-8"))
     except RecursionError:
         raise ValueError("nested too deeply") from None
+    if b"\\ud" in raw.lower() and not is_whole(json.dumps(value, ensure_ascii=False)):
+        raise ValueError("it holds half a character (an unpaired surrogate)")
+    return value
 
 
 def _joined(earlier: Fingerprint, now: Fingerprint) -> Fingerprint:
@@ -334,6 +357,7 @@ def _joined(earlier: Fingerprint, now: Fingerprint) -> Fingerprint:
         counted=earlier.counted,
         left_out=earlier.left_out,
         archives={**now.archives, **earlier.archives},
+        label=now.label or earlier.label,
     )
 
 

@@ -104,6 +104,15 @@ def _is_reply(value: object) -> bool:
     )
 
 
+def is_whole(text: str) -> bool:
+    """Whether a text can be written: one with half a character (an unpaired surrogate) cannot."""
+    return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _is_id(value: object) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= 1000 and is_whole(value)
+
+
 def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
@@ -172,7 +181,7 @@ def _choice(name: str, values: Iterable[str], wanted: str = "") -> Field:
 
 
 _FIELDS: tuple[Field, ...] = (
-    Field("id", _NONE, lambda value: isinstance(value, str) and 0 < len(value) <= 1000, "the text of an id"),
+    Field("id", _NONE, _is_id, "the text of an id"),
     _choice("category", CATEGORIES, "a category"),
     _text("model"),
     _choice("mode", ("fc", "prompt")),
@@ -190,7 +199,7 @@ _FIELDS: tuple[Field, ...] = (
     _object("extra"),
     Field("output", frozenset((str, list, dict)), _never, "text, a list or a message"),
     _list("calls"),
-    *map(_flag, ("underscore_names", "forced_quit", "decoded", "incomplete")),
+    *map(_flag, ("underscore_names", "forced_quit", "decoded", "incomplete", "unreviewed", "trained_on")),
     Field("tool_results", _NONE, lambda value: _turns(value, _texts), "turns of steps of texts"),
     *(Field(name, _TEXT, _is_said, "text, or turns of steps of texts") for name in
       ("reasoning", "finish_reasons", "problems")),

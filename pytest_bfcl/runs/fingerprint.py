@@ -14,12 +14,12 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from pytest_bfcl.dataset.categories import CATEGORIES
-from pytest_bfcl.json_types import Fields
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.runs.archives import REST, WEB, replayed_digest
 from pytest_bfcl.runs.summary_types import DataFacts, ModelFacts, RunFacts
-from pytest_bfcl.settings import Settings
+from pytest_bfcl.settings import Settings, SplitPart
 
-RULES_VERSION = "2026.3.23+1"
+RULES_VERSION = "2026.3.23+2"
 """Version of the reference whose verdicts ``official`` gives, and of the list of corrected rules."""
 
 
@@ -152,7 +152,8 @@ class Fingerprint:
     ``selection`` and ``conditions`` are JSON-able: what was asked for (categories, ids, sample, shard) and what else
     changes outcomes (repeat, seed, step limit, search, REST, simulators). ``state`` is ``running``, ``finished`` or
     ``stopped:<why>``. ``counted`` are the result lines the last summary was made from, model → category → lines: with
-    fewer in the file, some are gone. ``left_out``: damaged lines there were then.
+    fewer in the file, some are gone. ``left_out``: damaged lines there were then. ``planned``: entries this part of the
+    run asks and earlier ones settled; 0 where it is not known.
     ``archives``: digests of the recordings (``web``, ``rest``) the run made or answered from.
     """
 
@@ -171,7 +172,10 @@ class Fingerprint:
     state: str = "running"
     counted: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     left_out: int = 0
+    planned: int = 0
     archives: Mapping[str, str] = field(default_factory=dict)
+    label: str = ""
+    """What the run is called in a history: a commit, a version. It is compared with nothing."""
 
     @classmethod
     def of(
@@ -194,6 +198,7 @@ class Fingerprint:
             rules=settings.rules,
             selection=dict(selection or {}),
             archives=_replayed(settings),
+            label=settings.label,
             conditions={
                 "repeat": settings.repeat,
                 "seed": settings.seed,
@@ -201,9 +206,11 @@ class Fingerprint:
                 "search": settings.search,
                 "rest": settings.rest,
                 "simulators": settings.simulators,
+                **({"mcp": _servers(settings)} if settings.mcp else {}),
                 **({} if settings.serve is None else {"serve": settings.serve}),
                 **({"transforms": _transforms(settings)} if settings.transforms else {}),
                 **({} if settings.names == "auto" else {"names": settings.names}),
+                **_splits(settings),
             },
         )
 
@@ -222,8 +229,10 @@ class Fingerprint:
             "state": self.state,
             "counted": {model: dict(counts) for model, counts in self.counted.items()},
             "left_out": self.left_out,
+            "planned": self.planned,
             "archives": dict(self.archives),
             "short": self.short(),
+            **({"label": self.label} if self.label else {}),
         }
 
     def _data_facts(self) -> DataFacts:
@@ -252,7 +261,9 @@ class Fingerprint:
             state=str(values.get("state", "")),
             counted=values.get("counted") or {},
             left_out=values.get("left_out") or 0,
+            planned=values.get("planned") or 0,
             archives=values.get("archives") or {},
+            label=str(values.get("label") or ""),
         )
 
     @property
@@ -267,8 +278,17 @@ class Fingerprint:
         parts = [f"{data} ({self.dataset_sha256[:8] or 'no hash'})", models, f"{self.rules} rules {self.rules_version}"]
         if not self.comparable:
             parts.append("own system prompt: not comparable")
+        parts += self.splits()
         parts.append(f"pytest-bfcl {self.plugin_version}")
         return " · ".join(parts)
+
+    def splits(self) -> list[str]:
+        """In words: the part of a split that was run, the split the models were trained on."""
+        taken, trained = (self.conditions.get(name) for name in SPLITS)
+        found = [f"{taken.get('part')} part of {_split_name(taken)}"] if isinstance(taken, dict) else []
+        if isinstance(trained, dict):
+            found.append(f"trained on {trained.get('entries')} entries of {_split_name(trained)}")
+        return found
 
     def ended(self, state: str) -> Fingerprint:
         """A copy with the run's end and state."""
@@ -294,6 +314,12 @@ class Fingerprint:
         for name in sorted(put.keys() & otherwise_put.keys()):
             found += _compare(f"words of {name}", put[name], otherwise_put[name])
         if models:
+            for name in SPLITS:
+                found += _compare(name.replace("_", " "), *(each.conditions.get(name) for each in (self, other)))
+            # A server may move between two runs that are compared, not within one.
+            one, another = (dict(each.conditions.get("mcp") or {}) for each in (self, other))
+            for name in sorted(one.keys() & another.keys()):
+                found += _compare(f"MCP server {name}", one[name], another[name])
             found += _compare("transforms", ", ".join(sorted(put)), ", ".join(sorted(otherwise_put)))
         return found + self._model_differences(other) if models else found
 
@@ -357,6 +383,31 @@ def _replayed(settings: Settings) -> dict[str, str]:
         REST: replayed_digest(settings.rest, REST),
     }
     return {name: digest for name, digest in found.items() if digest is not None}
+
+
+SPLITS = ("split", "trained_on")
+"""Conditions that name a split: the part that was run, the one the models were trained on."""
+
+
+def _splits(settings: Settings) -> Parsed:
+    """Name, digest, part and size of each."""
+    found = {}
+    for name in SPLITS:
+        part: SplitPart | None = getattr(settings, name)
+        if part is not None:
+            found[name] = {
+                "name": part["name"], "sha256": part["sha256"], "part": part["part"], "entries": len(part["ids"])
+            }  # fmt: skip
+    return found
+
+
+def _split_name(facts: Fields) -> str:
+    return f"{facts.get('name')} ({str(facts.get('sha256'))[:8]})"
+
+
+def _servers(settings: Settings) -> dict[str, str]:
+    """The user's MCP servers by name, each by a digest: commands and addresses may hold secrets."""
+    return {name: hashlib.sha256(where.encode()).hexdigest()[:12] for name, where in sorted(settings.mcp.items())}
 
 
 def _transforms(settings: Settings) -> dict[str, str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from operator import is_not
 from pathlib import Path
 from typing import NamedTuple
@@ -45,7 +46,7 @@ class RequestDigests:
         self._seen: list[Fields] = []
         self._messages = hashlib.sha256()
         self._documents: tuple[Fields, ...] = ()
-        self._functions = _documents_digest(())
+        self._functions = _NO_DOCUMENTS
 
     def of(
         self,
@@ -61,7 +62,7 @@ class RequestDigests:
             self._seen.append(message)
         if len(functions) != len(self._documents) or any(map(is_not, self._documents, functions)):
             self._documents, self._functions = tuple(functions), _documents_digest(functions)
-        whole = hashlib.sha256(self._messages.digest() + self._functions + _sha256(dict(parameters or {})))
+        whole = hashlib.sha256(self._messages.digest() + self._functions + _parameters_digest(parameters or {}))
         return whole.hexdigest()
 
 
@@ -74,8 +75,20 @@ def request_digest(
     return RequestDigests().of(messages, functions, parameters)
 
 
-def _sha256(value: object) -> bytes:
-    return hashlib.sha256(_canonical(value)).digest()
+def _parameters_digest(parameters: Fields) -> bytes:
+    """The same for all requests of most runs; told apart by their spelling in Python, which keeps 1, 1.0 and true."""
+    values = dict(parameters)
+    if any(type(value) not in _SCALARS for value in values.values()):
+        return hashlib.sha256(_canonical(values)).digest()
+    return _scalars_digest(tuple((name, type(value), value) for name, value in values.items()))
+
+
+_SCALARS = frozenset((str, int, float, bool, type(None)))
+
+
+@lru_cache(maxsize=64)
+def _scalars_digest(parameters: tuple[tuple[str, type, object], ...]) -> bytes:
+    return hashlib.sha256(_canonical({name: value for name, _, value in parameters})).digest()
 
 
 def _documents_digest(documents: Sequence[Fields]) -> bytes:
@@ -83,12 +96,16 @@ def _documents_digest(documents: Sequence[Fields]) -> bytes:
     return hashlib.sha256(json_line_of_parsed(documents)).digest()
 
 
+_NO_DOCUMENTS = _documents_digest(())
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+
+
 def _canonical(value: object) -> bytes:
     """A value as JSON in one spelling, one line."""
     try:
-        text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+        text = _CANONICAL(value)
     except (TypeError, ValueError, RecursionError):
-        text = json.dumps(plain(value), sort_keys=True, separators=(",", ":"))
+        text = _CANONICAL(plain(value))
     return text.encode() + b"\n"
 
 
@@ -151,6 +168,30 @@ def _check_reply(values: object) -> None:
             raise TypeError(f"reply.tool_calls has {shortened_json(call)}, not a call")
 
 
+def journal_line(key: ReplyKey, reply: Reply) -> Parsed:
+    """One reply as its line says it."""
+    return {
+        "model": key.model,
+        "mode": key.mode,
+        "id": key.entry_id,
+        "repeat": key.repeat,
+        "turn": key.turn,
+        "step": key.step,
+        "request_sha256": key.request_sha256,
+        "reply": reply_to_dict(reply),
+    }
+
+
+def read_journal_line(line: Fields) -> tuple[ReplyKey, Reply]:
+    """The inverse of `journal_line`. Raises `ValueError` saying what is wrong with the line."""
+    try:
+        return _key_of(line), reply_from_dict(line["reply"])
+    except KeyError as error:
+        raise ValueError(f"not a journal line: {error.args[0]} is missing") from None
+    except TypeError as error:
+        raise ValueError(f"not a journal line: {error}") from None
+
+
 class Journal:
     """The replies of a run; one writer per process name, constant-time lookup over all processes' files.
 
@@ -193,17 +234,7 @@ class Journal:
         """Append one reply; it has left this process when the call returns. Raises `HarnessError` on a full disk."""
         if self._writer is None:
             self._writer = LineAppender(self.path)
-        line = {
-            "model": key.model,
-            "mode": key.mode,
-            "id": key.entry_id,
-            "repeat": key.repeat,
-            "turn": key.turn,
-            "step": key.step,
-            "request_sha256": key.request_sha256,
-            "reply": reply_to_dict(reply),
-        }
-        offset, length = self._writer.append(line)
+        offset, length = self._writer.append(journal_line(key, reply))
         self._index[_digest(key)] = (self._number(self.path), offset, length)
 
     def close(self) -> None:
@@ -225,13 +256,9 @@ class Journal:
         number = self._number(path)
         for line in read_json_lines(path, self.damaged.append):
             try:
-                key = _key_of(line.value)
-                reply_from_dict(line.value["reply"])
-            except KeyError as error:
-                self.damaged.append(DamagedLine(path, line.number, f"not a journal line: {error.args[0]} is missing"))
-                continue
-            except TypeError as error:
-                self.damaged.append(DamagedLine(path, line.number, f"not a journal line: {error}"))
+                key, _ = read_journal_line(line.value)
+            except ValueError as error:
+                self.damaged.append(DamagedLine(path, line.number, str(error)))
                 continue
             self._index[_digest(key)] = (number, line.offset, line.length)
 

@@ -60,6 +60,7 @@ def _joined(runs: Sequence[RunDirectory]) -> Fingerprint:
         first,
         selection=selection,
         started_at=min(run.fingerprint.started_at for run in runs),
+        planned=sum(run.fingerprint.planned for run in runs),
         ended_at=max(ends) if ends else None,
         state=stopped[0] if stopped else "finished",
         counted={},

@@ -44,6 +44,12 @@ def result_files(path: Path) -> list[tuple[str, str, Path]]:
     return found
 
 
+def results_of(root: Path) -> Path | None:
+    """Where the result files of a folder are: in it, or beside the ``score/`` folder it is (or lies in)."""
+    beside = (folder.with_name("result") for folder in (root, *root.parents) if folder.name == "score")
+    return next((folder for folder in (root, *beside) if folder.is_dir() and result_files(folder)), None)
+
+
 def _model_folder(root: Path, file: Path) -> str:
     """The folder above the group folder; the group folder is only a convention, so anything else is taken as it is."""
     parts = (root.resolve().name, *file.relative_to(root).parts)

@@ -184,13 +184,15 @@ _TOLD = {
 
 def _step(line: Fields, output: object, turn: int, step: int) -> Step:
     known: Parsed = {}
-    for stored, name in _TOLD.items():  # most lines hold few of them
-        if (value := line.get(stored)) is None:
+    for stored in _TOLD.keys() & line.keys():  # most lines hold few of them
+        if (value := line[stored]) is None:
             continue
+        name = _TOLD[stored]
         found = _at(value, turn, step)
         if isinstance(found, str) if name in _WORDS else is_number(found):
             known[name] = found
-    known["attempts"] = known.get("attempts") or 1
+    if "attempts" in known:
+        known["attempts"] = known["attempts"] or 1
     try:
         reply = Reply.from_output(output, **known)
     except TypeError:

@@ -56,6 +56,10 @@ class VerdictFields(TypedDict, total=False):
     official_outcome: str
     verified_outcome: NotRequired[str]
     """By the corrected answer of the verified data, where that differs; ``excluded`` for entries it leaves out."""
+    unreviewed: NotRequired[bool]
+    """Only where nobody has read the entry (``"reviewed": false``)."""
+    trained_on: NotRequired[bool]
+    """The model was trained on this entry, by the split that the run was told of."""
     official_reason: str | None
     detail: Parsed
 

@@ -150,13 +150,16 @@ class _Spread:
     def __init__(self, transcript: Transcript, nested: bool) -> None:
         self.turns = transcript.turns
         self.nested = nested
+        self.first = None if nested else next((step for turn in self.turns for step in turn.steps), None)
 
     def __call__(self, get: Callable[[Step], Any]) -> Any:
         if self.nested:
             return [[get(step) for step in turn.steps] for turn in self.turns]
-        return next((get(step) for turn in self.turns for step in turn.steps), None)
+        return get(self.first) if self.first is not None else None
 
     def unless_empty(self, get: Callable[[Reply], Any]) -> Any:
+        if not self.nested:
+            return get(self.first.reply) if self.first is not None else None
         if all(get(step.reply) is None for turn in self.turns for step in turn.steps):
             return None
         return self(lambda step: get(step.reply))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_bfcl.failures import HarnessError
-from pytest_bfcl.runs.lines import storage_error, write_atomically
+from pytest_bfcl.runs.lines import LONGEST_LINE, open_regular, storage_error, write_atomically
 
 _NAME_LIMIT = 100
 
@@ -71,12 +71,13 @@ def snapshots_of(run: Path, model: str, repeat: int = 1) -> Snapshots:
 
 def _read(path: Path) -> Any | None:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        with open_regular(path) as file:
+            return json.loads(file.read(LONGEST_LINE).decode("utf-8"))
     except FileNotFoundError:
         return None
     except OSError as error:
         raise storage_error(path, error) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise HarnessError(
             "storage", f"damaged memory snapshot {path}: {error}; delete it and continue the run"
         ) from error

@@ -65,8 +65,10 @@ class RunFacts(TypedDict, total=False):
     state: str
     counted: dict[str, dict[str, Count]]
     left_out: Count
+    planned: Count
     archives: dict[str, str]
     short: str
+    label: str
 
 
 class Counts(TypedDict):
@@ -197,6 +199,13 @@ class Tokens(TypedDict):
     reasoning: NotRequired[int | float]
 
 
+class TrainedOn(TypedDict):
+    """How many of the entries that were judged the model was trained on."""
+
+    entries: Count
+    of: Count
+
+
 class ModelSummary(TypedDict):
     """One model's part of the summary."""
 
@@ -211,6 +220,7 @@ class ModelSummary(TypedDict):
     overall_v3: OverallSummary
     failure_counts: dict[str, Count]
     reasons: dict[str, Count]
+    lost_calls: NotRequired[dict[str, Count]]
     corrected_rules: dict[str, Count]
     hallucination: Hallucination
     multi_turn: dict[str, dict[str, int | float | None]]
@@ -219,9 +229,12 @@ class ModelSummary(TypedDict):
     format_sensitivity: FormatSensitivity | None
     robustness: NotRequired[dict[str, RobustnessCell]]
     write_stages: dict[str, Count]
+    trained_on: NotRequired[TrainedOn]
     cost_usd: float | None
     unpriced: Count
     cost_by: NotRequired[str]
+    unreviewed: NotRequired[int]
+    """Judged entries that nobody has read."""
     info: Parsed | None
     latency: Latency
     first_token: NotRequired[Latency]

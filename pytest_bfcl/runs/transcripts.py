@@ -33,6 +33,17 @@ class EntryKey(NamedTuple):
     repeat: int = 1
 
 
+def packed_transcript(transcript: Transcript) -> tuple[EntryKey, bytes]:
+    """One conversation's messages and offered functions, compressed as `TranscriptStore` keeps them."""
+    key = EntryKey(transcript.model, transcript.mode, transcript.entry_id, transcript.repeat)
+    return key, _packed(key, {"messages": transcript.messages, "functions": transcript.functions})
+
+
+def _packed(key: EntryKey, record: Fields) -> bytes:
+    body = _key_dict(key) | dict(record)
+    return gzip.compress(json_line_of_parsed(body), compresslevel=1, mtime=0)
+
+
 class TranscriptStore:
     """The transcripts of one run; one writer per process name, readers see all processes."""
 
@@ -45,14 +56,16 @@ class TranscriptStore:
 
     def save(self, transcript: Transcript) -> None:
         """Append one conversation's messages and offered functions."""
-        key = EntryKey(transcript.model, transcript.mode, transcript.entry_id, transcript.repeat)
-        self.save_record(key, {"messages": transcript.messages, "functions": transcript.functions})
+        self.append_member(*packed_transcript(transcript))
 
     def save_record(self, key: EntryKey, record: Fields) -> None:
         """Append one record under ``key``; the last one saved counts."""
+        self.append_member(key, _packed(key, record))
+
+    def append_member(self, key: EntryKey, member: bytes) -> None:
+        """Append a record that is compressed already (`packed_transcript`)."""
         data, index = self._writers or self._open()
-        body = _key_dict(key) | dict(record)
-        offset, length = data.append_bytes(gzip.compress(json_line_of_parsed(body), compresslevel=1, mtime=0))
+        offset, length = data.append_bytes(member)
         index.append(_key_dict(key) | {"offset": offset, "length": length})
         if self._index is not None:
             self._index[key] = (self._data_path, offset, length)

@@ -25,6 +25,7 @@ def blocks(language: str) -> list[str]:
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "lamps.py").write_text(blocks("python")[0])
     (tmp_path / "conftest.py").write_text("import lamps\n")
+    (tmp_path / "shop_server.py").write_text(blocks("python")[1])
     (tmp_path / "own.jsonl").write_text("".join(blocks("jsonl")))
     (tmp_path / "web").mkdir()
     (tmp_path / "web" / "bridge.html").write_text("<title>Bridge</title><p>The bridge of Riga was opened in 2008.</p>")
@@ -33,7 +34,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_every_kind_of_entry_is_shown() -> None:
     categories = {json.loads(line).get("category") for block in blocks("jsonl") for line in block.splitlines()}
-    wanted = {None, "parallel", "irrelevance", "live_relevance", "multi_turn_base", "web_search_base"}
+    wanted = {None, "parallel", "irrelevance", "live_relevance", "multi_turn_base", "web_search_base", "mcp"}
     assert categories == wanted
 
 
@@ -42,10 +43,24 @@ def test_the_entries_are_fine_and_the_oracle_passes(
 ) -> None:
     monkeypatch.chdir(folder)
     monkeypatch.syspath_prepend(str(folder))
-    assert main(["validate", "own.jsonl", "--simulator", "lamps:Lamps", "--strict"]) == 0, capsys.readouterr().out
+    server = f"shop={sys.executable} shop_server.py"
+    assert main(["validate", "own.jsonl", "--simulator", "lamps:Lamps", "--strict", "--mcp", server]) == 0, (
+        capsys.readouterr().out
+    )
     assert main(["validate", "own.jsonl", "--simulator", "lamps:Absent"]) == 2
-    command = [sys.executable, "-m", "pytest", "-q", "own.jsonl", "--model", "oracle:", "--bfcl-search=local"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "own.jsonl",
+        "--model",
+        "oracle:",
+        "--bfcl-search=local",
+        "--bfcl-mcp",
+        server,
+    ]
     environment = os.environ | {"PYTHONPATH": str(folder)}
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
-    assert "6 passed" in done.stdout
+    assert "7 passed" in done.stdout

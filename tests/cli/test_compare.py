@@ -44,7 +44,7 @@ def test_a_comparison_is_printed_and_written(
     assert "Significant regression: non_live" in printed
     assert "No significant regression: the differences may be chance." in printed
     assert "1 improved, 20 regressed, 79 unchanged" in printed
-    (row,) = [row.split() for row in printed.splitlines() if row.startswith(" parallel ") and "-40.00" in row]
+    (row,) = [row.split() for row in printed.splitlines() if row.startswith("parallel ") and "-40.00" in row]
     assert row[:7] == ["parallel", "50", "90.00", "%", "50.00", "%", "-40.00"]
     assert printed.index("parallel_25: passed → value_error:string") < printed.index("improved\n")
     assert ["passed", "WRONG_ANSWER", "20"] in [row.split() for row in printed.splitlines()]

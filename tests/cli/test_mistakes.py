@@ -44,8 +44,13 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("verb", ["compare", "leaderboard", "merge", "export", "report", "score", "validate"])
-@pytest.mark.parametrize("name", ["nosuch", "corrupt", "strange", "listed", "other"])
+VERBS = ("compare", "leaderboard", "merge", "export", "report", "score", "validate")
+NOT_RUNS = ("nosuch", "corrupt", "strange", "listed", "other")
+NO_RUNS = len(VERBS) * len(NOT_RUNS)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("name", NOT_RUNS)
 def test_what_is_no_run_is_said_in_one_line(
     folder: Path, capsys: pytest.CaptureFixture[str], verb: str, name: str
 ) -> None:
@@ -89,9 +94,9 @@ TABLE: list[tuple[str, int, str]] = [
     ("scor", 2, "did you mean 'score'"),
     ("leaderbord x", 2, "did you mean 'leaderboard'?"),
     ("validat", 2, "did you mean 'validate'?"),
-    ("xyzzy", 2, "known: fetch, score"),
+    ("xyzzy", 2, "known: fetch, run, score"),
     ("--nosuch", 2, "no verb '--nosuch'"),
-    ("score", 2, "required: path"),
+    ("score", 2, "required: PATH"),
     ("score nosuch.jsonl", 2, "cannot read nosuch.jsonl"),
     ("score lines.jsonl --data bundeld", 2, "did you mean 'bundled'?"),
     ("score lines.jsonl --data official", 2, "run `pytest-bfcl fetch` once"),
@@ -106,7 +111,7 @@ TABLE: list[tuple[str, int, str]] = [
     ("validate pretty.jsonl", 1, "one JSON array printed over"),
     ("validate own.jsonl --categories multiturn", 2, "did you mean 'multi_turn'"),
     ("validate own.jsonl --simulator nosuch:X", 2, "--simulator nosuch:X"),
-    ("export good", 2, "required: -o/--out"),
+    ("export good", 2, "say where to write"),
     ("export good -o made --layout offical", 2, "invalid choice"),
     ("export good -o made --names dot", 2, "invalid choice"),
     ("export good -o made --as", 2, "expected one argument"),
@@ -129,6 +134,36 @@ TABLE: list[tuple[str, int, str]] = [
     ("schema extra", 2, "unrecognized arguments: extra"),
     ("new --kindd x", 2, "new"),
     ("import nosuch.jsonl", 2, "import"),
+    ("import chatlg own.jsonl", 2, "invalid choice: 'chatlg'"),
+    ("import chatlog own.jsonl", 2, "no conversation: give"),
+    ("score wide.jsonl --data bundled", 2, "this is UTF-16, JSON lines are UTF-8"),
+    ("score null.jsonl --data bundled", 2, "this is no text"),
+    ("score blank.jsonl --data bundled", 2, "holds no lines to judge"),
+    ("score own.jsonl --data bundled", 1, "a replay line needs output or trajectory"),
+    ("validate wide.jsonl", 1, "this is UTF-16"),
+    ("validate blank.jsonl", 1, "the file holds no entries"),
+    ("validate own.jsonl nosuch.jsonl", 2, "no data at"),
+    ("stability", 2, "required: RUN"),
+    ("stability nosuch", 2, "nosuch does not exist"),
+    ("stability good --smoke x", 2, "invalid int value"),
+    ("audit nosuch.jsonl", 2, "no data at"),
+    ("audit bundled --rules nosuch", 2, "unknown rule 'nosuch'"),
+    ("audit bundled --runs nosuch", 2, "nosuch"),
+    ("audit bundled --categories multiturn", 2, "did you mean 'multi_turn'"),
+    ("new entry", 2, "is required"),
+    ("new entry --from-python nosuch_module:f", 2, "nosuch_module"),
+    ("new entry --from-openapi own.jsonl", 2, "no OpenAPI document"),
+    ("new entry --from-json nosuch.json", 2, "nosuch.json"),
+    ("new entry --from-json own.jsonl --kind simpl", 2, "invalid choice: 'simpl'"),
+    ("wire", 2, "name a run directory, or use --list"),
+    ("wire good", 2, "no wire checks in good"),
+    ("wire --api chatt", 2, "invalid choice"),
+    ("mcp", 2, "mcp"),
+    ("report good --level half", 2, "invalid choice: 'half'"),
+    ("schema -o empty", 2, "Is a directory"),
+    ("split", 2, "required: DATA"),
+    ("fetch --version 1.2", 2, "version 1.2 is not known to this release"),
+    ("doctor --modle x", 2, "did you mean '--model'?"),
 ]
 
 
@@ -140,6 +175,9 @@ def test_a_mistake_is_one_message(
     for variable in ("HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "PYTEST_BFCL_CACHE"):
         monkeypatch.setenv(variable, str(folder / "nowhere"))
     folder.joinpath("pretty.jsonl").write_text(json.dumps([{"id": "a"}, {"id": "b"}], indent=1), encoding="utf-8")
+    folder.joinpath("wide.jsonl").write_text('{"id": "a"}\n' * 9, encoding="utf-16")
+    folder.joinpath("null.jsonl").write_bytes(b"\0" * 99)
+    folder.joinpath("blank.jsonl").write_bytes(b"")
     folder.joinpath("lines.jsonl").write_text('{"id": "simple_python_0", "output": "x"}\n' * 50, encoding="utf-8")
     folder.joinpath("empty").mkdir()
     found = main(line.split())

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
+from aiohttp import web
 
 from pytest_bfcl.cli import main
+from tests.models.loopback import Handler, completion, serving, tool_call
 
 
 def test_the_listing(capsys, monkeypatch):
@@ -57,3 +63,71 @@ def test_what_is_wrong_is_said(capsys, monkeypatch, arguments, word):
     shown = capsys.readouterr().out
     assert "PROBLEM" in shown
     assert word in shown
+
+
+@contextmanager
+def server(handler: Handler) -> Iterator[str]:
+    """A real server in a thread of its own: the verb runs its own loop."""
+    begun, address, loop = threading.Event(), [], asyncio.new_event_loop()
+    stop = asyncio.Event()
+
+    async def serve() -> None:
+        async with serving(handler) as url:
+            address.append(url)
+            begun.set()
+            await stop.wait()
+
+    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),))
+    thread.start()
+    assert begun.wait(20)
+    try:
+        yield address[0]
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join(20)
+        loop.close()
+
+
+HERMES = '<tool_call>\n{"name": "%s", "arguments": {}}\n</tool_call>'
+
+
+@pytest.mark.parametrize(
+    ("spec", "parsed", "code", "said"),
+    [
+        ("vllm:Qwen/Qwen2.5-7B-Instruct", True, 0, "and called "),
+        ("vllm:Qwen/Qwen2.5-7B-Instruct", False, 1, "--enable-auto-tool-choice --tool-call-parser hermes"),
+        ("sglang:Qwen/Qwen2.5-7B-Instruct", False, 1, "--tool-call-parser qwen25"),
+        ("llamacpp:any", False, 1, "llama-server … --jinja"),
+        ("vllm:Qwen/Qwen2.5-7B-Instruct@prompt", False, 0, "answered in"),
+    ],
+)
+def test_a_server_that_answers_in_text_is_named_with_its_flag(
+    capsys: pytest.CaptureFixture[str], spec: str, parsed: bool, code: int, said: str
+) -> None:
+    asked = []
+
+    async def answer(request: web.Request) -> web.Response:
+        body = await request.json()
+        asked.append(body)
+        name = body["tools"][0]["function"]["name"] if "tools" in body else "x"
+        message = {"tool_calls": [tool_call(name, "{}")]} if parsed else {"content": HERMES % name}
+        return web.json_response(completion(message, "tool_calls" if parsed else "stop"))
+
+    with server(answer) as url:
+        assert main(["doctor", "--model", spec, "--base-url", url]) == code
+    shown = capsys.readouterr().out
+    assert said in shown
+    assert ("PROBLEM" in shown) is bool(code)
+    (body,) = asked
+    assert body["messages"][0]["role"] == "system"
+    assert body.get("max_tokens") or body.get("max_completion_tokens")
+
+
+def test_a_server_that_hangs_is_a_problem_after_the_probes_own_time(capsys: pytest.CaptureFixture[str]) -> None:
+    async def hang(request: web.Request) -> web.Response:
+        await asyncio.sleep(30)
+        return web.Response()
+
+    with server(hang) as url:
+        assert main(["doctor", "--model", "vllm:m", "--base-url", url, "--timeout", "0.3"]) == 1
+    assert "PROBLEM" in capsys.readouterr().out

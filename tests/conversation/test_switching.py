@@ -1,12 +1,15 @@
 """Mode ``auto``: one switch of the whole run, never a mixture."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
+from aiohttp import web
 
 from pytest_bfcl.conversation import Job, LookAhead, ModeSwitch, converse
 from pytest_bfcl.failures import AdapterError
-from pytest_bfcl.models import ToolsRefused
+from pytest_bfcl.models import ToolsRefused, create_model, parse_spec
+from tests.models.loopback import serving
 
 from .test_engine import area_entry
 from .worlds import SETTINGS, TEXTS, Listed, user
@@ -18,7 +21,7 @@ class Endpoint(Listed):
     def __init__(self, mode="fc", refuses=True):
         super().__init__(mode=mode)
         self.refuses = refuses
-        self.asked = 0
+        self.asked = self.closed = 0
 
     async def generate(self, request):
         self.asked += 1
@@ -26,6 +29,9 @@ class Endpoint(Listed):
         if self.refuses and request.functions:
             raise ToolsRefused("tools are not supported", status=400)
         return await super().generate(request)
+
+    async def aclose(self):
+        self.closed += 1
 
 
 def run_all(switch, entries, concurrency=8):
@@ -143,6 +149,59 @@ def test_a_native_answer_after_the_switch_is_asked_for_again():
     switch = ModeSwitch(Uneven(), lambda: prompting)
     assert {t.mode for t in run_all(switch, entries(8))} == {"prompt"}
     assert prompting.asked == 8
+
+
+def test_the_refused_model_is_closed_when_the_last_conversation_with_it_has_ended():
+    class Slow(Endpoint):
+        async def generate(self, request):
+            if request.entry.id == "simple_python_3":
+                await asyncio.sleep(0.1)
+                closed_while_asked.append(self.closed)
+            return await super().generate(request)
+
+    class Prompting(Endpoint):
+        async def generate(self, request):
+            closed_before.append(native.closed)
+            return await super().generate(request)
+
+    closed_while_asked, closed_before = [], []
+    native, prompting = Slow(), Prompting("prompt")
+    run_all(ModeSwitch(native, lambda: prompting), entries(20))
+    assert closed_while_asked == [0]
+    assert native.closed == 1
+    assert closed_before[-1] == 1  # not at the end of the run only
+    assert prompting.closed == 0
+    answered = Endpoint(refuses=False)
+    run_all(ModeSwitch(answered, lambda: pytest.fail("no switch is due")), entries(4))
+    assert answered.closed == 0
+
+
+def test_sockets_are_given_back_right_after_the_switch():
+    async def refuse_tools(request):
+        body = await request.json()
+        if "tools" in body:
+            return web.json_response({"error": {"message": "tools are not supported by this model"}}, status=400)
+        return web.json_response({"choices": [{"message": {"role": "assistant", "content": "x"}}]})
+
+    async def main():
+        async with serving(refuse_tools) as url:
+            settings = replace(SETTINGS, base_url=url, mode="auto")
+            spec = parse_spec("vllm:m")
+            native, prompting = (create_model(spec, settings, mode=mode) for mode in ("fc", "prompt"))
+            switch = ModeSwitch(native, lambda: prompting)
+            sessions = []
+
+            async def hold(model):
+                found = await converse(entry, model, settings=settings, texts=TEXTS)
+                sessions.append(native.server._session)
+                return found
+
+            entry = area_entry(id="simple_python_0")
+            assert (await switch.converse(entry, hold)).mode == "prompt"
+            await prompting.aclose()
+            return sessions
+
+    assert asyncio.run(main()) == [None]  # gone before the first conversation in prompting mode is over
 
 
 def test_entries_without_functions_do_not_decide():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import random
@@ -86,6 +87,7 @@ def damage(run_dir: Path, choice: random.Random) -> str:
     weights = [8 if path.name == "results.jsonl" else 4 if path.suffix == ".json" else 2 for path in files]
     path = choice.choices(files, weights)[0]
     kinds = [_cut, _flip, _remove, _replace, _swap, _empty, _fold, _link, _garbage]
+    kinds += [_encode, _endings, _twice, _huge, _exchange, _pipe, _pack]
     if path.suffix in (".json", ".jsonl"):
         kinds += [_field] * 12 + [_drop] * 4 + [_line] * 2
     kind = choice.choice(kinds)
@@ -154,6 +156,52 @@ def _line(path: Path, choice: random.Random) -> str:
         lines.pop(choice.randrange(len(lines)))
     path.write_bytes(b"".join(lines))
     return "without a line"
+
+
+def _encode(path: Path, choice: random.Random) -> str:
+    encoding = choice.choice(["utf-16", "utf-32-be", "utf-8-sig", "latin-1", "cp037"])
+    text = path.read_text(encoding="utf-8", errors="replace")
+    path.write_bytes(text.encode(encoding, "replace"))
+    return f"as {encoding}"
+
+
+def _endings(path: Path, choice: random.Random) -> str:
+    end = choice.choice([b"\r\n", b"\r", b"\n\n", b"\0\n", b""])
+    path.write_bytes(path.read_bytes().replace(b"\n", end))
+    return f"lines end in {end!r}"
+
+
+def _twice(path: Path, choice: random.Random) -> str:
+    content = path.read_bytes()
+    path.write_bytes(content * choice.randint(2, 4))
+    return "several times over"
+
+
+def _huge(path: Path, choice: random.Random) -> str:
+    with path.open("ab") as file:
+        file.write(b'{"id": "' + b"x" * choice.choice([100_000, 12_000_000]) + choice.choice([b'"}\n', b""]))
+    return "with a huge line"
+
+
+def _exchange(path: Path, choice: random.Random) -> str:
+    others = sorted(other for other in path.parent.rglob("*") if other.is_file() and other.name != ".lock")
+    other = choice.choice(others)
+    mine, theirs = path.read_bytes(), other.read_bytes()
+    path.write_bytes(theirs)
+    other.write_bytes(mine)
+    return f"exchanged with {other.name}"
+
+
+def _pipe(path: Path, choice: random.Random) -> str:
+    path.unlink()
+    os.mkfifo(path)
+    return "a pipe in its place"
+
+
+def _pack(path: Path, choice: random.Random) -> str:
+    packed = gzip.compress(path.read_bytes())
+    path.write_bytes(packed[: choice.choice([len(packed), len(packed) // 2])])
+    return "packed, perhaps cut"
 
 
 def _field(path: Path, choice: random.Random) -> str:

@@ -86,6 +86,20 @@ def test_two_thousand_damaged_runs_are_survived(
             survived(good, tmp_path, 1000 + batch * SLOW_RUNS + number, capsys)
 
 
+def test_half_a_character_is_damage(good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An unpaired surrogate can be read from JSON and written nowhere."""
+    for number, (name, field) in enumerate((("results.jsonl", '"id":"'), ("run.json", '"rules_version": "'))):
+        run_dir = shutil.copytree(good, tmp_path / f"run{number}")
+        text = (run_dir / name).read_text(encoding="utf-8")
+        assert field in text
+        (run_dir / name).write_text(text.replace(field, f"{field}\\ud800", 1), encoding="utf-8")
+        for verb in VERBS:
+            code = main(words(verb, run_dir, good, tmp_path / f"out {number} {verb}"))
+            said = capsys.readouterr().err
+            assert "Traceback" not in said, verb
+            assert not code or str(run_dir) in said, verb
+
+
 def test_a_line_is_named(good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run_dir = shutil.copytree(good, tmp_path / "run")
     lines = (run_dir / "results.jsonl").read_text(encoding="utf-8").splitlines()

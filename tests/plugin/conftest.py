@@ -17,7 +17,11 @@ import pytest_bfcl
 import_module("scipy.stats")
 for module in pkgutil.walk_packages(pytest_bfcl.__path__, "pytest_bfcl."):
     if not module.name.endswith("__main__"):
-        import_module(module.name)
+        try:
+            import_module(module.name)
+        except ModuleNotFoundError as missing:  # a trainer's adapter without its trainer
+            if not module.name.startswith("pytest_bfcl.training.") or str(missing.name).startswith("pytest_bfcl"):
+                raise
 
 WEATHER = {
     "name": "get_weather",

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.models.breaker import Breaker, EndpointUnreachable
+from pytest_bfcl.plugin.notices import Notices
 
 
 def command(folder: Path, *more: str) -> list[str]:
@@ -54,21 +57,39 @@ def test_trouble_is_known_after_two_attempts_and_forgotten_after_an_answer() -> 
     assert breaker.trouble is None
 
 
-@pytest.mark.slow
-def test_a_dead_server_is_said_while_it_is_retried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("more", "begins"), [((), "collected "), (("-n2",), "2 workers [")])
+def test_a_dead_server_is_said_once_while_it_is_retried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...], begins: str
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
     asked = command(tmp_path, "--model", "openai:m@fc", "--bfcl-base-url", "http://127.0.0.1:9/v1", "--bfcl-out", "run")
-    with subprocess.Popen([*asked, "--bfcl-retries=3"], cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
+    asked += ["--bfcl-retries=3", "--color=no", *more]
+    with subprocess.Popen(asked, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        begun = None
+        begun: float | None = None
+        said: list[float] = []
         for line in process.stdout:
-            begun = time.monotonic() if line.startswith("collected") or "collecting" in line else begun
-            if "cannot be reached" in line:
-                assert line.startswith("bfcl: http://127.0.0.1:9/v1")
+            if begins in line:
+                begun = time.monotonic()
+            if line.startswith("bfcl: http://127.0.0.1:9/v1 cannot be reached, trying again"):
                 assert begun is not None
-                assert time.monotonic() - begun < 3
-                break
-        else:
-            pytest.fail("nothing was said")
-        assert process.poll() is None  # it is still being retried
-        process.kill()
+                said.append(time.monotonic() - begun)
+                assert process.poll() is None  # it is still being retried
+                threading.Timer(1.5, process.kill).start()  # by then the other worker has found out, too
+    assert len(said) == 1
+    assert said[0] < 3
+
+
+def test_what_workers_say_is_printed_once_by_the_controller(pytestconfig: pytest.Config) -> None:
+    sent: list[str] = []
+    channel = SimpleNamespace(send=sent.append)
+    worker = Notices(pytestconfig, channel)
+    for attempts in (20, 21):
+        worker.say(f"http://127.0.0.1:9/v1 fails every request ({attempts} of the last {attempts})")
+    assert sent == ["http://127.0.0.1:9/v1 fails every request (20 of the last 20)"]
+    channel.send = _gone
+    worker.say("another line")  # the controller was killed: the worker's own end is not hidden by that
+
+
+def _gone(text: str) -> None:
+    raise OSError("cannot send (already closed?)")

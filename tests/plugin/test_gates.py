@@ -159,6 +159,13 @@ def test_noninferiority_wants_a_loss_ruled_out(baseline: Project) -> None:
     assert baseline.run(*ONE, "--bfcl-baseline", "good", "--bfcl-noninferior", "60%", out="wide").ret == 0
     alone = baseline.run(*ONE, "--bfcl-noninferior", "1.5", out="alone")
     assert alone.ret == pytest.ExitCode.USAGE_ERROR
+    several = ["--bfcl-noninferior", "60%", "--bfcl-noninferior", "non_live=1.5"]
+    result = baseline.run(*ONE, "--bfcl-baseline", "good", *several, out="groups")
+    assert result.ret == 1  # every margin has to be met
+    result.stdout.fnmatch_lines(["gate met: *", "gate MISSED: non_live: *is not ruled out; about * tell"])
+    wrong = baseline.run(*ONE, "--bfcl-baseline", "good", "--bfcl-noninferior", "nonlive=1", out="wrong")
+    assert wrong.ret == pytest.ExitCode.USAGE_ERROR
+    wrong.stderr.fnmatch_lines(["*--bfcl-noninferior: 'nonlive=1' does not fit: unknown group 'nonlive'*"])
 
 
 def test_another_model_is_compared_with_the_one_baseline_and_chance_is_accepted(baseline: Project) -> None:
@@ -230,7 +237,17 @@ def test_a_gate_that_cannot_be_met_is_refused_before_anything_is_asked(
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*cannot be met, nothing was asked*"])
     assert f"{said.rstrip('*').rstrip('(')}" in result.stdout.str() + result.stderr.str()
-    assert not list((project.path / "run").glob("journal/*"))
+    assert not (project.path / "run").exists()
+
+
+def test_a_refused_continuation_leaves_the_run_as_it_was(project: Project) -> None:
+    project.run(*ONE)
+    before = (project.path / "run" / "run.json").read_bytes()
+    for workers in ((), ("-n2",)):
+        result = project.run("-m", "simple_python or irrelevance", "--bfcl-fail-under", "overall=1", *workers)
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        assert (project.path / "run" / "run.json").read_bytes() == before
+    assert project.run("-m", "simple_python or irrelevance").ret == 0
 
 
 def test_all_is_not_about_format_sensitivity(project: Project) -> None:

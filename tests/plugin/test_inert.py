@@ -119,3 +119,14 @@ def test_mistakes_in_options_are_usage_errors(project: Project, option: str, val
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert said in result.stderr.str() + result.stdout.str()
     assert "Traceback" not in result.stderr.str()
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [("nobody:x", "unknown provider 'nobody'"), ("agent:nowhere.at_all:f", "there is no module 'nowhere'")],
+)
+def test_a_model_nobody_offers_is_refused_before_workers_ask(project: Project, spec: str, said: str) -> None:
+    result = project.run("-n2", model=spec)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert said in result.stderr.str()
+    assert not (project.path / "run" / "results.jsonl").exists()

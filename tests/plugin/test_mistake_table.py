@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
 
 FOUND = ("--model", "oracle:", "--bfcl-data=bundled")
+
+LEAN = (
+    "-q",
+    *("-p", "pytest_bfcl.plugin"),
+    *(part for name in ("cacheprovider", "unraisableexception", "threadexception") for part in ("-p", f"no:{name}")),
+)
+"""A session of this plugin alone that does not collect garbage at its end: a tenth of the time."""
 
 ROWS: list[tuple[str, str]] = [
     # command line, what is said
@@ -67,7 +75,7 @@ ROWS: list[tuple[str, str]] = [
     ("F bfcl/simple_python.jsonl::simple_python_9999", "not found: "),
     ("--model oracle: --bfcl-data=bundeld", "did you mean 'bundled'?"),
     ("--model oracle: --bfcl-data=oficial", "did you mean 'official'"),
-    ("--model oracle: --bfcl-data=owm.jsonl", "did you mean 'own.jsonl'?"),
+    ("--model oracle: --bfcl-data=owm.jsonl", "did you mean 'own.jsonl'"),
     ("--model oracle: --bfcl-data=nosuch.jsonl", "no data at nosuch.jsonl"),
     ("--model oracle: --bfcl-data=empty", "holds neither"),
     ("--model oracle: --bfcl-data=.", "named after its category"),
@@ -80,6 +88,69 @@ ROWS: list[tuple[str, str]] = [
     ("--model replay:nosuch --bfcl-data=bundled", "nosuch does not exist"),
     ("--model scripted:nosuch --bfcl-data=bundled", "cannot read the script nosuch"),
     ("--model openai:m --bfcl-base-url=nonsense --bfcl-data=bundled", "nonsense"),
+    ("F -m 'simple_python or multturn'", "there is no mark 'multturn'; did you mean 'multi_turn', "),
+    ("F -m 'simple_python and not live_simpel'", "there is no mark 'live_simpel'; did you mean 'live_simple', "),
+    ("F -m 'simple_python or'", "Wrong expression passed to '-m'"),
+    ("F --bfcl-budget nothing", "a number of at least 0"),
+    ("F --bfcl-seed x", "a whole number of at least 0"),
+    ("F --bfcl-max-tokens 0", "a whole number of at least 1"),
+    ("F --bfcl-gpu-hour free", "a number of at least 0"),
+    ("F --bfcl-api chatt", "invalid choice: 'chatt'"),
+    ("F --bfcl-reasoning keeep", "invalid choice: 'keeep'"),
+    ("F --bfcl-rules oficial", "invalid choice: 'oficial'"),
+    ("F --bfcl-report half", "invalid choice: 'half'"),
+    ("F --bfcl-template nosuch", "nosuch"),
+    ("F --bfcl-serve", "none of them is named by --model oracle:"),
+    ("F --bfcl-serve-args=-x", "--bfcl-serve-args does nothing without --bfcl-serve"),
+    ("F --bfcl-precision 2", "--bfcl-precision does nothing without --bfcl-dry-run"),
+    ("F --bfcl-precision x", "a number above 0"),
+    ("F --bfcl-baseline-margin 2", "does nothing without --bfcl-baseline"),
+    ("F --bfcl-noninferior 2", "--bfcl-noninferior needs --bfcl-baseline"),
+    ("F --bfcl-noninferior x --bfcl-baseline nosuch", "write points above 0"),
+    ("F --bfcl-record x --bfcl-replay x", "exclude each other"),
+    ("F --bfcl-replay nosuch.json", "there is no recording nosuch.json; --bfcl-record FILE makes one"),
+    ("F --bfcl-transform shufle-tools", "did you mean 'shuffle-tools'?"),
+    ("F --bfcl-transform nosuch.jsonl", "cannot read nosuch.jsonl"),
+    ("F --bfcl-split nosuch", "cannot read the split nosuch"),
+    ("F --bfcl-baseline own.jsonl", "irrelevance_1 has no verdict"),
+    ("F --bfcl-baseline empty", "neither a run directory"),
+    ("F --bfcl-write-expected empty", "empty is a folder; name the file to write"),
+    ("F --bfcl-expected own.jsonl", "--bfcl-write-expected FILE writes one"),
+    ("F --bfcl-categories ''", "--bfcl-categories names nothing"),
+    ("F --bfcl-price 1,2,3", "INPUT,OUTPUT in USD"),
+    ("F --bfcl-param =1", "'' is no name of a field"),
+    ("F --bfcl-header ': x'", "'' is no name of a header"),
+    ("F --bfcl-system-prompt empty", "cannot read empty"),
+    ("F --bfcl-ids empty", "cannot read the ids in empty"),
+    ("F --bfcl-fail-under live=50 --bfcl-categories non_live", "cannot be met, nothing was asked"),
+    ("--model oracle: --bfcl-fail-under live=50", "a gate needs to know its data"),
+    ("F bfcl/simple_python.jsonl::simple_python_0[nobody]", "no such model or repeat"),
+    ("F bfcl/simple_pyhton.jsonl", "did you mean 'simple_python'?"),
+    ("F bfcl/wire.jsonl::nosuch", "pytest-bfcl wire --list names every check"),
+    ("--model oracle:@promt --bfcl-data=bundled", "did you mean @prompt?"),
+    ("--model openai:gpt-4o@fcc --bfcl-data=bundled", "did you mean @fc?"),
+    ("--model openai: --bfcl-data=bundled", "write openai:NAME"),
+    ("--model '' --bfcl-data=bundled", "write provider:name"),
+    ("--model agent:nosuch:factory --bfcl-data=bundled", "agent:nosuch:factory cannot be imported"),
+    ("--model agent:factory --bfcl-data=bundled", "write agent:package.module:factory"),
+    ("--model replay:empty --bfcl-data=bundled", "holds neither results.jsonl nor"),
+    ("--model replay:own.jsonl --bfcl-data=bundled", "none has output or trajectory"),
+    ("--model replay:wide.jsonl --bfcl-data=bundled", "this is UTF-16"),
+    ("--model replay:blank.jsonl --bfcl-data=bundled", "holds no replay line"),
+    ("--model scripted:ids.txt --bfcl-data=bundled", "the script ids.txt is not valid"),
+    ("--model openai:m --bfcl-base-url=file:///etc/passwd --bfcl-data=bundled", "is not an http(s) address"),
+    ("--model oracle: nosuch.jsonl", "file or directory not found: nosuch.jsonl"),
+    ("--model oracle: own.jsonl::nosuch", "own.jsonl::nosuch"),
+    ("own.jsonl", "--model is missing: own.jsonl holds function-calling entries"),
+]
+BROKEN_FILES: list[tuple[str, str]] = [
+    ("pretty.jsonl", "this is one JSON array printed over"),
+    ("wide.jsonl", "this is UTF-16, JSON lines are UTF-8"),
+    ("null.jsonl", "this is no text: it holds null bytes"),
+    ("blank.jsonl", "the file holds no entries"),
+    ("cut.jsonl", "not JSON"),
+    ("other.jsonl", 'the entry has no "id"'),
+    ("twice.jsonl", "id occurs twice"),
 ]
 
 
@@ -89,6 +160,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     place = tmp_path_factory.mktemp("mistakes")
     entry = {"id": "irrelevance_1", "question": [[{"role": "user", "content": "x"}]], "function": []}
     place.joinpath("own.jsonl").write_text(json.dumps(entry) + "\n", encoding="utf-8")
+    place.joinpath("pretty.jsonl").write_text(json.dumps([entry] * 9, indent=1), encoding="utf-8")
+    place.joinpath("wide.jsonl").write_text((json.dumps(entry) + "\n") * 9, encoding="utf-16")
+    place.joinpath("null.jsonl").write_bytes(b"\0" * 5000)
+    place.joinpath("blank.jsonl").write_text("\n \n", encoding="utf-8")
+    place.joinpath("cut.jsonl").write_text(json.dumps(entry)[:-9], encoding="utf-8")
+    place.joinpath("other.jsonl").write_text('{"name": "x"}\n', encoding="utf-8")
+    place.joinpath("twice.jsonl").write_text((json.dumps(entry) + "\n") * 2, encoding="utf-8")
     place.joinpath("ids.txt").write_text("nobody_1\n", encoding="utf-8")
     place.joinpath("empty").mkdir()
     place.joinpath("other").mkdir()
@@ -96,16 +174,48 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(place)
 
 
+def session(
+    folder: str, words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> tuple[int, list[str]]:
+    """Exit code and lines of a session in the folder; pytest's own rules and counts are left out."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    code = pytest.main([*LEAN, "--rootdir=.", *words])
+    caught = capsys.readouterr()
+    lines = (caught.out + caught.err).splitlines()
+    return code, [each for each in lines if each.strip() and "no tests ran" not in each and each[:3] not in RULES]
+
+
+RULES = ("===", "___")
+
+
+@pytest.mark.parametrize(("name", "said"), BROKEN_FILES)
+@pytest.mark.parametrize("named", ["as_argument", "as_data"])
+def test_a_file_of_entries_that_is_broken(
+    folder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str, said: str, named: str
+) -> None:
+    words = [name] if named == "as_argument" else [f"--bfcl-data={name}"]
+    code, told = session(folder, ["--model", "oracle:", "--bfcl-out=run", *words, "--co"], monkeypatch, capsys)
+    assert code in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.TESTS_FAILED), told
+    assert sum(said in each for each in told) == 1, told  # once, not once a line
+    assert len(told) <= 5, told
+    assert not any("Traceback" in each or "INTERNALERROR" in each for each in told), told
+
+
+def test_there_are_as_many_mistakes_as_were_found() -> None:
+    """174 were found in one day; a row is one of them, or one like them."""
+    from tests.cli.test_mistakes import NO_RUNS, TABLE
+
+    assert len({line for line, _ in ROWS}) + 2 * len(BROKEN_FILES) + len(TABLE) + NO_RUNS >= 174
+
+
 @pytest.mark.parametrize(("line", "said"), ROWS)
 def test_a_mistake_on_the_command_line(
     folder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], line: str, said: str
 ) -> None:
-    monkeypatch.chdir(folder)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-never-shown")
-    words = [part for word in line.split() for part in (FOUND if word == "F" else (word,))]
-    code = pytest.main(["-q", "-p", "no:cacheprovider", "-p", "no:asyncio", "--rootdir=.", *words])
-    caught = capsys.readouterr()
-    told = [each for each in (caught.out + caught.err).splitlines() if each.strip() and "no tests ran" not in each]
+    words = [part for word in shlex.split(line) for part in (FOUND if word == "F" else (word,))]
+    code, told = session(folder, words, monkeypatch, capsys)
     assert code == pytest.ExitCode.USAGE_ERROR, told
     assert any(said in each for each in told), told
     assert len(told) <= 5, told

@@ -90,6 +90,61 @@ def test_a_recording_serves_without_a_model_and_says_when_it_is_stale(pytester, 
     stale.stdout.fnmatch_lines(["*answers.jsonl is stale: request 1 of test_mine.py::test_sync has changed*"])
 
 
+def answers(path):
+    """Test and number of a request → its digest and what was answered."""
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    found = {(line["test"], line["request"]): (line["request_sha256"], line["reply"]) for line in lines}
+    assert len(found) == len(lines)
+    return found
+
+
+MANY = """
+    import pytest
+    from pytest_bfcl import assert_calls
+
+    def get_weather(city: str) -> str:
+        "Tells the weather of a city."
+        return "rain"
+
+    @pytest.mark.parametrize("number", range(12))
+    def test_many(ask, number):
+        for _ in range(3):
+            assert_calls(ask(f"What is the weather in Oslo, {number}?", tools=[get_weather]),
+                         expected={"get_weather": {"city": "Oslo"}})
+        assert number != 5, "a test that fails has its answers recorded too"
+"""
+
+
+def test_workers_record_without_loss_and_replay(pytester, project):
+    project.write_text("import test_many")
+    pytester.makepyfile(test_many=MANY)
+    runs = {"alone.jsonl": (), "together.jsonl": ("-n", "2")}
+    for name, workers in runs.items():
+        result = pytester.runpytest_inprocess(
+            "-p", "no:cacheprovider", "test_many.py", "--model", "fake:x", "--bfcl-record", name, "--bfcl-out",
+            f"run-{name}", *workers,
+        )  # fmt: skip
+        result.assert_outcomes(passed=11, failed=1)
+    alone, together = (answers(pytester.path / name) for name in runs)
+    assert together == alone
+    assert len(alone) == 12 * 3 * 2
+    replay = ("-p", "no:cacheprovider", "test_many.py", "--bfcl-replay", "together.jsonl", "-n", "2")
+    pytester.runpytest_inprocess(*replay).assert_outcomes(passed=11, failed=1)
+    test = pytester.path / "test_many.py"
+    test.write_text(test.read_text().replace("Oslo, {number}?", "Oslo, {number or 'zero'}?"))
+    stale = pytester.runpytest_inprocess(*replay)
+    stale.assert_outcomes(passed=10, failed=2)
+    stale.stdout.fnmatch_lines(["*together.jsonl is stale: request 1 of test_many.py::test_many?0? has changed*"])
+
+
+@pytest.mark.usefixtures("project")
+def test_a_recording_that_cannot_be_written_is_said_before_anything_is_asked(pytester):
+    (pytester.path / "folder").mkdir()
+    result = run(pytester, "--model", "fake:x", "--bfcl-record", "folder", "--bfcl-out", "run")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--bfcl-record: *folder*"])
+
+
 @pytest.mark.usefixtures("project")
 def test_without_model_and_recording_it_says_what_to_do(pytester):
     result = run(pytester, "-k", "sync")

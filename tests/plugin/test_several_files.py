@@ -100,3 +100,25 @@ def test_a_broken_line_in_the_second_file_is_told_once(files: Project) -> None:
     result = files.run("a.jsonl", "b.jsonl", data=None)
     result.assert_outcomes(passed=3, errors=2)
     result.stdout.fnmatch_lines(["*b.jsonl:2: not JSON*", "*b.jsonl:3: bad: function: no function*"])
+
+
+@pytest.mark.parametrize("workers", [(), ("-n2",)])
+def test_entries_nobody_has_read_are_told(
+    project: Project, workers: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [question("one") | {"reviewed": False}, question("two"), question("three") | {"reviewed": False}]
+    path = write_lines(project.path / "made.jsonl", lines)
+    result = project.run("made.jsonl", "--bfcl-repeat=2", *workers, data=None)
+    result.assert_outcomes(passed=6)
+    result.stdout.fnmatch_lines(["unreviewed: 2 of the entries were made by a program*"])
+    assert {line["id"] for line in project.records() if line.get("unreviewed")} == {"one", "three"}
+    assert next(iter(project.summary()["models"].values()))["unreviewed"] == 2
+    assert "2 of the entries were made by a program" in (project.path / "run" / "index.html").read_text()
+    assert main(["validate", str(path)]) == 0
+    assert "3 entries (2 unreviewed)" in capsys.readouterr().err
+    replayed = project.run("made.jsonl", model=f"replay:{project.path / 'run'}", data=None, out="again")
+    replayed.stdout.fnmatch_lines(["unreviewed: 2 of the entries*"])
+    path.write_text(path.read_text().replace('"reviewed": false', '"reviewed": true'))
+    judged = project.path / "judged.jsonl"
+    main(["score", str(project.path / "run"), "--data", str(path), "-o", str(judged)])
+    project.run("made.jsonl", data=None, out="read").stdout.no_fnmatch_line("unreviewed: *")

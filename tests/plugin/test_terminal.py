@@ -47,7 +47,7 @@ def test_a_file_named_alone_is_what_the_run_is_about(project: Project) -> None:
 
 def test_progress_line() -> None:
     nothing: Any = SimpleNamespace()
-    results = Results(nothing, nothing, [], lambda: None)
+    results = Results(nothing, nothing, [], lambda: None, nothing)
     results.planned = ["x"] * 100
     results.counts.update(passed=15, failed=5, error=1)
     results.cost_usd = 0.25

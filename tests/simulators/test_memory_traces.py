@@ -27,6 +27,14 @@ class Dummy:
 
 @pytest.mark.parametrize("backend", ["kv", "vector", "rec_sum"])
 def test_backend_repeats_the_recorded_sequences(golden_dir: Path, backend: str) -> None:
+    problems, sequences, flushed = memory_problems(golden_dir, backend)
+    assert not problems, "\n".join(problems[:40])
+    assert sequences == 66
+    assert flushed > 20
+
+
+def memory_problems(golden_dir: Path, backend: str) -> tuple[list[str], int, int]:
+    """All differences of one backend, the number of sequences, and of snapshots compared."""
     wording = Wording()
     problems: list[str] = []
     lines = read_traces(golden_dir / "simulator_traces.jsonl", f"MemoryAPI_{backend}")
@@ -41,9 +49,7 @@ def test_backend_repeats_the_recorded_sequences(golden_dir: Path, backend: str) 
             flushed += 1
             if not same_content(json.loads(json.dumps(simulator.snapshot())), recorded):
                 problems.append(f"sequence {number}: {path} differs")
-    assert not problems, "\n".join(problems[:40])
-    assert len(lines) == 66
-    assert flushed > 20
+    return problems, len(lines), flushed
 
 
 def same_content(content: Any, recorded: Mapping[str, Any]) -> bool:

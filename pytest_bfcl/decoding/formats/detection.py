@@ -36,15 +36,23 @@ _MARKS: tuple[tuple[str, str], ...] = (
 )
 """What stands in a text of a format, the first that fits; the last ones only where the whole text is calls."""
 
+_PLAIN = frozenset(('"parameters"', '"arguments"', "("))
+"""Marks that other texts have, too: only the name of an offered function makes a call of them."""
+
 
 def lost_calls(text: str, functions: Sequence[Fields] = ()) -> tuple[str, list[Call]] | None:
-    """The decoder that finds calls in a text, and the calls; ``None`` when none does."""
+    """The decoder that finds calls in a text, and the calls; ``None`` when none does.
+
+    Without ``functions`` any name may be one.
+    """
     if len(text) > LOOKED_AT:
         return None
+    offered = {str(function.get("name")).replace(".", "_") for function in functions}
     for mark, name in _MARKS:
         if mark in text:
             calls = _found(text, name, functions)
-            if calls:
+            known = mark not in _PLAIN or not offered or any(call.name.replace(".", "_") in offered for call in calls)
+            if calls and known:
                 return name, calls
     return None
 

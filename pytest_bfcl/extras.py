@@ -1,0 +1,59 @@
+"""The optional parts of this package: what they bring, whether they are here, and the one command that installs them.
+
+The core runs the benchmark against any OpenAI-compatible or Anthropic endpoint. What few users need, or what is large,
+is an extra in ``pyproject.toml``; its packages are imported where they are used and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import NamedTuple
+
+from pytest_bfcl.failures import UsageError
+
+
+class Extra(NamedTuple):
+    """``modules`` must be importable; ``brings`` says for people what works with them."""
+
+    modules: tuple[str, ...]
+    brings: str
+
+
+EXTRAS: Mapping[str, Extra] = {
+    "litellm": Extra(("litellm",), "every provider but OpenAI, Anthropic and compatible servers"),
+    "memory": Extra(("rank_bm25", "numpy"), "the category memory_kv"),
+    "embeddings": Extra(("tokenizers", "safetensors", "threadpoolctl", "numpy"), "the category memory_vector"),
+    "web": Extra(("httpx", "html2text", "bs4", "rank_bm25"), "web search, requests to live REST services"),
+    "html": Extra(("pytest_html",), "our columns in pytest-html's report"),
+    "asyncio": Extra(("pytest_asyncio",), "async model fixtures in the session's loop"),
+    "yaml": Extra(("yaml",), "OpenAPI documents written in YAML"),
+    "tables": Extra(("pyarrow",), "runs as Parquet tables"),
+    "mcp": Extra(("mcp",), "tools of MCP servers, entries for MCP clients"),
+    "ray": Extra(("ray",), "runs and judging on a Ray cluster"),
+    "view": Extra(("starlette", "uvicorn"), "pages over many runs in a browser"),
+}
+
+
+def install_command(extra: str) -> str:
+    """The command that installs an extra, as a shell on any system takes it."""
+    return f'pip install "pytest-bfcl[{extra}]"'
+
+
+def missing(extra: str) -> list[str]:
+    """The modules of an extra that cannot be imported here. Imports nothing."""
+    return [name for name in EXTRAS[extra].modules if find_spec(name) is None]
+
+
+def problem(extra: str, what: str) -> str | None:
+    """Why ``what`` does not work here, with the command that mends it; ``None`` when the extra is installed."""
+    lacking = missing(extra)
+    if not lacking:
+        return None
+    return f"{what} needs the package {lacking[0]}, which is not installed: {install_command(extra)}"
+
+
+def require(extra: str, what: str) -> None:
+    """Raise `UsageError` unless the extra is installed; ``what`` is the part that needs it, as a noun."""
+    if (text := problem(extra, what)) is not None:
+        raise UsageError(text)

@@ -1,0 +1,78 @@
+"""What a command line must not say: options that do not exist, that need a model, or that would change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import pytest
+
+
+def refuse_unknown(args: Sequence[str], names: Iterable[str]) -> None:
+    """Raise `pytest.UsageError` for an option that looks like ours and is none, saying which one may be meant.
+
+    ``names`` are those of our options, without ``--bfcl-``.
+    """
+    names = sorted(names)
+    for name in _named_options(args):
+        asked = name.removeprefix("--bfcl").lstrip("-_")
+        if name != f"--bfcl-{asked}" or asked not in names:
+            from pytest_bfcl.suggestions import close_names
+
+            close = " or ".join(f"--bfcl-{each}" for each in close_names(asked, names))
+            told = f"did you mean {close}?" if close else "pytest --help lists them in the group bfcl"
+            raise pytest.UsageError(f"unknown option {name}; {told}")
+
+
+WITHOUT_MODEL = "--bfcl-replay"
+
+
+def refuse_without_model(config: pytest.Config) -> None:
+    """Raise `pytest.UsageError` when our options were typed and no model is named: nothing of ours would run.
+
+    What stands in configuration files (ini twins, ``addopts``) is no question, nor is a recording, which stands in for
+    the model.
+    """
+    named = [name for name in _named_options(config.invocation_params.args) if name != WITHOUT_MODEL]
+    if named and not config.option.help and not hasattr(config, "workerinput"):
+        several = "are" if len(named) > 1 else "is"
+        raise pytest.UsageError(
+            f"{', '.join(named[:3])} {several} given, but no model, so nothing would be asked: "
+            "add --model provider:name (--model oracle: tries the set-up without one)"
+        )
+
+
+def _named_options(args: Sequence[object]) -> list[str]:
+    """The options of ours, or nearly, that a command line names."""
+    texts = [str(each) for each in args]
+    if "--" in texts:
+        texts = texts[: texts.index("--")]
+    return list(dict.fromkeys(text.partition("=")[0] for text in texts if text.startswith("--bfcl")))
+
+
+_NEEDS = {"precision": "dry-run", "serve-args": "serve", "baseline-margin": "baseline"}
+"""Options that do nothing without another one."""
+
+
+def refuse_ineffective(config: pytest.Config) -> None:
+    """Raise `pytest.UsageError` for what was typed and would change nothing."""
+    for name, needed in _NEEDS.items():
+        if _is_typed(config, name) and not _is_typed(config, needed) and not config.getini(_key(needed)):
+            raise pytest.UsageError(f"--bfcl-{name} does nothing without --bfcl-{needed}: add it, or leave both out")
+    if _is_typed(config, "record") and _is_typed(config, "replay"):
+        raise pytest.UsageError("--bfcl-record and --bfcl-replay exclude each other")
+    replay = config.getoption("bfcl_replay", None)
+    if replay and not (config.invocation_params.dir / replay).is_file():
+        raise pytest.UsageError(f"--bfcl-replay: there is no recording {replay}; --bfcl-record FILE makes one")
+    target = config.getoption("bfcl_write_expected", None)
+    if target and (config.invocation_params.dir / target).is_dir():
+        raise pytest.UsageError(f"--bfcl-write-expected: {target} is a folder; name the file to write")
+    if any(not text.replace(",", " ").split() for text in config.getoption("bfcl_categories", None) or ()):
+        raise pytest.UsageError("--bfcl-categories names nothing; leave it out for all categories that score")
+
+
+def _is_typed(config: pytest.Config, name: str) -> bool:
+    return config.getoption(_key(name), None) not in (None, False)
+
+
+def _key(name: str) -> str:
+    return f"bfcl_{name.replace('-', '_')}"

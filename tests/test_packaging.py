@@ -1,0 +1,189 @@
+"""What is published: project file, wheel and sources, the action and the include for CI, types for those who use us."""
+
+from __future__ import annotations
+
+import os
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import pytest_bfcl
+
+ROOT = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+SHELL = shutil.which("bash")
+
+
+def shell(script: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A step as a runner runs it, with this Python's commands in front."""
+    bin_folder = str(Path(sys.executable).parent)
+    variables = os.environ | {"PATH": os.pathsep.join([bin_folder, os.environ["PATH"]])} | environment
+    assert SHELL is not None
+    command = [SHELL, "-eo", "pipefail", "-c", script]
+    return subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, timeout=300, check=False)
+
+
+def read(name: str) -> Any:
+    return yaml.safe_load((ROOT / name).read_text(encoding="utf-8"))
+
+
+def test_the_project_file_says_where_it_runs() -> None:
+    assert PROJECT["version"] == pytest_bfcl.__version__
+    for system in ("POSIX :: Linux", "MacOS", "Microsoft :: Windows"):
+        assert f"Operating System :: {system}" in PROJECT["classifiers"]
+    for minor in range(11, 15):
+        assert f"Programming Language :: Python :: 3.{minor}" in PROJECT["classifiers"]
+    assert PROJECT["urls"]
+
+
+def test_addresses_are_written_for_the_repository_a_release_is_built_from() -> None:
+    script = runpy.run_path(str(ROOT / "scripts" / "project_urls.py"))
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    urls = tomllib.loads(script["with_urls"](text, "https://forge.example/some-group/pytest-bfcl/"))["project"]["urls"]
+    assert urls["Issues"] == "https://forge.example/some-group/pytest-bfcl/issues"
+    assert set(PROJECT["urls"]) < set(urls)
+    for wrong in ("http://forge.example/a/b", "https://forge.example", 'https://forge.example/a"\nx = "', ""):
+        with pytest.raises(ValueError, match="not the address"):
+            script["with_urls"](text, wrong)
+
+
+@pytest.mark.parametrize("name", ["ci", "docs", "release"])
+def test_workflows_name_what_exists(name: str) -> None:
+    """Every script and make target a workflow calls is here; publishing keeps no password."""
+    workflow = read(f".github/workflows/{name}.yml")
+    steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
+    assert all(("uses" in step) != ("run" in step) for step in steps)
+    commands = "\n".join(step.get("run", "") for step in steps)
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in re.findall(r"make (\w+)", commands):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+    for path in re.findall(r"(?:scripts|\.ci)/[\w.]+", commands):
+        assert (ROOT / path).is_file(), path
+    assert "secrets." not in (ROOT / f".github/workflows/{name}.yml").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(SHELL is None, reason="the action's steps are written for bash")
+def test_the_action_scores_gates_and_compares(tmp_path: Path) -> None:
+    action = read("action.yml")
+    steps = {step["name"]: step for step in action["runs"]["steps"]}
+    (tmp_path / "output").touch()
+    (tmp_path / "summary").touch()
+    environment = {
+        "GITHUB_OUTPUT": str(tmp_path / "output"),
+        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary"),
+        "BFCL_MODEL": "lexical:",
+        "BFCL_BASE_URL": "",
+        "BFCL_BASELINE": "",
+    }
+    assert set(steps["Score"]["env"]) <= {*environment, "BFCL_ARGUMENTS", "BFCL_OUT"}
+    chosen = '--bfcl-data bundled -m "simple_java or irrelevance" -p no:cacheprovider -q --tb=no'
+    score = steps["Score"]["run"]
+    passing = shell(
+        score, tmp_path, BFCL_OUT="one", BFCL_ARGUMENTS=f"{chosen} --bfcl-fail-under irrelevance=30", **environment
+    )
+    assert passing.returncode == 0, passing.stdout + passing.stderr
+    assert (tmp_path / "output").read_text() == "run=one\n"
+    assert (tmp_path / "one" / "index.html").is_file()
+    environment["BFCL_BASELINE"] = "one"
+    failing = shell(
+        score, tmp_path, BFCL_OUT="two", BFCL_ARGUMENTS=f"{chosen} --bfcl-fail-under irrelevance=99", **environment
+    )
+    assert failing.returncode == 1, failing.stdout + failing.stderr
+    assert "on the bundled data" in (tmp_path / "summary").read_text()
+    assert shell(steps["Fetch"]["run"], tmp_path, BFCL_FETCH="false").returncode == 0
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(SHELL is None, reason="the include's lines are written for a shell")
+def test_the_gitlab_include_scores(tmp_path: Path) -> None:
+    job = read("ci/gitlab.yml")[".pytest-bfcl"]
+    install, *lines = job["script"]
+    assert "$BFCL_PACKAGE" in install
+    arguments = "--bfcl-data bundled -m simple_java -q --tb=no -p no:cacheprovider --bfcl-fail-under simple_java=10"
+    variables = job["variables"] | {"BFCL_ARGUMENTS": arguments}
+    done = shell("\n".join(lines), tmp_path, **variables)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "bfcl-junit.xml").is_file()
+    assert (tmp_path / job["variables"]["BFCL_OUT"] / "index.html").is_file()
+
+
+def test_the_pre_commit_hook_checks_entries(tmp_path: Path) -> None:
+    (hook,) = read(".pre-commit-hooks.yaml")
+    verb = hook["entry"].split()[1:]
+    from pytest_bfcl.cli import main
+
+    good = ROOT / "examples" / "model-repository" / "benchmark" / "support.jsonl"
+    assert re.search(hook["files"], good.name)
+    assert main([*verb, str(good)]) == 0
+    bad = tmp_path / "bad.jsonl"
+    bad.write_text('{"id": "x_0"}\n')
+    assert main([*verb, str(bad)]) == 1
+
+
+CONSUMER = """
+import pytest_bfcl
+from pytest_bfcl import Reply, ToolCall, Verdict, assert_calls, run
+
+reveal_type(assert_calls)
+reveal_type(Reply(text="x").text)
+result = run("bundled", "lexical:")
+reveal_type(result.passed_ids) # error: no such attribute
+pytest_bfcl.no_such_name  # error: no such name
+"""
+
+
+@pytest.mark.slow
+def test_users_type_checkers_see_types_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "consumer.py").write_text(CONSUMER)
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "consumer.py"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False,
+    )  # fmt: skip
+    assert re.search(r'Revealed type is "def \(', done.stdout), done.stdout
+    assert not re.search(r'Revealed type is "Any"(?!.*\n.*passed_ids)', done.stdout.partition("passed_ids")[0])
+    assert "consumer.py:9" not in done.stdout.partition("error")[0]
+    assert 'Module has no attribute "no_such_name"' in done.stdout
+    assert '"RunResult" has no attribute "passed_ids"' in done.stdout
+
+
+@pytest.fixture(scope="module")
+def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Wheel and sources, built as a release builds them."""
+    folder = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(ROOT)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return folder
+
+
+@pytest.mark.slow
+def test_what_is_built_is_complete_and_runs_without_extras(dist: Path) -> None:
+    """The whole of ``scripts/check_wheel.py``: contents, a clean installation of the core, a bundled run."""
+    script = str(ROOT / "scripts" / "check_wheel.py")
+    done = subprocess.run([sys.executable, script, str(dist)], capture_output=True, text=True, timeout=900, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "installed without extras and run" in done.stdout
+
+
+@pytest.mark.slow
+def test_what_is_missing_or_too_much_is_found(dist: Path) -> None:
+    script = runpy.run_path(str(ROOT / "scripts" / "check_wheel.py"))
+    with zipfile.ZipFile(next(dist.glob("*.whl"))) as wheel, tarfile.open(next(dist.glob("*.tar.gz"))) as source:
+        names, files = wheel.namelist(), source.getnames()
+    assert script["wheel_faults"](names) == []
+    assert script["sdist_faults"](files) == []
+    gone = [name for name in names if "prices.json" not in name and "simple_java.jsonl" not in name]
+    assert len(script["wheel_faults"](gone)) == 2
+    assert script["wheel_faults"]([*names, "tests/test_x.py", "pytest_bfcl/__pycache__/x.pyc"])
+    assert script["sdist_faults"]([name for name in files if not name.endswith("contracts.md")])
