@@ -5,31 +5,51 @@ BIN    := $(VENV)/bin
 UV     := $(shell command -v uv 2>/dev/null)
 HEAVY  ?= .venv-heavy
 STAMP  := $(VENV)/.installed
+BENCH  := $(VENV)/.installed-bench
+DOCS   := $(VENV)/.installed-docs
+RELEASE := $(VENV)/.installed-release
 MODEL  ?= lexical:
 OUT    ?= reports/bench
 
-.PHONY: bench test slow lint types format fetch clean help
+.PHONY: bench test browser slow docs proof lint types format fetch prices dist clean help
 
 help:
 	@echo "make bench   run the bundled data with the embedded model, leave a report in $(OUT)"
 	@echo "make test    run the test suite, one process a core"
 	@echo "make slow    run the long tests too"
+	@echo "make docs    build the documentation site into build/site"
+	@echo "make proof   judge everything recorded again, write docs/proof.md (CHECK=--check: only compare)"
 	@echo "make lint    ruff, mypy, import-linter"
+	@echo "make dist    build wheel and sources, check and try them"
 	@echo "make fetch   fetch the official BFCL data into the user's cache"
 
 # uv where it is installed, venv and pip otherwise; the constraints pin what was tested.
-$(STAMP): pyproject.toml constraints.txt
-ifneq ($(UV),)
-	test -x $(BIN)/python || $(UV) venv --quiet --python $(PYTHON) $(VENV)
-	$(UV) pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[dev]'
-else
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
-endif
-	@touch $(STAMP)
+WITH_PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+WITH_UV  := $(UV) pip install --quiet --python $(BIN)/python -c constraints.txt
+INSTALL  := $(if $(UV),$(WITH_UV),$(WITH_PIP))
+
+$(BIN)/python:
+	$(if $(UV),$(UV) venv --quiet --python $(PYTHON) $(VENV),$(PYTHON) -m venv $(VENV))
+
+$(STAMP): pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) -e '.[dev]'
+	@touch $@
+
+# The core, what the bundled categories need, and what pytest's options of this repository name (asyncio).
+$(BENCH): pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) -e '.[memory,web,asyncio]'
+	@touch $@
+
+$(DOCS): $(STAMP)
+	$(INSTALL) -e '.[docs]'
+	@touch $@
+
+$(RELEASE): $(STAMP)
+	$(INSTALL) -e '.[release]'
+	@touch $@
 
 # The gate makes the exit code say "the benchmark ran and is plausible"; failed entries are the model's.
-bench: $(STAMP)
+bench: $(or $(wildcard $(STAMP)),$(BENCH))
 	rm -rf $(OUT)
 	$(BIN)/python -m pytest --model $(MODEL) --bfcl-data bundled --bfcl-out $(OUT) --bfcl-fail-under single_turn=20 \
 	    -q --tb=no -r E --show-capture=no --no-header -p no:cacheprovider
@@ -47,6 +67,15 @@ $(HEAVY)/.installed:
 test: $(STAMP)
 	$(BIN)/python -m pytest -q -n auto --dist worksteal
 
+# Pages in a real browser; skipped with the reason where Playwright or a Chromium is not to be had.
+browser: $(STAMP)
+ifneq ($(UV),)
+	-$(UV) pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[browser]'
+else
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[browser]'
+endif
+	$(BIN)/python -m pytest -q -rs tests/viewing/test_in_browser.py
+
 # Agent libraries, for the slow tier, beside this package.
 AGENTS ?= .venv-agents
 $(AGENTS)/.installed: pyproject.toml
@@ -55,9 +84,43 @@ $(AGENTS)/.installed: pyproject.toml
 	    "pydantic-ai-slim[openai]" openai-agents langchain langchain-openai langgraph "smolagents[openai]"
 	@touch $@
 
+# Trainers, for the slow tier: verl needs other releases of the same libraries, and its interactions are gone since 0.8.
+TRAINERS ?= .venv-trainers
+VERL     ?= .venv-verl
+$(TRAINERS)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(TRAINERS)
+	$(TRAINERS)/bin/python -m pip install --quiet --disable-pip-version-check "torch==2.13.0"
+	$(TRAINERS)/bin/python -m pip install --quiet --disable-pip-version-check -e . trl verifiers skyrl-gym openenv
+	@touch $@
+
+$(VERL)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VERL)
+	$(VERL)/bin/python -m pip install --quiet --disable-pip-version-check "torch==2.13.0"
+	$(VERL)/bin/python -m pip install --quiet --disable-pip-version-check -e . verl cachetools uvicorn fastapi
+	$(VERL)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --target $(VERL)/interactions "verl==0.7.1"
+	@touch $@
+
+# Ray, for the slow tier, beside this package.
+RAY ?= .venv-ray
+$(RAY)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(RAY)
+	$(RAY)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[ray,memory]'
+	@touch $@
+
 # The long tests; heavy neighbours live in a Python of their own.
-slow: $(STAMP) $(HEAVY)/.installed $(AGENTS)/.installed
-	BFCL_ENGINES=$(abspath $(HEAVY))/bin/python BFCL_AGENTS=$(abspath $(AGENTS))/bin/python $(BIN)/python -m pytest -q -n auto --dist worksteal -m "slow or not slow"
+slow: $(STAMP) $(HEAVY)/.installed $(AGENTS)/.installed $(TRAINERS)/.installed $(VERL)/.installed $(RAY)/.installed
+	BFCL_ENGINES=$(abspath $(HEAVY))/bin/python BFCL_AGENTS=$(abspath $(AGENTS))/bin/python BFCL_RAY=$(abspath $(RAY))/bin/python \
+	  BFCL_TRAINERS=$(abspath $(TRAINERS))/bin/python:$(abspath $(VERL))/bin/python BFCL_VERL_INTERACTIONS=$(abspath $(VERL))/interactions \
+	  $(BIN)/python -m pytest -q -n auto --dist worksteal -m "slow or not slow"
+
+# The site, into build/site; a warning ends it. The notices of its tools about their future are not warnings of ours.
+docs: $(DOCS)
+	NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true $(BIN)/python -m mkdocs build --quiet
+
+# Needs the recorded data (PYTEST_BFCL_GOLDEN) and the fetched official set; half a minute on one core.
+CHECK ?=
+proof: $(STAMP)
+	$(BIN)/python -m tests.proving.recorded $(CHECK)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -76,5 +139,16 @@ fetch: $(STAMP)
 	$(BIN)/pytest-bfcl fetch
 	$(BIN)/pytest-bfcl fetch --embeddings
 
+# Wheel and sources as a release publishes them, checked and tried.
+dist: $(RELEASE)
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation --outdir dist . > /dev/null
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/python scripts/check_wheel.py dist
+
+# List prices, from litellm's table.
+prices: $(STAMP)
+	$(BIN)/python scripts/prices.py
+
 clean:
-	rm -rf $(VENV) $(HEAVY) $(AGENTS) build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(HEAVY) $(AGENTS) $(RAY) $(TRAINERS) $(VERL) build dist .pytest_cache .mypy_cache .ruff_cache
