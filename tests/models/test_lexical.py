@@ -15,8 +15,8 @@ from pytest_bfcl.decoding import DecodeError, decode
 from pytest_bfcl.models import create_model
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.lexical import choose_calls
-from pytest_bfcl.models.lexical_past import Past
-from pytest_bfcl.models.lexical_turns import REFUSAL, Matcher, arguments_of, wishes_of
+from pytest_bfcl.models.lexical.past import Past
+from pytest_bfcl.models.lexical.turns import REFUSAL, Matcher, arguments_of, wishes_of
 from pytest_bfcl.models.source_text import python_call
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.simulators import documents_of
@@ -142,7 +142,7 @@ def test_it_stores_statements_and_quotes_what_fits():
 
 
 def test_search_results_that_are_a_written_list_are_read():
-    from pytest_bfcl.models.lexical_agent import _contents
+    from pytest_bfcl.models.lexical.agent import _contents
 
     results = "[{'title': 'Harbour', 'href': 'http://site.example/harbour.html'}]"
     assert _contents(results) == results

@@ -16,10 +16,10 @@ from typing import Any
 from pytest_bfcl.dataset.entry import Entry, FunctionDoc
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.models.base import Request
-from pytest_bfcl.models.lexical_agent import agent_move
-from pytest_bfcl.models.lexical_clues import Clues, words
-from pytest_bfcl.models.lexical_turns import acts, next_move
-from pytest_bfcl.models.lexical_values import fill, next_call
+from pytest_bfcl.models.lexical.agent import agent_move
+from pytest_bfcl.models.lexical.clues import Clues, words
+from pytest_bfcl.models.lexical.turns import acts, next_move
+from pytest_bfcl.models.lexical.values import fill, next_call
 from pytest_bfcl.models.source_text import reply_with_calls
 from pytest_bfcl.models.spec import ModelSpec
 from pytest_bfcl.transcript import Call, Mode, Reply

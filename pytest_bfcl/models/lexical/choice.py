@@ -1,6 +1,6 @@
 """Values for tools that act: only what a text really names, because a wrong value changes something.
 
-Beside what single calls take (`pytest_bfcl.models.lexical_values`): the words a description allows, file names, what
+Beside what single calls take (`pytest_bfcl.models.lexical.values`): the words a description allows, file names, what
 stands beside a parameter's own word ("the hives folder", "titled Window drafty"), where something goes to; and no free
 guess for identifiers.
 """
@@ -12,8 +12,8 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from pytest_bfcl.json_types import Fields
-from pytest_bfcl.models.lexical_clues import STOP, WORD, Clues, Found, stem, words
-from pytest_bfcl.models.lexical_values import found_values
+from pytest_bfcl.models.lexical.clues import STOP, WORD, Clues, Found, stem, words
+from pytest_bfcl.models.lexical.values import found_values
 
 FILE = re.compile(r"(?<![\w./])[\w-]+\.[A-Za-z]{2,4}(?!\w)")
 _TOKEN = re.compile(r"(?<![\w.])(?=[\w-]*\d)[A-Za-z_][\w-]*(?!\w)")

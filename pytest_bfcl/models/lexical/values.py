@@ -1,6 +1,6 @@
 """Filling arguments from what a sentence offers, by type and by nearness to the parameter's words.
 
-No language model and no network; `pytest_bfcl.models.lexical_clues` finds the candidates.
+No language model and no network; `pytest_bfcl.models.lexical.clues` finds the candidates.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.models.lexical_clues import CAMEL, STOP, WORD, Clues, Found, stem, words
+from pytest_bfcl.models.lexical.clues import CAMEL, STOP, WORD, Clues, Found, stem, words
 
 _DIRECTIONS = (
     ("from", re.compile(r"\b(?:origin|source|from|base|departure|debit)", re.IGNORECASE)),

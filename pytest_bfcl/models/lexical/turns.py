@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 from pytest_bfcl.dataset.entry import FunctionDoc
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Request
-from pytest_bfcl.models.lexical_choice import FILE, any_value, options_of, sure_value
-from pytest_bfcl.models.lexical_clues import Clues, words
-from pytest_bfcl.models.lexical_past import Past
-from pytest_bfcl.models.lexical_values import found_values
+from pytest_bfcl.models.lexical.choice import FILE, any_value, options_of, sure_value
+from pytest_bfcl.models.lexical.clues import Clues, words
+from pytest_bfcl.models.lexical.past import Past
+from pytest_bfcl.models.lexical.values import found_values
 from pytest_bfcl.transcript import Call
 
 MOST_CALLS = 12

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from pytest_bfcl.dataset.entry import FunctionDoc
 from pytest_bfcl.models.base import Request
-from pytest_bfcl.models.lexical_clues import words
+from pytest_bfcl.models.lexical.clues import words
 from pytest_bfcl.python_text import read_literal
 from pytest_bfcl.transcript import Call
 
