@@ -195,6 +195,27 @@ def test_what_the_request_does_not_ask_for_is_not_required_any_more(number: int,
     assert with_more["verified"].valid is (number == 121)
 
 
+@pytest.mark.parametrize("variant", ["base", "miss_func", "miss_param", "long_context"])
+def test_a_price_the_request_drops_need_not_be_looked_up(variant: str, official: Any) -> None:
+    entry = official.entry(f"multi_turn_{variant}_198")
+    truth = [[str(call) for call in turn] for turn in entry.possible_answer]
+    booked = [[call for call in turn if not call.startswith("get_flight_cost")] for turn in truth]
+    assert booked != truth
+    found = _told(entry, booked)
+    assert (found["official"].valid, found["verified"].valid) == (False, True)
+    assert _told(entry, truth)["verified"].valid
+
+
+@pytest.mark.parametrize("variant", ["miss_func", "miss_param", "long_context"])
+def test_a_quoted_message_is_expected_as_it_is_quoted(variant: str, official: Any) -> None:
+    """What the base variant expects of the same request passes its siblings, on verified data."""
+    entry = official.entry(f"multi_turn_{variant}_143")
+    sent = next(c for turn in official.entry("multi_turn_base_143").possible_answer for c in map(str, turn) if "$" in c)
+    truth = [[sent if "$" in str(call) else str(call) for call in turn] for turn in entry.possible_answer]
+    found = _told(entry, truth)
+    assert (found["official"].valid, found["verified"].valid) == (False, True)
+
+
 def test_a_documented_default_is_accepted_where_it_stood_at_another_function(official: Any) -> None:
     from pytest_bfcl.checkers import judge
     from pytest_bfcl.runs import transcript_from_line
