@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.conversation import history, prompts
 from pytest_bfcl.dataset.documents import as_document
-from pytest_bfcl.failures import UsageError
+from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.simulators import Simulator, serialise
@@ -61,12 +61,13 @@ async def ask_model(
 
     ``tools``: Python functions (``async def`` too), simulators, function documents in any provider's shape, or one of
     these; ``mcp``: URL or command of an MCP server whose tools are offered and called there. Calls of tools that are
-    documents only are not carried out, and end the conversation. Raises `UsageError` for anything else.
+    documents only are not carried out, and end the conversation. Raises `UsageError` for anything else, `HarnessError`
+    (kind ``mcp``) for a server that does not answer.
     """
     async with AsyncExitStack() as stack:
         offered = _offered(tools)
         if mcp is not None:
-            offered |= await _tools_of_server(mcp, stack)
+            offered |= await _tools_of_server(mcp, settings.timeout_s, stack)
         messages = [{"role": "user", "content": text}] if isinstance(text, str) else [dict(each) for each in text]
         if system:
             messages = prompts.with_system(messages, system)
@@ -145,6 +146,8 @@ class _Asking:
         try:
             result = tool.carry({str(name): value for name, value in call.arguments.items()})
             return serialise(await result if inspect.isawaitable(result) else result)
+        except HarnessError:  # a server that is gone is no answer
+            raise
         except Exception as error:  # what a tool raises is its answer
             return error_text(error)
 
@@ -185,21 +188,17 @@ def _on(simulator: Simulator, name: str) -> Carry:
     return lambda arguments: simulator.call(name, arguments)
 
 
-async def _tools_of_server(where: str, stack: AsyncExitStack) -> dict[str, _Offered]:
-    from pytest_bfcl.dataset.mcp_tools import MISSING, documents_of_client, server_at
+async def _tools_of_server(where: str, timeout_s: float, stack: AsyncExitStack) -> dict[str, _Offered]:
+    from pytest_bfcl.conversation.mcp_session import mcp_session, text_of
+    from pytest_bfcl.dataset.mcp_tools import shown_server
 
-    try:
-        from mcp import Client
-    except ImportError:
-        raise UsageError(MISSING) from None
-    client = await stack.enter_async_context(Client(server_at(where)))
+    server = await stack.enter_async_context(mcp_session("ask", shown_server(where).strip("'"), where, timeout_s))
+    documents, names = await server.documents()
 
     def on_server(name: str) -> Carry:
         async def call(arguments: Parsed) -> str:
-            result = await client.call_tool(name, arguments)
-            return "\n".join(str(getattr(part, "text", part)) for part in result.content)
+            return text_of(await server.call(name, arguments))
 
         return call
 
-    documents = await documents_of_client(client)
-    return {str(each["name"]): _Offered(each, on_server(str(each["name"]))) for each in documents}
+    return {str(each["name"]): _Offered(each, on_server(names[str(each["name"])])) for each in documents}

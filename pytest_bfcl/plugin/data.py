@@ -128,6 +128,15 @@ class SessionData:
         """Whether ``auto`` fell back to our own entries."""
         return self._plan.data == "auto" and self.dataset.name == "bundled"
 
+    def category_at(self, nodeid: str) -> str | None:
+        """The category of an item known by its node id only; a line of a user's file may name another than its id."""
+        category = category_at(nodeid)
+        if category is None or selection.virtual_argument(nodeid) is not None:
+            return category
+        name = selection.entry_id_of(nodeid)
+        found = (each.find(name) for each in (self.files, self.dataset) if each is not None)
+        return next((ref.category for ref in found if ref is not None), category)
+
     # -- what is asked for ---------------------------------------------------------------------------------------
 
     @cached_property

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.plugin.data import category_at
-from pytest_bfcl.plugin.selection import entry_id_of
 
 if TYPE_CHECKING:
     from pytest_bfcl.plugin.expectations import Expectations
@@ -58,10 +56,8 @@ class Gates:
         if not self.thresholds:
             return
         data = self._session.data.dataset
-        planned = list(nodeids)
-        selected = {category for category in map(category_at, planned) if category is not None}
-        known = [*earlier, *(map(entry_id_of, planned) if data.own else ())]  # a line's category may not be in its id
-        selected |= {ref.category for ref in map(data.find, known) if ref is not None}
+        selected = {name for name in map(self._session.data.category_at, nodeids) if name is not None}
+        selected |= {ref.category for ref in map(data.find, earlier) if ref is not None}
         told = unreachable(
             self.thresholds,
             selected,

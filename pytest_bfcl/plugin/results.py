@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from pytest_bfcl.failures import HarnessError
-from pytest_bfcl.plugin.data import category_at
 from pytest_bfcl.plugin.failure_repr import FailureRepr, place_of, text_of
 from pytest_bfcl.plugin.selection import entry_id_of
 from pytest_bfcl.runs import error_record
@@ -118,7 +117,7 @@ class Results:
 
     def _crash_record(self, report: pytest.TestReport) -> ResultLine | None:
         """The record of an entry during which a worker died; ``None`` for every other report."""
-        category = category_at(report.nodeid)
+        category = self._session.data.category_at(report.nodeid)
         if str(report.when) != "???" or category is None:
             return None
         label = report.nodeid.partition("[")[2].removesuffix("]")

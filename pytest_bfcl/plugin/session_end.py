@@ -166,7 +166,7 @@ class SessionEnd:
 
     def _sizes(self, entries: set[tuple[str, str]]) -> dict[str, int]:
         """Entries planned per category, in this part of the run and in earlier ones (``entries``)."""
-        found = {(entry_id_of(node), category_at(node)) for node in self._results.planned}
+        found = {(entry_id_of(node), self._data.category_at(node)) for node in self._results.planned}
         found |= entries | self._results.broken
         sizes: dict[str, int] = {}
         for entry_id, category in found:

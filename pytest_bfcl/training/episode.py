@@ -83,7 +83,8 @@ class Episode:
 
     An episode may be copied (`copy.deepcopy`) and pickled at any moment; copies go on apart. Copies share what never
     changes (entry, texts, settings) and what lies outside (``snapshots``, ``search``, ``services``); the last is left
-    out of a pickle. Raises `UsageError` for unknown options, `HarnessError` for an entry that is none.
+    out of a pickle. Raises `UsageError` for unknown options and for entries on a user's MCP server, `HarnessError` for
+    an entry that is none.
     """
 
     def __init__(
@@ -108,6 +109,11 @@ class Episode:
             raise UsageError(f"an episode's rules are 'official' or 'corrected', not {rules!r}")
         given = {"decoder": decoder, "think": think, "rules": rules}
         self.entry = as_entry(entry)
+        if self.entry.row.checker == "served":
+            raise UsageError(
+                f"{self.entry.id} is played on an MCP server of your own ({self.entry.mcp!r}), which an Episode cannot "
+                f'wait for: let a run play it, pytest FILE --model … --bfcl-mcp {self.entry.mcp}="COMMAND or URL"'
+            )
         self.settings = replace(settings or Settings(), **{k: v for k, v in given.items() if v is not None})  # type: ignore[arg-type]
         self.partial = partial
         self.texts = texts if texts is not None else _texts(self.entry.official)

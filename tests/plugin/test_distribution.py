@@ -55,6 +55,27 @@ def test_a_crashed_worker_costs_one_entry(project: Project) -> None:
     project.run("-m", "simple_python").assert_outcomes(passed=1)
 
 
+def test_a_crash_in_a_users_own_entry_has_its_category(project: Project) -> None:
+    """A line may name another category than its id; the process that reports has not collected it."""
+    project.pytester.makeconftest(
+        """
+        import os
+        def pytest_runtest_call(item):
+            if item.name == "mine_1":
+                os._exit(9)
+        """
+    )
+    lines = [{**question("simple_python_0"), "id": f"mine_{n}", "category": "irrelevance"} for n in range(3)]
+    for line in lines:
+        line.pop("possible_answer", None)
+        line.pop("ground_truth", None)
+    write_lines(project.path / "mine.jsonl", lines)
+    project.run("mine.jsonl", "--dist=load", "--tx=2*popen", "-p", "no:asyncio")
+    by_id = {record["id"]: record for record in project.records()}
+    assert {record["category"] for record in by_id.values()} == {"irrelevance"}
+    assert by_id["mine_1"]["reason"] == "harness:worker_crash"
+
+
 def test_a_stop_on_a_worker_stops_all(project: Project) -> None:
     entries = [question(f"simple_python_{number}") for number in range(120)]
     write_lines(project.path / "bench" / "simple_python.jsonl", entries)

@@ -184,3 +184,33 @@ def test_tools_of_a_users_mcp_server_are_called_there(pytester):
     )
     result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "test_mine.py", "--model", "fake:x")
     result.assert_outcomes(passed=1)
+
+
+def test_a_server_that_is_gone_is_no_answer(pytester):
+    pytest.importorskip("mcp")
+    pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = session\n")
+    pytester.makeconftest(MODEL)
+    pytester.makepyfile(server="""
+        import os, sys
+        from mcp.server import MCPServer
+        server = MCPServer("weather")
+        @server.tool(name="get-weather")
+        def get_weather(city: str) -> str:
+            "Tells the weather."
+            print("the sun has set", file=sys.stderr, flush=True)
+            os._exit(3)
+        server.run()
+    """)  # fmt: skip
+    pytester.makepyfile(
+        test_mine="""
+        import sys
+        def test_server(ask):
+            ask("What is the weather in Oslo?", mcp=f"{sys.executable} server.py")
+        def test_no_server(ask):
+            ask("What is the weather in Oslo?", mcp=f"{sys.executable} nowhere.py")
+    """
+    )
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "test_mine.py", "--model", "fake:x")
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["*ask: MCP server * did not answer get-weather*", "*it last said: the sun has set*"])
+    result.stdout.fnmatch_lines(["*ask: MCP server * cannot be used*"])

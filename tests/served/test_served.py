@@ -21,6 +21,7 @@ from pytest_bfcl.cli import main
 from pytest_bfcl.conversation.served import read_call
 from pytest_bfcl.dataset.served_entry import Expectation, contained, same
 from pytest_bfcl.evaluation import open_data, run
+from pytest_bfcl.failures import UsageError
 from pytest_bfcl.gateways import as_agent
 from pytest_bfcl.models import as_model
 from pytest_bfcl.runs.replay_lines import transcript_from_line
@@ -271,3 +272,14 @@ def test_odd_names_of_arguments_arrive() -> None:
 
     given = {"a-b": 1, "class": {"x": {"y": None}}, "plain": [True, {}]}
     assert read_call(exact_text(Call("f", given))) == ("f", given)
+
+
+def test_doors_that_cannot_play_them_say_so(data: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    from pytest_bfcl.training import Episode
+
+    with pytest.raises(UsageError, match=r"shop_one is played on an MCP server of your own .'shop'.*--bfcl-mcp shop="):
+        Episode(data.entry("shop_one"))
+    assert main(["mcp", "--entry", "shop_one", "--data", str(data.root)]) == 2
+    said = capsys.readouterr().err
+    assert "shop_one is played on an MCP server of your own ('shop'): connect the client to that one" in said
+    assert len(said.splitlines()) <= 3

@@ -1,0 +1,186 @@
+"""A session with a user's own MCP server: tools under names every notation can write, calls, resources, its trouble.
+
+A command is started for each session and ended with it; an address is connected to anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import re
+import shlex
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import IO, TYPE_CHECKING, Any
+
+from pytest_bfcl.failures import HarnessError, UsageError
+from pytest_bfcl.json_types import Fields, Parsed
+
+if TYPE_CHECKING:
+    from mcp import Client
+
+MOST_READ = 1_000_000
+"""Characters of one answer about the state that are kept."""
+_LOST = frozenset((-32000, -32001))
+"""Codes the SDK gives a closed connection and a timeout; all others are the server's own answers."""
+
+
+@asynccontextmanager
+async def mcp_session(subject: str, name: str, where: str, timeout_s: float) -> AsyncIterator[McpSession]:
+    """A session of its own with the server at ``where``, a command or an address.
+
+    ``subject`` (an entry's id) and ``name`` say in messages whose server it is. Raises `HarnessError` (kind ``mcp``)
+    for a server that does not start or does not answer within ``timeout_s``, and later for one that is gone.
+    """
+    trouble: Exception | None = None
+    stack = AsyncExitStack()
+    try:
+        yield await _connected(subject, name, where, timeout_s, stack)
+    except Exception as error:  # past the SDK's task groups, which would wrap it
+        trouble = error
+    finally:
+        with contextlib.suppress(Exception):  # a server that fails when it is ended has done its part
+            await stack.aclose()
+    if trouble is not None:
+        raise trouble
+
+
+class McpSession:
+    """One connected server."""
+
+    def __init__(self, subject: str, name: str, client: Client, errors: IO[str] | None) -> None:
+        self._subject = subject
+        self._name = name
+        self._client = client
+        self._errors = errors
+
+    async def documents(self) -> tuple[list[Parsed], dict[str, str]]:
+        """The tools' documents under names that every notation can write, and those names → the server's."""
+        from pytest_bfcl.dataset.mcp_tools import documents_of_client
+
+        try:
+            listed = await documents_of_client(self._client)
+        except UsageError as error:
+            raise self.trouble(str(error)) from None
+        except Exception as error:
+            raise self.trouble(f"it does not list its tools: {_first(error)}") from None
+        names: dict[str, str] = {}
+        for document in listed:
+            own = str(document["name"])
+            said = identifier(own)
+            while said in names:
+                said += "_"
+            names[said] = own
+        return [{**doc, "name": said} for said, doc in zip(names, listed, strict=True)], names
+
+    async def call(self, name: str, arguments: Fields, purpose: str = "") -> Any:
+        """The SDK's result of a call; with a ``purpose`` an error of the tool is trouble, else the caller's answer."""
+        from mcp.shared.exceptions import MCPError
+
+        try:
+            result = await self._client.call_tool(name, dict(arguments))
+        except MCPError as error:
+            if error.code in _LOST or purpose:
+                raise self.trouble(
+                    f"it did not answer {name}{f' ({purpose})' if purpose else ''}: {_first(error)}"
+                ) from None
+            raise
+        except Exception as error:
+            raise self.trouble(f"it did not answer {name}: {_first(error)}") from None
+        if purpose and result.is_error:
+            raise self.trouble(f"{name} ({purpose}) failed: {text_of(result)[:300]}")
+        return result
+
+    async def value(self, name: str, arguments: Fields, purpose: str) -> Any:
+        """What a call tells as JSON: its structured content, else its text, read if it is JSON."""
+        result = await self.call(name, arguments, purpose)
+        value = result.structured_content
+        if value is None:
+            return _parsed(text_of(result))
+        whole = json.dumps(value, default=str)
+        if len(whole) > MOST_READ:
+            return whole[:MOST_READ]
+        return value["result"] if isinstance(value, dict) and set(value) == {"result"} else value
+
+    async def resource(self, address: str) -> Any:
+        """What a resource tells, read if it is JSON."""
+        try:
+            found = await self._client.read_resource(address)
+        except Exception as error:
+            raise self.trouble(f"it did not give the resource {address}: {_first(error)}") from None
+        return _parsed("\n".join(str(getattr(part, "text", "")) for part in found.contents))
+
+    def trouble(self, what: str) -> HarnessError:
+        """Trouble of the server, with the last thing it said on standard error."""
+        return _trouble(f"{self._subject}: MCP server {self._name!r}: {what}", self._errors)
+
+
+async def _connected(subject: str, name: str, where: str, timeout_s: float, stack: AsyncExitStack) -> McpSession:
+    from pytest_bfcl.dataset.mcp_tools import server_at, shown_server
+
+    errors = None
+    try:
+        transport: Any = server_at(where)
+        from mcp import Client
+
+        if not isinstance(transport, str):
+            from mcp.client.stdio import stdio_client
+
+            errors = stack.enter_context(tempfile.TemporaryFile("w+", errors="replace"))  # noqa: SIM115
+            transport = stdio_client(transport, errlog=errors)
+        client = Client(transport, read_timeout_seconds=timeout_s, cache=None)
+        async with asyncio.timeout(timeout_s):
+            await stack.enter_async_context(client)
+    except TimeoutError:
+        raise _trouble(f"{subject}: MCP server {name!r} did not answer within {timeout_s:g} s", errors) from None
+    except UsageError as error:
+        raise HarnessError("mcp", f"{subject}: MCP server {name!r}: {error}") from None
+    except Exception as error:
+        shown = shown_server(where)
+        raise _trouble(
+            f"{subject}: MCP server {name!r} ({shown}) cannot be used: {_first(error)}", errors,
+            f"try it alone: pytest-bfcl new entry --from-mcp {shlex.quote(shown)}",
+        ) from None  # fmt: skip
+    return McpSession(subject, name, client, errors)
+
+
+def identifier(name: str) -> str:
+    """A tool's name as every notation can write it."""
+    said = re.sub(r"\W", "_", name, flags=re.ASCII)[:64] or "tool"
+    return f"_{said}" if said[0].isdigit() else said
+
+
+def text_of(result: Any) -> str:
+    """The text of a call's result; other parts are named by their type."""
+    return "\n".join(str(getattr(part, "text", None) or f"({part.type})") for part in result.content)
+
+
+def _parsed(text: str) -> Any:
+    if len(text) > MOST_READ:
+        return text[:MOST_READ]
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _trouble(text: str, errors: IO[str] | None, advice: str = "") -> HarnessError:
+    said = _last_line(errors)
+    told = f"{text}\nit last said: {said}" if said else text
+    return HarnessError("mcp", told, advice=advice) if advice else HarnessError("mcp", told)
+
+
+def _last_line(errors: IO[str] | None) -> str:
+    if errors is None or errors.closed:
+        return ""
+    errors.seek(0, 2)
+    errors.seek(max(0, errors.tell() - 4000))
+    return next((line.strip()[:300] for line in reversed(errors.read().splitlines()) if line.strip()), "")
+
+
+def _first(error: BaseException) -> str:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return (str(error) or type(error).__name__).partition("\n")[0][:300]
