@@ -7,12 +7,12 @@ The law works in epochs, each about as many finished requests as are let through
 
 - **Start**: one more for every answer, which doubles the number in a round trip, while the rate of answers grows by at
   least a quarter an epoch. Then the rate times the shortest mean latency says how many the server works on.
-- **Going on**: while the mean latency is within a tenth of the shortest, nobody waits at the server's, and a fifth more
-  is let through. Else a tenth more is tried, and kept if the rate rises by 3 %; or, above all where the latency is a
-  third above the shortest, fewer, and kept if the rate falls by less than 2 %. After trials that brought nothing the
-  next one waits longer.
-- **Refusals** (429, 503, no answer in time): a refusal keeps its place as long as an answer would. Beyond a share of
-  15 % as many are let through as were answered at a time, below 3 % more are tried.
+- **Going on**: while the mean latency is within a tenth of the shortest (a little more where few answers tell), nobody
+  waits at the server's, and a third more is let through, a tenth near where requests were refused. Else a tenth more
+  is tried, and kept if the rate rises by 3 %; or, above all where the latency is a third above the shortest, fewer, and
+  kept if the rate falls by less than 2 %. After trials that brought nothing the next one waits longer.
+- **Refusals** (429, 503, no answer in time): a refusal keeps its place about as long as an answer would. Beyond a share
+  of 15 % as many are let through as were answered at a time, below 3 % more are tried.
 """
 
 from __future__ import annotations
@@ -33,12 +33,15 @@ FEW, MANY = 0.03, 0.15
 """Shares of refusals up to which more are tried, and beyond which fewer are let through. What is refused is asked again
 after a pause, so a server that refuses a few is not waiting for us, and nobody is refused six times in a row."""
 UNSTRETCHED, STRETCHED = 1.1, 1.33
+NOISE = 1.0
+"""A mean of ``n`` latencies may be beyond that by this over the root of ``n``: few of them say little."""
 FLAT = 2
 SPARE = 1.15
 """What is added to the number a server works on, so that it never waits for the next request."""
 LONGEST_REST = 16
-
-
+LONGEST_KEPT_S = 1.0
+GOLDEN = 0.618034
+"""Multiples of it fill an interval evenly, however many there are."""
 UNKNOWN_S = 0.5
 """Latency that is assumed before the first answer."""
 
@@ -52,7 +55,8 @@ class Pace:
         self.refused = 0
         """Refusals so far."""
         self.usual_s = UNKNOWN_S
-        """About the latency of an answer (s). A refusal takes its place for as long, or hundreds would follow it."""
+        """About the latency of an answer (s). See `kept_s`."""
+        self._kept = 0.0
         self._starting = True
         self._flat = 0  # epochs of the start without growth
         self._first_answer: float | None = None
@@ -95,6 +99,15 @@ class Pace:
             self._firsts += 1
             self._first_latency += latency_s
 
+    def kept_s(self) -> float:
+        """How long the place of a refusal stays taken (s): about as long as an answer takes, or a second.
+
+        Hundreds would follow a refusal that freed its place at once. Spread evenly between half and one and a half of
+        that: places that become free together are refused together.
+        """
+        self._kept = (self._kept + GOLDEN) % 1.0
+        return min(self.usual_s, LONGEST_KEPT_S) * (0.5 + self._kept)
+
     def refused_at(self, now: float) -> None:
         """A request was refused for a limit of the server's, or not answered in time."""
         self.refused += 1
@@ -114,7 +127,7 @@ class Pace:
             return
         rate, mean = self._answers / elapsed, self._latency / max(self._answers, 1)
         share = self._refusals / (self._answers + self._refusals)
-        idle = self._idle > self._answers / 10
+        answers, idle = self._answers, self._idle > self._answers / 10
         self._begin(now)
         if share > MANY:
             self._fewer(rate * mean, now)
@@ -124,7 +137,7 @@ class Pace:
             self._start(rate, now)
         elif not idle:
             self._shortest = mean if self._shortest is None else min(mean, 1.01 * self._shortest)
-            self._go_on(rate, mean, now)
+            self._go_on(rate, mean, answers, now)
 
     def _fewer(self, busy: float, now: float) -> None:
         """As many as were answered at a time, by Little's law: those refused took no place."""
@@ -148,7 +161,7 @@ class Pace:
             self._more = False
         self._rate = None
 
-    def _go_on(self, rate: float, mean: float, now: float) -> None:
+    def _go_on(self, rate: float, mean: float, answers: int, now: float) -> None:
         if self._before is not None and self._rate is not None:
             more = self.limit > self._before
             if rate >= (GAIN if more else LOSS) * self._rate:
@@ -162,9 +175,10 @@ class Pace:
                 self._rest, self._next_rest = self._next_rest, min(2 * self._next_rest, LONGEST_REST)
         elif self._rest > 0:
             self._rest -= 1
-        elif self._shortest is None or mean <= UNSTRETCHED * self._shortest:  # nobody waits at the server's
-            step = max(1, self.limit // (5 if 1.2 * self.limit < self._ceiling else 10))
-            self._ceiling *= 1.15
+        elif self._shortest is None or mean <= (UNSTRETCHED + NOISE / math.sqrt(answers)) * self._shortest:
+            # Nobody waits at the server's.
+            step = max(1, self.limit // (3 if 1.2 * self.limit < self._ceiling else 10))
+            self._ceiling *= 2
             self._set(min(self.limit + step, self.most), now)
         else:
             self._rate = rate
@@ -217,7 +231,7 @@ class Gate:
         if isinstance(error, AdapterError) and (error.kind in _REFUSED or error.status == 503):
             loop = asyncio.get_running_loop()
             self.pace.refused_at(loop.time())
-            loop.call_later(self.pace.usual_s, self._leave)
+            loop.call_later(self.pace.kept_s(), self._leave)
         else:
             self._leave()
 

@@ -132,7 +132,7 @@ class Run:
                 self.pace.answered(self.now, self.now - asked, wanted=bool(again) or fresh < self.requests)
             else:
                 self.pace.refused_at(self.now)
-                heapq.heappush(events, (self.now + self.pace.usual_s, next(serial), "free", 0.0, 0))
+                heapq.heappush(events, (self.now + self.pace.kept_s(), next(serial), "free", 0.0, 0))
                 self.lost += tries >= 5
                 if tries < 5:
                     pause = 0.5 * 2**tries * rng.uniform(0.5, 1.0)
@@ -144,7 +144,7 @@ class Run:
         return self.answered / self.now
 
 
-FIXED = (1, 2, 3, 4, 6, 8, 16, 32, 64, 100, 128, 192, 256)
+FIXED = (1, 2, 3, 4, 6, 8, 16, 24, 32, 40, 64, 100, 128, 192, 256)
 
 
 @pytest.mark.parametrize(
@@ -156,6 +156,8 @@ FIXED = (1, 2, 3, 4, 6, 8, 16, 32, 64, 100, 128, 192, 256)
         pytest.param(lambda: Slots(8, noisy(0.5, 0.5)), 1_500, id="8 slots"),
         pytest.param(lambda: Rate(20, noisy(0.1, 0.3)), 1_500, id="20 a second, 0.1 s"),
         pytest.param(lambda: Rate(20, noisy(0.3, 0.3)), 1_500, id="20 a second, 0.3 s"),
+        pytest.param(lambda: Rate(20, noisy(2.0, 0.3)), 1_500, id="20 a second, 2 s"),
+        pytest.param(lambda: Rate(20, constant(2.0)), 1_500, id="20 a second, 2 s exactly"),
         pytest.param(lambda: Rate(100, noisy(1.0, 0.5)), 4_000, id="100 a second, 1 s"),
         pytest.param(lambda: Unlimited(tokens), 8_000, id="50 ms a token"),
         pytest.param(lambda: Batch(tokens, 200), 8_000, id="a batch that slows down"),
