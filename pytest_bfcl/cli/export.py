@@ -198,7 +198,9 @@ class _Source:
         """``result/`` and ``score/``."""
         from pytest_bfcl.scoring.official_export import export_official
 
-        return export_official(self.path, out, dataset=self.dataset, names=names, lines=self.lines())
+        return export_official(
+            self.path, out, dataset=self.dataset, names=names, lines=self.lines(), on_damaged=self.left_out
+        )
 
     def add_to(self, standings: Any, names: Mapping[str, str]) -> None:
         """Count for the CSV files."""

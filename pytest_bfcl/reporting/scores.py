@@ -129,12 +129,12 @@ def verified_scores(model: Fields) -> Iterator[str]:
 
 
 def lost_calls(model: Fields) -> str:
-    """How many failures hold a call that the server left in the text, and what to do; empty when none does."""
+    """How many replies hold a call that the server left in the text, and what to do; empty when none does."""
     found: Mapping[str, int] = model.get("lost_calls") or {}
     if not found:
         return ""
     count, formats = sum(found.values()), ", ".join(found)
-    held = "1 failure holds a call" if count == 1 else f"{count} failures hold a call"
+    held = "1 reply holds a call" if count == 1 else f"{count} replies hold a call"
     return (
         f"{held} in the text ({formats}), where it counts for nothing: start the server with its parser for this "
         f"model's calls, or read the text with --bfcl-decoder {next(iter(found))}"

@@ -18,7 +18,7 @@ class LeftOut:
         self._lines: dict[tuple[Path, int], DamagedLine] = {}
 
     def __call__(self, line: DamagedLine) -> None:
-        """Take one damaged line."""
+        """Take one damaged line, or a damaged file (line 0)."""
         self._lines.setdefault((line.path, line.line), line)
 
     def __len__(self) -> int:
@@ -35,6 +35,9 @@ class LeftOut:
         for line in self._lines.values():
             files.setdefault(line.path, []).append(line)
         for path, lines in files.items():
+            if not lines[0].line:  # a file that is one value
+                yield f"{path} left out: {lines[0].why}"
+                continue
             first = min(lines, key=lambda line: line.line)
             count = "1 damaged line" if len(lines) == 1 else f"{len(lines)} damaged lines"
             first_of = "" if len(lines) == 1 else ", the first"

@@ -13,6 +13,7 @@ from pytest_bfcl.runs.fingerprint import Fingerprint
 from pytest_bfcl.runs.lines import OnDamaged
 from pytest_bfcl.runs.paths import below
 from pytest_bfcl.runs.results import is_settled, record_key
+from pytest_bfcl.runs.snapshots import damaged_snapshots
 from pytest_bfcl.runs.transcripts import INDEX_SUFFIX, EntryKey
 
 
@@ -36,7 +37,7 @@ def merge_runs(runs: Sequence[Path], out: Path, on_damaged: OnDamaged | None = N
             for record in run.records():
                 if chosen[record_key(record)][0] == number:
                     merged.append(record)
-            _copy_files(run.path, out, number)
+            _copy_files(run.path, out, number, on_damaged)
         merged.update(fingerprint)
     return RunDirectory.open(out)
 
@@ -79,15 +80,19 @@ def _chosen(runs: Sequence[RunDirectory], on_damaged: OnDamaged | None) -> dict[
     return chosen
 
 
-def _copy_files(source: Path, out: Path, number: int) -> None:
-    """Lines under numbered names (an index names its data file), snapshots side by side."""
+def _copy_files(source: Path, out: Path, number: int, on_damaged: OnDamaged | None) -> None:
+    """Lines under numbered names (an index names its data file), readable snapshots side by side."""
     parts = (
         ("journal", "*.jsonl"), ("web", "*.jsonl"), ("transcripts", "*.jsonl.gz"), ("transcripts", f"*{INDEX_SUFFIX}"),
     )  # fmt: skip
     for folder, pattern in parts:
         for file in sorted((source / folder).glob(pattern)):
             _copy(source, file, out / folder / f"{number:02d}-{file.name}")
-    for file in sorted((source / "snapshots").rglob("*.json")):
+    damaged = {each.path: each for each in damaged_snapshots(source / "snapshots")}
+    if on_damaged is not None:
+        for each in damaged.values():
+            on_damaged(each)
+    for file in sorted(set((source / "snapshots").rglob("*.json")) - set(damaged)):
         _copy(source, file, out / file.relative_to(source))
 
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from pytest_bfcl.failures import HarnessError
-from pytest_bfcl.runs.lines import LONGEST_LINE, open_regular, storage_error, write_atomically
+from pytest_bfcl.runs.lines import LONGEST_LINE, DamagedLine, open_regular, storage_error, write_atomically
 
 _NAME_LIMIT = 100
 
@@ -69,15 +70,42 @@ def snapshots_of(run: Path, model: str, repeat: int = 1) -> Snapshots:
     return Snapshots(run / "snapshots" / name)
 
 
+def damaged_snapshots(folder: Path) -> Iterator[DamagedLine]:
+    """The memory files below a folder that cannot be read; ``line`` is 0, for they are one value each."""
+    for path in sorted(folder.rglob("*.json")):
+        try:
+            _content(path)
+        except (OSError, ValueError) as error:
+            why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+            yield DamagedLine(path, 0, f"damaged memory snapshot: {why}")
+
+
 def _read(path: Path) -> Any | None:
     try:
-        with open_regular(path) as file:
-            return json.loads(file.read(LONGEST_LINE).decode("utf-8"))
+        return _content(path)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise storage_error(path, error) from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise HarnessError(
             "storage", f"damaged memory snapshot {path}: {error}; delete it and continue the run"
         ) from error
+
+
+def _content(path: Path) -> Any:
+    with open_regular(path) as file:
+        raw = file.read(LONGEST_LINE + 1)
+    if len(raw) > LONGEST_LINE:
+        raise ValueError(f"longer than {LONGEST_LINE:,} bytes")
+    try:
+        content = json.loads(raw.decode("utf-8"))
+    except UnicodeDecodeError:
+        raise ValueError("not UTF-8") from None
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    except ValueError as error:
+        raise ValueError(f"not JSON: {error}") from None
+    if content is None:
+        raise ValueError("holds null")
+    return content

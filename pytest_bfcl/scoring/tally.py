@@ -160,11 +160,11 @@ class ModelTally:
             if category == "format_sensitivity" and record.get("outcome") in VERDICTS:
                 self.formats.add(configuration_of(str(record["id"])) or "?", record["outcome"] == "passed")
         self.answered = self.answered or is_answered(record)
+        if lost := (record.get("detail") or {}).get("lost_call"):
+            self.lost_calls[str(lost)] += 1
         if record.get("outcome") in ("failed", "error"):
             self.tags[str(record.get("tag"))] += 1
             self.reasons[str(record.get("reason"))] += 1
-            if lost := (record.get("detail") or {}).get("lost_call"):
-                self.lost_calls[str(lost)] += 1
         self.corrected_rules.update(str(name) for name in record.get("corrected_rules") or ())
 
     @property

@@ -189,3 +189,26 @@ CSV = {
     "data_overall.csv", "data_non_live.csv", "data_live.csv", "data_multi_turn.csv", "data_agentic.csv",
     "data_format_sensitivity.csv",
 }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [(b"", "not JSON"), (b'{"core', "not JSON"), (b"null", "holds null"), (b"\xff\xfe", "not UTF-8"),
+     (None, "not a regular file")],
+)  # fmt: skip
+def test_a_damaged_memory_is_named(
+    good: Path, tmp_path: Path, content: bytes | None, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_dir = shutil.copytree(good, tmp_path / "run")
+    memory = sorted((run_dir / "snapshots").rglob("*_final.json"))[0]
+    memory.unlink()
+    if content is None:
+        memory.mkdir()
+    else:
+        memory.write_bytes(content)
+    for verb in ("report", "export", "merge"):
+        assert main(words(verb, run_dir, good, tmp_path / f"out {verb}")) == 1, verb
+        said = capsys.readouterr().err
+        assert f"{memory} left out: damaged memory snapshot: {why}" in said, verb
+        assert len(said.splitlines()) == 1, verb
+        assert not list((tmp_path / f"out {verb}").rglob(memory.name)), verb

@@ -186,7 +186,7 @@ def test_markdown() -> None:
     assert "- most often:\n  - 3 × the value must equal an allowed one exactly (value\\_error:others)\n" in text
     assert "lost calls" not in text
     lost = record("multiple_9", "multiple", MODEL, "failed", detail={"lost_call": "hermes"})
-    assert "- lost calls: 1 failure holds a call in the text (hermes), where it counts" in write_markdown(summary(lost))
+    assert "- lost calls: 1 reply holds a call in the text (hermes), where it counts" in write_markdown(summary(lost))
     two = write_markdown(summary(*records, record("multiple_0", "multiple", "openai:b@prompt")))
     assert "| category | openai:b&#64;prompt | openai:tiny&#64;fc |" in two
     assert "| multiple | 100.0 % (20.7 – 100.0) | 25.0 % (4.6 – 69.9) |" in two

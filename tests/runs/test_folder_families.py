@@ -105,6 +105,14 @@ def test_native_folders_of_others_are_still_native(tmp_path):
     assert "lost_call" not in verdicts[1]["detail"]
 
 
+def test_a_lost_call_where_none_was_due_is_told_too(tmp_path):
+    """The entry passes, as at the reference; but it is the server that passes, not the model."""
+    lines = [{**ENTRY, "id": f"irrelevance_{n}", "mode": "fc", "output": text, "possible_answer": None}
+             for n, text in enumerate(("I cannot help.", HERMES))]  # fmt: skip
+    told = [(verdict["valid"], verdict["detail"].get("lost_call")) for verdict in score_lines(lines)]
+    assert told == [(True, None), (True, "hermes")]
+
+
 def test_refusals_under_an_fc_label_are_no_reason_to_refuse(tmp_path):
     path = folder(tmp_path, "polite-FC", "I cannot help.", "No.", category="irrelevance")
     assert {line["mode"] for line in read_replay_lines(path)} == {"fc"}
