@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from pytest_bfcl import evaluation
 from pytest_bfcl.checkers import judge
 from pytest_bfcl.dataset import open_dataset
 from pytest_bfcl.dataset.categories import CATEGORIES
@@ -15,8 +16,10 @@ from pytest_bfcl.decoding import DecodeError, decode
 from pytest_bfcl.models import create_model
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.lexical import choose_calls
+from pytest_bfcl.models.lexical.arguments import arguments_of
+from pytest_bfcl.models.lexical.matching import Matcher, own_sentences
 from pytest_bfcl.models.lexical.past import Past
-from pytest_bfcl.models.lexical.turns import REFUSAL, Matcher, arguments_of, wishes_of
+from pytest_bfcl.models.lexical.turns import REFUSAL, wishes_of
 from pytest_bfcl.models.source_text import python_call
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.simulators import documents_of
@@ -178,10 +181,42 @@ def choices(class_name: str, text: str) -> list[tuple[str, dict]]:
         ("MessageAPI", "Send USR003 the message 'See you'.",
          [("send_message", {"receiver_id": "USR003", "message": "See you"})]),
         ("MathAPI", "The weather is fine today.", []),
+        ("MathAPI", "Round 3.14159 to two decimal places.",
+         [("round_number", {"number": 3.14159, "decimal_places": 2})]),
+        ("TradingBot", "Which of AAPL, NVDA and MSFT have a price between 100 and 20 dollars?",
+         [("filter_stocks_by_price", {"stocks": ["AAPL", "NVDA", "MSFT"], "min_price": 20, "max_price": 100})]),
+        ("VehicleControlAPI", "What are the zip codes of Rivermist and of Stonebrook?",
+         [("get_zipcode_based_on_city", {"city": "Rivermist"}), ("get_zipcode_based_on_city", {"city": "Stonebrook"})]),
+        ("VehicleControlAPI", "It is raining: press the brake pedal fully, and lock the driver's door.",
+         [("pressBrakePedal", {"pedalPosition": 1.0}), ("lockDoors", {"unlock": False, "door": ["driver"]})]),
+        ("TicketAPI", "Open a ticket titled Lamp, description It flickers at night, priority 4.",
+         [("create_ticket", {"title": "Lamp", "description": "It flickers at night", "priority": 4})]),
+        ("TicketAPI", "Log me in with the user mara and the password h4mmock.",
+         [("ticket_login", {"username": "mara", "password": "h4mmock"})]),
+        ("GorillaFileSystem", "Which lines of server.log contain the word timeout?",
+         [("grep", {"file_name": "server.log", "pattern": "timeout"})]),
     ],
 )  # fmt: skip
 def test_what_is_asked_of_tools_that_act(class_name, text, wanted):
     assert choices(class_name, text) == wanted
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["fc", "prompt"])
+def test_it_passes_some_conversations_of_every_category_of_the_bundled_data(mode):
+    categories = [name for name in open_dataset("bundled").categories() if name.startswith("multi_turn")]
+    counts = evaluation.run("bundled", f"lexical:@{mode}", categories=categories).counts
+    assert set(counts) == set(categories)
+    assert all(passed for passed, _ in counts.values()), counts
+    assert 0.1 <= sum(n for n, _ in counts.values()) / sum(n for _, n in counts.values()) <= 0.4
+
+
+def test_sentences_that_tools_share_do_not_tell_them_apart():
+    shared = "This tool belongs to the shop. Tool description: "
+    assert own_sentences([f"{shared}Sell a lamp. Needs a key.", f"{shared}Clean a lamp. Needs a key."]) == [
+        ["Sell a lamp."],
+        ["Clean a lamp."],
+    ]
 
 
 def conversation(mode: str, turns: list[str], tools: list[dict], answers: dict[str, str]) -> list[list]:

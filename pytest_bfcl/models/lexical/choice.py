@@ -17,24 +17,21 @@ from pytest_bfcl.models.lexical.values import found_values
 
 FILE = re.compile(r"(?<![\w./])[\w-]+\.[A-Za-z]{2,4}(?!\w)")
 _TOKEN = re.compile(r"(?<![\w.])(?=[\w-]*\d)[A-Za-z_][\w-]*(?!\w)")
+_UNDERSCORED = re.compile(r"(?<![\w.@])[A-Za-z]+(?:_\w+)+(?![\w.])")
 _ALL = re.compile(r"\b(?:all|every|each|both)\b", re.IGNORECASE)
 _NOT = re.compile(r"\b(?:not|no|without|don't|exclude|excluding|disable|left out|off)\b", re.IGNORECASE)
 _IDENTIFIER = {"id", "token", "code", "card", "key", "passport", "account"}
-_SAID = re.compile(r":\s+(\S.{2,})\Z", re.DOTALL)
+SAID = re.compile(r":\s+(\S.{2,}?(?:[.!?](?=\s|\Z)|\Z))", re.DOTALL)
 _OPTIONS = re.compile(r"\[Enum\]:?\s*\[([^\]]*)\]|`(\w+)`")
 _SCALE = re.compile(r"(\d+(?:\.\d+)?)\s*\(([a-z ]+)\)")
 _MONEY = re.compile(r"\$\s?\d[\d,.]*|\d[\d,.]*(?=\s*(?:dollars?|euros?|usd)\b)", re.IGNORECASE)
 _PRICED = {"price", "cost", "amount", "budget", "value", "fee"}
 _CALLED = "called|named|titled|labelled|under the name(?: of)?"
 _LOOSE = STOP | {"new", "current", "same", "top", "own", "whole", "empty", "file", "folder", "directory", "name"}
-_CUES = {
-    "title": "titled|title",
-    "description": "description|describing",
-    "username": "as|user ?name|user",
-    "user": "as|user ?name|user",
-}
-_PASSAGES = {"title", "description", "resolution", "message", "comment", "content", "text", "body", "password",
-             "username", "user"}  # fmt: skip
+_CUES = {"title": "titled|title", "description": "description|describing"}
+_SEARCHED = {"pattern", "keyword", "keywords", "query"}
+_PERSON = {"username", "user", "password"}
+_PASSAGES = {"title", "description", "resolution", "message", "comment", "content", "text", "body"}
 
 
 def options_of(schema: Fields) -> list[str]:
@@ -53,7 +50,7 @@ def sure_value(name: str, schema: Fields, clues: Clues, others: Collection[str])
     items = schema.get("items")
     if kind in ("array", "list"):
         options = options_of(items) if isinstance(items, dict) and items.get("enum") else options_of(schema)
-        return _chosen(options, clues.text) if options else None
+        return _chosen(options, clues.text) if options else _marked(name, clues.text)
     if kind in ("integer", "float", "number"):
         return _measured(name, schema, clues, kind)
     if kind != "string":
@@ -78,9 +75,22 @@ def any_value(name: str, schema: Fields, clues: Clues, taken: Collection[Any]) -
             if found is None and {"user", "username", "name"} & set(_plain(name)):
                 found = _object(clues)
         return clues.take(found) if found is not None and found.value not in taken else None
+    if kind in ("dict", "object") and not schema.get("properties"):
+        return _changes(options_of(schema), clues)
     if kind == "string" or kind in ("array", "list"):
         return None if options_of(schema) else found_values({name: schema}, clues, (name,)).get(name)
     return found_values({name: schema}, clues, (name,)).get(name)
+
+
+def _changes(fields: Collection[str], clues: Clues) -> dict[str, Any] | None:
+    """New values of named fields: "the priority of ticket 33 to 4"."""
+    found: dict[str, Any] = {}
+    for name in fields:
+        pattern = rf"\b{re.escape(name)}\b[^.;:]*?\b(?:to|be|is)\b:?\s+['\"]?(\S.*?)['\"]?(?=[.,;](?:\s|\Z)|\Z)"
+        match = re.search(pattern, clues.text, re.IGNORECASE)
+        if match:
+            found[name] = int(match[1]) if re.fullmatch(r"\d{1,9}", match[1]) else match[1]
+    return found or None
 
 
 def _switch(name: str, text: str) -> bool:
@@ -107,23 +117,103 @@ def _measured(name: str, schema: Fields, clues: Clues, kind: str) -> Any:
     return None
 
 
+def counted(properties: Fields, clues: Clues) -> dict[str, Any]:
+    """Numbers that stand beside a parameter's words ("2 decimal places"), or beside those of its description."""
+    pairs = []
+    for name, schema in properties.items():
+        if schema.get("type") not in ("integer", "float", "number"):
+            continue
+        own, told = set(words(name)), set(words(str(schema.get("description") or "")))
+        for number in clues.free(clues.numbers):
+            after = words(" ".join(re.split(r"[.,;:?!]", clues.text[number.end :], maxsplit=1)[0].split()[:3]))
+            before = words(" ".join(clues.text[: number.start].split()[-3:]))
+            fit = 2.0 * len(own & set(after)) + 1.5 * len(own & set(before)) + len(told & set(after)) / 2
+            if fit and (schema.get("type") != "integer" or float(number.value).is_integer()):
+                pairs.append((fit, -number.start, name, number))
+    found: dict[str, Any] = {}
+    for _, _, name, number in sorted(pairs, key=lambda pair: pair[:3], reverse=True):
+        if name not in found and clues.free([number]):
+            found[name] = clues.take(number)
+    return found
+
+
 def _passage(name: str, schema: Fields, clues: Clues, others: Collection[str]) -> str | None:
     parts = _plain(name)
     about = {*parts, *_plain(str(schema.get("description") or ""))}
     found: Found | None = None
     if parts[-1] == "destination":
-        found = _towards(clues)
+        said = SAID.search(clues.text)
+        told = said is not None and not said[1][0].islower()
+        found = Found(said[1].rstrip(), *said.span(1)) if said and told else _towards(clues)
+    elif _PERSON & set(parts) and not _IDENTIFIER & set(parts):
+        found = _person(parts, clues)
     elif passage := next((part for part in parts if part in _PASSAGES), None):
-        said = _SAID.search(clues.text)
+        said = SAID.search(clues.text)
         found = Found(said[1].rstrip(), *said.span(1)) if said else None
-        if found is None and clues.free(clues.quoted) and passage not in ("username", "user", "password"):
+        if found is None and clues.free(clues.quoted):
             return None
         found = found or _after(_CUES.get(passage, passage), clues, [p for each in others for p in _plain(each)])
+    elif _SEARCHED & set(parts):
+        found = next(iter(clues.free(clues.quoted)), None) or _sought(clues)
     elif {"file", "files"} & about:
         found = _free(FILE, clues)
     if found is None and {"folder", "dir", "directory"} & set(parts):
         found = _beside("folder|directory", clues)
     return str(clues.take(found)) if found is not None and not _is_taken(found, clues) else None
+
+
+def _sought(clues: Clues) -> Found | None:
+    """The one word that lines or texts are searched for."""
+    pattern = r"\b(?:the word|contain(?:s|ing)?|mention(?:s|ing)?|about|with|for)\s+(?:the word\s+)?([\w-]+)"
+    for match in re.finditer(pattern, clues.text, re.IGNORECASE):
+        if match[1].lower() not in _LOOSE:
+            return Found(match[1], *match.span(1))
+    return None
+
+
+def _person(parts: Sequence[str], clues: Clues) -> Found | None:
+    """The one word after "user", "as" or "password"; of a user also one written with an underscore, or a name."""
+    cue = "password" if "password" in parts else "as|user ?name|user|account"
+    for match in re.finditer(rf"\b(?:{cue})\s*(?:is\s+|[:=]\s*)?['\"]?([\w@.-]*\w)", clues.text, re.IGNORECASE):
+        found = Found(match[1], *match.span(1))
+        if match[1].lower() not in _LOOSE | {"id"} and clues.free([found]):
+            return found
+    if "password" in parts:
+        return None
+    named = next(iter(clues.free(clues.names)), None)
+    if named is not None:
+        named = Found(re.sub(r"['’]s\Z", "", str(named.value)), named.start, named.end)
+    return _free(_UNDERSCORED, clues) or named
+
+
+def labelled(name: str, schema: Fields, clues: Clues, others: Collection[str]) -> Any:
+    """The value right after the parameter's own word ("my card 2201", "the token is 784512"), else ``None``.
+
+    A word that names another parameter as well says nothing.
+    """
+    kind = str(schema.get("type"))
+    if kind not in ("string", "integer", "float", "number") or options_of(schema):
+        return None
+    elsewhere = {word for other in others for word in _plain(other)}
+    own = [word for word in _plain(name) if len(word) > 2 and word not in elsewhere]
+    for word in [" ".join(_plain(name)), *own]:
+        pattern = rf"\b{re.escape(word)}s?(?:\s+(?:id|number|code))?\s*(?:is|was|[:=#])?\s+#?(?=[\w./-]*\d)([\w./-]*\w)"
+        for match in re.finditer(pattern, clues.text, re.IGNORECASE):
+            found = Found(match[1], *match.span(1))
+            if not clues.free([found]):
+                continue
+            if kind == "string":
+                return str(clues.take(found))
+            if re.fullmatch(r"\d+(?:\.\d+)?", match[1]):
+                number = float(clues.take(found))
+                return int(number) if number.is_integer() and "." not in match[1] else number
+    return None
+
+
+def _marked(name: str, text: str) -> list[str] | None:
+    """Tags begin with a hash, people who are mentioned with an at sign."""
+    sign = "#" if "tag" in name.lower() else "@" if re.search("mention|user", name.lower()) else ""
+    return (re.findall(rf"(?<!\w){sign}\w+", text) or None) if sign else None
 
 
 def _is_taken(found: Found, clues: Clues) -> bool:

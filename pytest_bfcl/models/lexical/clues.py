@@ -167,26 +167,14 @@ def words(text: str) -> list[str]:
     return [stem(w) for w in WORD.findall(split.lower()) if w not in STOP and len(w) > 1]
 
 
+_ENDINGS = (
+    "ations", "ation", "ating", "ated", "ates", "ate", "ings", "ing", "ies", "ers", "er", "ed", "es", "s", "e", "y",
+)  # fmt: skip
+
+
 def stem(word: str) -> str:
-    """A crude stem: enough to let "prices" meet "price"."""
-    for ending in (
-        "ations",
-        "ation",
-        "ating",
-        "ated",
-        "ates",
-        "ate",
-        "ings",
-        "ing",
-        "ies",
-        "ers",
-        "er",
-        "ed",
-        "es",
-        "s",
-        "e",
-        "y",
-    ):
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
+    """A crude stem: enough to let "prices" meet "price", and "pressed" "press"."""
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 3 and not (ending == "s" and word.endswith("ss")):
             return word[: -len(ending)]
     return word

@@ -17,6 +17,8 @@ from pytest_bfcl.transcript import Message
 
 _READ = 200_000
 _DEPTH = 4
+_KEPT = 8
+_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.]*\w)")
 _ARGUMENT = re.compile(r"(\w+)=('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|\[[^\[\]]*\]|[^,()]+)")
 _FAILED = re.compile(r"\s*\{?['\"]?(?:error\b|.{0,40}\berror\b)", re.IGNORECASE)
 
@@ -36,10 +38,14 @@ class Event(NamedTuple):
 
 @dataclass(slots=True)
 class Past:
-    """``events``: the calls since the user spoke last; ``values``: what came up last under every name, in all turns."""
+    """``events``: the calls since the user spoke last; ``values``: what came up under every name, in all turns, the
+    latest last; ``numbers``: those of the latest result that had any; ``said``: the user's earlier texts.
+    """
 
     events: list[Event] = field(default_factory=list)
-    values: dict[str, Any] = field(default_factory=dict)
+    values: dict[str, list[Any]] = field(default_factory=dict)
+    numbers: list[float] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
     said_before: str = ""
     """The assistant's last text of the turn before."""
 
@@ -54,6 +60,11 @@ class Past:
                 past._learn(event.result)
             if position > start:
                 past.events.append(event)
+        past.said = [
+            str(m["content"])
+            for m in messages[:start]
+            if m.get("role") == "user" and isinstance(m.get("content"), str) and not m["content"].startswith("[{")
+        ]
         spoken = [m for m in messages[:start] if m.get("role") == "assistant" and isinstance(m.get("content"), str)]
         past.said_before = str(spoken[-1]["content"]) if spoken else ""
         return past
@@ -63,12 +74,13 @@ class Past:
             value = json.loads(result) if len(result) < _READ else None
         except (ValueError, RecursionError):
             return
+        self.numbers = _numbers(value) or self.numbers
         for name, found in _scalars("result", value):
             self._keep(name, found)
 
     def _keep(self, name: str, value: Any) -> None:
-        self.values.pop(name, None)  # the latest comes last
-        self.values[name] = value
+        earlier = self.values.pop(name, [])  # the latest comes last
+        self.values[name] = [*(each for each in earlier if each != value), value][-_KEPT:]
 
 
 def _scalars(name: str, value: object, depth: int = 0) -> Iterator[tuple[str, Any]]:
@@ -83,6 +95,17 @@ def _scalars(name: str, value: object, depth: int = 0) -> Iterator[tuple[str, An
             yield from _scalars(name, value[0], depth + 1)
     elif isinstance(value, (str, int, float)) and not isinstance(value, bool):
         yield name, value
+
+
+def _numbers(value: object, depth: int = 0) -> list[float]:
+    """The numbers of a result in order, those within its texts too."""
+    if isinstance(value, Mapping) and depth < _DEPTH:
+        return [number for inner in value.values() for number in _numbers(inner, depth + 1)]
+    if isinstance(value, list) and depth < _DEPTH:
+        return [number for inner in value for number in _numbers(inner, depth + 1)]
+    if isinstance(value, str):
+        return [float(number) if "." in number else int(number[:300]) for number in _NUMBER.findall(value)]
+    return [value] if isinstance(value, (int, float)) and not isinstance(value, bool) else []
 
 
 def _events(messages: Sequence[Message]) -> Iterator[tuple[int, Event]]:
