@@ -87,10 +87,3 @@ def part(template: str, name: str, /, **values: Any) -> Markup:
 @cache
 def _module(template: str) -> Any:
     return _environment().get_template(template).make_module({"root": "", "here": "", "static": False})
-
-
-def placeholder(digest: str) -> Markup:
-    """What stands in a packed page for a text that it shares with others."""
-    from markupsafe import Markup
-
-    return Markup('<div data-shared="{}"></div>').format(digest)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -103,11 +103,9 @@ class Pages:
         shelved: ShelvedRun,
         page: str,
         against: str = "",
-        *,
-        share: Callable[[str], Markup] | None = None,
         opened: OpenedRun | None = None,
     ) -> tuple[str, Markup]:
-        """Title and body of an entry's page; ``share`` keeps long texts that pages have in common elsewhere."""
+        """Title and body of an entry's page."""
         opened = opened or self.library.open(shelved)
         row = opened.rows.get(page)
         if row is None:
@@ -123,8 +121,7 @@ class Pages:
         asked = next((model for model in opened.context.models if model.model == row.model), None)
         asked = asked or (opened.context.models[0] if len(opened.context.models) == 1 else None)
         sent = exchanges(line, stored, entry, asked)
-        if share is not None:
-            values["functions"] = values["functions"]._replace(markup=share(str(values["functions"].markup)))
+        if self.links.static:
             sent = sent.shortened()
         more = frame.part(
             "entry_parts.html.jinja",

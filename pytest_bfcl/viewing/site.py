@@ -1,22 +1,16 @@
 """The same pages as files: for a CI artefact or a project's site, opened from disk or served from anywhere.
 
 Lists and comparisons are plain pages that need no script. Entries would be tens of thousands of files; they lie packed
-in parts of some dozens, each a script that hands its content over (a page opened from disk may load scripts, nothing
-else), and ``entry.html`` unpacks the one that is asked for. Functions that entries of a part share are in it once.
+in parts (`pytest_bfcl.viewing.parts`), and ``entry.html`` unpacks the one that is asked for.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import shutil
-import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from pytest_bfcl.failures import BenchmarkError, UsageError
@@ -25,15 +19,12 @@ from pytest_bfcl.runs import is_run
 from pytest_bfcl.runs.paths import write_here
 from pytest_bfcl.viewing import frame
 from pytest_bfcl.viewing.boards import Boards
-from pytest_bfcl.viewing.library import Library, OpenedRun
+from pytest_bfcl.viewing.library import Library
 from pytest_bfcl.viewing.links import Links
 from pytest_bfcl.viewing.pages import Pages
+from pytest_bfcl.viewing.parts import Part, in_parts
 from pytest_bfcl.viewing.shelf import Refused, ShelvedRun
 
-if TYPE_CHECKING:
-    from markupsafe import Markup
-
-ENTRIES_A_PART = 60
 ROWS_A_PAGE = 2_500
 ALL_PAIRS = 6
 """Up to so many runs every two are compared; of more, each with the one before it."""
@@ -71,37 +62,6 @@ class SiteLinks(Links):
     def choice(self, page: str, number: int, **values: str) -> str:
         """One of several pages of a kind: the first has the plain name."""
         return f"{page}.html" if number == 0 else f"{page}-{number + 1}.html"
-
-
-def bucket(name: str, buckets: int) -> int:
-    """Which part holds an entry, by the name of its page (`safe_id`); ``entry.js`` counts the same way."""
-    value = 0x811C9DC5
-    for character in name:
-        value = ((value ^ (ord(character) & 0xFF)) * 0x01000193) & 0xFFFFFFFF
-    return value % buckets
-
-
-@dataclass
-class _Part:
-    """Entries packed together: pages by ``run/page``, side by side by entry, and what they share by digest."""
-
-    pages: dict[str, tuple[str, str]] = field(default_factory=dict)
-    beside: dict[str, tuple[str, str]] = field(default_factory=dict)
-    shared: dict[str, str] = field(default_factory=dict)
-
-    def share(self, text: str) -> str:
-        """Keep a text once; its digest."""
-        digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
-        self.shared.setdefault(digest, text)
-        return digest
-
-    def script(self, number: int) -> bytes:
-        """The part as a file."""
-        content = {"pages": self.pages, "beside": self.beside, "shared": self.shared}
-        raw = json.dumps(content, ensure_ascii=True, separators=(",", ":")).encode()
-        packed = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS, 9)
-        data = packed.compress(raw) + packed.flush()
-        return b'bfclPart(%d,"%s");\n' % (number, base64.b64encode(data))
 
 
 def write_site(library: Library, out: Path, progress: Callable[[str], None] = lambda text: None) -> Path:
@@ -155,8 +115,8 @@ class _Writer:
         self._comparisons(runs)
         for place, page in self.boards.all_pages():
             self._write(place, page)
-        self._parts(runs)
-        self._write("entry.html", self.pages.unpacking(self._about(runs)))
+        firsts = self._parts(runs)
+        self._write("entry.html", self.pages.unpacking({"parts": firsts, "suffixes": self._suffixes(runs)}))
         self._write("index.html", self.pages.runs())
 
     def _usable(self) -> Iterator[ShelvedRun]:
@@ -189,56 +149,37 @@ class _Writer:
 
     # Entries.
 
-    def _about(self, runs: Sequence[ShelvedRun]) -> dict[str, object]:
-        """What the unpacking script has to know: how many parts, and what tells models' pages apart."""
-        suffixes = {
+    def _suffixes(self, runs: Sequence[ShelvedRun]) -> dict[str, list[str]]:
+        """What tells the pages of a run's models apart, for the script that unpacks them."""
+        return {
             shelved.name: [model_suffix(model, opened.models) for model in opened.index.models()]
             for shelved in runs
             for opened in [self.library.open(shelved)]
         }
-        return {"parts": self._buckets(runs), "suffixes": suffixes}
 
-    def _buckets(self, runs: Sequence[ShelvedRun]) -> int:
-        return max(-(-len(self._ids(runs)) // ENTRIES_A_PART), 1)
-
-    def _ids(self, runs: Sequence[ShelvedRun]) -> dict[str, None]:
-        return {entry_id: None for shelved in runs for entry_id, _ in shelved.index.outcomes()}
-
-    def _parts(self, runs: Sequence[ShelvedRun]) -> None:
+    def _parts(self, runs: Sequence[ShelvedRun]) -> list[str]:
+        """Write all parts; the first name of each."""
         opened = {shelved.name: self.library.open(shelved) for shelved in runs}
+        ids: dict[str, str] = {}
         rows: dict[str, list[tuple[ShelvedRun, str]]] = defaultdict(list)
         for shelved in runs:
             for page, row in opened[shelved.name].rows.items():
-                rows[row.id].append((shelved, page))
-        buckets = self._buckets(runs)
-        members: dict[int, list[str]] = defaultdict(list)
-        for entry_id in rows:
-            members[bucket(safe_id(entry_id), buckets)].append(entry_id)
-        for number, ids in sorted(members.items()):
-            self.progress(f"entries: part {number + 1} of {buckets}")
-            part = _Part()
-            for entry_id in ids:
-                self._add(part, entry_id, rows[entry_id], opened, several=len(runs) > 1)
+                name = safe_id(row.id)
+                ids[name] = row.id
+                rows[name].append((shelved, page))
+        parts = list(in_parts(list(ids)))
+        for number, names in enumerate(parts):
+            self.progress(f"entries: part {number + 1} of {len(parts)}")
+            part = Part()
+            for name in names:
+                for shelved, page in rows[name]:
+                    title, body = self.pages.entry_parts(shelved, page, opened=opened[shelved.name])
+                    part.add_page(f"{shelved.name}/{page}", title, str(body))
+                if len(runs) > 1 or len(rows[name]) > 1:
+                    title, body = self.pages.beside_part(ids[name])
+                    part.add_beside(name, title, str(body))
             self._write(f"data/{number}.js", part.script(number))
-
-    def _add(
-        self,
-        part: _Part,
-        entry_id: str,
-        found: Sequence[tuple[ShelvedRun, str]],
-        opened: dict[str, OpenedRun],
-        *,
-        several: bool,
-    ) -> None:
-        def shared(text: str) -> Markup:
-            return frame.placeholder(part.share(text))
-
-        for shelved, page in found:
-            title, body = self.pages.entry_parts(shelved, page, share=shared, opened=opened[shelved.name])
-            part.pages[f"{shelved.name}/{page}"] = (title, str(body))
-        if several or len(found) > 1:
-            title, body = self.pages.beside_part(entry_id)
-            part.beside[safe_id(entry_id)] = (title, str(body))
+        return [names[0] for names in parts]
 
     def _write(self, place: str, content: bytes) -> None:
         path = self.out / place

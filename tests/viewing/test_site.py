@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import re
 import zlib
+from bisect import bisect_right
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -15,8 +18,10 @@ from pytest_bfcl.cli import main
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.reporting.links import safe_id
 from pytest_bfcl.viewing.library import Library
+from pytest_bfcl.viewing.pages import Pages
+from pytest_bfcl.viewing.parts import ENTRIES_A_PART, Part, in_parts, place_of
 from pytest_bfcl.viewing.shelf import open_shelf
-from pytest_bfcl.viewing.site import bucket, write_site
+from pytest_bfcl.viewing.site import SiteLinks, write_site
 from tests.reporting.samples import stored_run
 from tests.viewing.samples import Tags, records
 
@@ -31,24 +36,41 @@ def site(library: Library, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_site(library, tmp_path_factory.mktemp("site")).parent
 
 
-def unpacked(site: Path) -> dict[int, dict[str, dict[str, list[str]]]]:
-    """The parts by number."""
-    parts = {}
-    for file in (site / "data").iterdir():
-        found = re.fullmatch(r'bfclPart\((\d+),"([A-Za-z0-9+/=]*)"\);\n', file.read_text())
-        assert found is not None
-        assert file.name == f"{found.group(1)}.js"
-        parts[int(found.group(1))] = json.loads(zlib.decompress(base64.b64decode(found.group(2)), -zlib.MAX_WBITS))
-    return parts
+@dataclass(frozen=True)
+class Unpacked:
+    """A part as the script of the page reads it: title and body by name."""
+
+    pages: dict[str, tuple[str, str]]
+    beside: dict[str, tuple[str, str]]
 
 
-def test_every_link_leads_somewhere(site: Path) -> None:
-    parts = unpacked(site)
-    pages = {page for part in parts.values() for page in part["pages"]}
-    beside = {name for part in parts.values() for name in part["beside"]}
+def unpacked(script: bytes, name: str = "0.js") -> Unpacked:
+    """What a part's file holds."""
+    found = re.fullmatch(r'bfclPart\((\d+),"([A-Za-z0-9+/=]*)"\);\n', script.decode())
+    assert found is not None
+    assert name == f"{found.group(1)}.js"
+    content = json.loads(zlib.decompress(base64.b64decode(found.group(2)), -zlib.MAX_WBITS))
+
+    def text(cut: list[int]) -> str:
+        return "".join("".join(content["pieces"][a : a + n]) for a, n in zip(cut[::2], cut[1::2], strict=True))
+
+    made = ({name: (title, text(cut)) for name, (title, cut) in content[kind].items()} for kind in ("pages", "beside"))
+    return Unpacked(*made)
+
+
+@pytest.fixture(scope="module")
+def parts(site: Path) -> list[Unpacked]:
+    """The parts in order."""
+    files = sorted((site / "data").iterdir(), key=lambda file: int(file.stem))
+    return [unpacked(file.read_bytes(), file.name) for file in files]
+
+
+def test_every_link_leads_somewhere(site: Path, parts: list[Unpacked]) -> None:
+    pages = {page for part in parts for page in part.pages}
+    beside = {name for part in parts for name in part.beside}
     texts = [(path.relative_to(site), path.read_text()) for path in site.rglob("*.html")]
-    for part in parts.values():
-        for _, body in [*part["pages"].values(), *part["beside"].values()]:
+    for part in parts:
+        for _, body in [*part.pages.values(), *part.beside.values()]:
             texts.append((Path("entry.html"), body))
     seen = 0
     for place, text in texts:
@@ -67,20 +89,37 @@ def test_every_link_leads_somewhere(site: Path) -> None:
     assert seen > 500
 
 
-def test_every_entry_is_in_the_part_that_is_looked_in(site: Path, library: Library) -> None:
-    parts = unpacked(site)
+def test_every_entry_is_in_the_part_that_is_looked_in(site: Path, parts: list[Unpacked], library: Library) -> None:
     about = json.loads(re.search(r'id="about">(.*?)</script>', (site / "entry.html").read_text()).group(1))  # type: ignore[union-attr]
-    assert about["parts"] == len(parts)
+    firsts = [place_of(name) for name in about["parts"]]
+    assert len(firsts) == len(parts)
     cards, _ = library.cards()
     assert len(cards) == 5
     for shelved in (library.shelf.look()[card.name] for card in cards):
         for page, row in library.open(shelved).rows.items():
-            part = parts[bucket(safe_id(row.id), about["parts"])]
-            title, body = part["pages"][f"{shelved.name}/{page}"]
+            part = parts[bisect_right(firsts, place_of(safe_id(row.id))) - 1]
+            title, body = part.pages[f"{shelved.name}/{page}"]
             assert title == f"{row.id} · {row.outcome}"
-            for digest in re.findall(r'data-shared="([0-9a-f]+)"', body):
-                assert digest in part["shared"]
-            assert safe_id(row.id) in part["beside"]
+            assert body == str(Pages(library, SiteLinks()).entry_parts(shelved, page)[1])
+            assert safe_id(row.id) in part.beside
+
+
+def test_parts_hold_neighbours() -> None:
+    names = [f"{kind}_{number}" for kind in ("b", "a") for number in range(ENTRIES_A_PART)]
+    assert place_of("live_7-2-10") == "live_000000007-000000002-000000010"
+    assert list(in_parts(names)) == [names[ENTRIES_A_PART:], names[:ENTRIES_A_PART]]
+    assert list(in_parts([])) == []
+
+
+def test_a_part_keeps_what_pages_share_once() -> None:
+    part, apart = Part(), Part()
+    shared = "".join(f"<p>{hashlib.sha256(bytes([n])).hexdigest()}</p>\n" for n in range(200))
+    part.add_page("a/x", "A", f"<h1>x</h1>{shared}")
+    apart.add_page("a/x", "A", f"<h1>x</h1>{shared}")
+    for run in "bcde":
+        part.add_page(f"{run}/x", "B", f'<h1>"</h1>{shared}<div>\ud800</div>')
+    assert len(part.script(0)) < len(apart.script(0)) + 200
+    assert unpacked(part.script(0)).pages["e/x"] == ("B", f'<h1>"</h1>{shared}<div>\ud800</div>')
 
 
 def test_it_is_written_again_but_over_nothing_else(site: Path, library: Library, tmp_path: Path) -> None:

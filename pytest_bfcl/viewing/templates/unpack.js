@@ -3,10 +3,15 @@
   "use strict";
   var about = JSON.parse(document.getElementById("about").textContent), parts = {}, waiting = {};
   var place = document.getElementById("entry");
-  function bucket(name) {
-    var value = 0x811c9dc5;
-    for (var i = 0; i < name.length; i++) value = Math.imul(value ^ (name.charCodeAt(i) & 255), 0x01000193) >>> 0;
-    return value % about.parts;
+  function order(name) { return name.replace(/[0-9]+/g, function (found) { return found.padStart(9, "0"); }); }
+  var firsts = about.parts.map(order);
+  function partOf(name) {  // parts hold neighbours: the last one that begins at the name or before it
+    var low = 0, high = firsts.length, wanted = order(name);
+    while (high - low > 1) {
+      var middle = (low + high) >> 1;
+      if (firsts[middle] <= wanted) low = middle; else high = middle;
+    }
+    return low;
   }
   window.bfclPart = function (number, text) {
     var binary = atob(text), bytes = new Uint8Array(binary.length);
@@ -42,11 +47,9 @@
     return found;
   }
   function shown(part, found) {
-    var made = new DOMParser().parseFromString(found[1], "text/html");
-    made.querySelectorAll("[data-shared]").forEach(function (hole) {
-      var inner = new DOMParser().parseFromString(part.shared[hole.dataset.shared] || "", "text/html");
-      hole.replaceChildren.apply(hole, Array.prototype.slice.call(inner.body.childNodes));
-    });
+    var pieces = [];
+    for (var i = 0; i < found[1].length; i += 2) pieces.push(part.pieces.slice(found[1][i], found[1][i] + found[1][i + 1]).join(""));
+    var made = new DOMParser().parseFromString(pieces.join(""), "text/html");
     document.title = found[0];
     place.replaceChildren.apply(place, Array.prototype.map.call(made.body.childNodes, function (node) { return document.importNode(node, true); }));
     scrollTo(0, 0);
@@ -67,7 +70,7 @@
     var beside = run === "beside", tries = beside ? [page] : names(run, page);
     (function next(number) {
       if (number === tries.length) { trouble("There is no such entry here."); return; }
-      load(bucket(tries[number])).then(function (part) {
+      load(partOf(tries[number])).then(function (part) {
         var found = beside ? part.beside[page] : part.pages[run + "/" + page];
         if (found) shown(part, found); else next(number + 1);
       }, function () { trouble("The part with this entry cannot be loaded (folder “data”)."); });
