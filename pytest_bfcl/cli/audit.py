@@ -2,7 +2,7 @@
 
 Defects are proved by the entry itself; readings are listed for a person and judge nothing. With --runs, entries that no
 run passed and those where the runs agree on another answer are listed, too. -o writes a page per finding and rows for
-the list of known issues. Exit code 1 when there are defects.
+the list of known issues; `pytest-bfcl view` shows what is in such a folder. Exit code 1 when there are defects.
 """
 
 from __future__ import annotations

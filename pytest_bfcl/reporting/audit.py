@@ -1,4 +1,7 @@
-"""The pages of an audit: a list of findings, and one page for each with request, ground truth and what runs did."""
+"""The pages of an audit: a list of findings, and one page for each with request, ground truth and what runs did.
+
+The findings are also kept as lines, which `pytest-bfcl view` reads.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from pytest_bfcl.dataset import Entry
+from pytest_bfcl.json_types import Fields
 from pytest_bfcl.reporting import rendering
+from pytest_bfcl.runs.paths import write_here
 
 INDEX = "index.html"
+LINES_FILE = "audit.jsonl"
+TEMPLATE = "audit.html.jinja"
+MOST_READ = 20_000
+"""Findings read back from the lines of one audit."""
 SHOWN = 20_000
 """Characters of a ground truth or an attempt on a page."""
 
@@ -44,18 +53,64 @@ class FindingPage:
 
 
 def write_audit_pages(findings: Sequence[FindingPage], folder: Path, data: str) -> Path:
-    """Write ``index.html`` and a page per finding; the index's path. Raises `OSError`."""
+    """Write ``index.html``, a page per finding and ``audit.jsonl``; the index's path. Raises `OSError`."""
     folder.mkdir(parents=True, exist_ok=True)
     names = [f"finding-{number:05}.html" for number in range(1, len(findings) + 1)]
     for found, name in zip(findings, names, strict=True):
         page = rendering.render("finding.html.jinja", found=found, text=shown)
         rendering.write_page(folder / name, page)
-    counted = Counter((found.rule, found.title, found.level) for found in findings)
-    page = rendering.render(
-        "audit.html.jinja", findings=list(zip(findings, names, strict=True)), counted=sorted(counted.items()), data=data
-    )
+    page = rendering.render(TEMPLATE, **audit_values(list(zip(findings, names, strict=True)), data))
     rendering.write_page(folder / INDEX, page)
+    lines = [{"audit": data, "findings": len(findings)}, *map(_line, findings)]
+    write_here(folder / LINES_FILE, "".join(json.dumps(line) + "\n" for line in lines).encode())
     return folder / INDEX
+
+
+def audit_values(
+    findings: Sequence[tuple[FindingPage, str]], data: str, *, proofs: bool = False, damaged: int = 0
+) -> Fields:
+    """What `TEMPLATE` makes the list of; each finding with where it leads, empty for nowhere.
+
+    ``proofs``: show them in the list; ``damaged``: lines that could not be read.
+    """
+    counted = Counter((found.rule, found.title, found.level) for found, _ in findings)
+    return {"findings": findings, "counted": sorted(counted.items()), "data": data, "proofs": proofs,
+            "damaged": damaged}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAudit:
+    """An audit read back: the data, its findings (without entries and attempts), and how many lines were unreadable."""
+
+    data: str
+    findings: Sequence[FindingPage]
+    damaged: int
+
+
+def read_audit(path: Path) -> KeptAudit:
+    """The lines that `write_audit_pages` kept. Raises `OSError`; what is no finding is counted."""
+    data, found, damaged = "", [], 0
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines()[: MOST_READ + 1]:
+        try:
+            values = json.loads(line)
+            if "audit" in values:
+                data = str(values["audit"])
+            else:
+                found.append(_finding(values))
+        except (ValueError, KeyError, TypeError, RecursionError):
+            damaged += 1
+    return KeptAudit(data, found, damaged)
+
+
+_WORDS = ("rule", "title", "why", "advice", "level", "id", "message", "place")
+
+
+def _line(found: FindingPage) -> Fields:
+    return {**{name: getattr(found, name) for name in _WORDS}, "proof": list(found.proof)}
+
+
+def _finding(values: Fields) -> FindingPage:
+    return FindingPage(*(str(values[name]) for name in _WORDS), proof=[str(line)[:SHOWN] for line in values["proof"]])
 
 
 def shown(value: object) -> str:

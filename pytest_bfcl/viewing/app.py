@@ -65,6 +65,7 @@ class Site:
             "/history.html": lambda request: self.boards.history(_named(request, "data")),
             "/stability.html": lambda request: self.boards.stability(_named(request, "model"), _named(request, "data")),
             "/findings.html": lambda request: self.boards.findings(),
+            "/audit/{audit}": self._audit,
         }
         made = [Route(path, self._page(handler), methods=["GET"]) for path, handler in simple.items()]
         made.append(Route("/assets/{name}", self._asset, methods=["GET"]))
@@ -84,6 +85,14 @@ class Site:
         runs = [unquote(name) for name in request.url.query.removeprefix("runs=").split(",") if name]
         known = [name for name in runs if self.library.shelf.get(name) is not None]
         return self.pages.beside(_stem(request, "page"), known)
+
+    def _audit(self, request: Request) -> bytes:
+        name = _stem(request, "audit")
+        self.library.shelf.look()
+        found = next((audit for audit in self.library.shelf.audits if audit.name == name), None)
+        if found is None:
+            raise Missing(f"there is no audit {name!r} in the folders that were named")
+        return self.boards.audit(found)
 
     def _compare(self, request: Request) -> bytes:
         after = self.library.shelf.get(_stem(request, "after"))

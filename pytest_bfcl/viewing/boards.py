@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -11,6 +12,7 @@ from pytest_bfcl.auditing import Defect
 from pytest_bfcl.auditing.run_rules import Attempt, Attempts, run_defects
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
+from pytest_bfcl.reporting import audit as audits_of
 from pytest_bfcl.reporting import leaderboard as ranking
 from pytest_bfcl.reporting import wire as servers_of
 from pytest_bfcl.reporting.history import history_charts
@@ -25,7 +27,7 @@ from pytest_bfcl.viewing.index import Stamp
 from pytest_bfcl.viewing.library import Library
 from pytest_bfcl.viewing.links import Links
 from pytest_bfcl.viewing.live import LiveFigures, LiveRun
-from pytest_bfcl.viewing.shelf import ShelvedRun
+from pytest_bfcl.viewing.shelf import ShelvedAudit, ShelvedRun
 
 MOST_RANKED = 60
 """Models on one leaderboard: the newest finished run of each."""
@@ -125,6 +127,8 @@ class Boards:
         if not self._stable():
             yield "stability.html", self.stability()
         yield "findings.html", self.findings()
+        for audit in self.library.shelf.audits:
+            yield self.links.audit(audit.name), self.audit(audit)
 
     # History.
 
@@ -216,15 +220,36 @@ class Boards:
         return (shelved.path / servers_of.LINES_FILE).is_file()
 
     def findings(self) -> bytes:
-        """Servers that were checked, and entries no run passed: what may be the data's fault, not the models'."""
+        """What may not be the models' fault: servers checked, data audited, entries that no run passed."""
         servers = list(self._servers())
         never = [(defect, self.links.beside(defect.id)) for defect in self._never()]
         counted = Counter(defect.rule_name for defect, _ in never)
         return self._page(
             "findings.html.jinja", "findings.html", "findings",
             servers=servers, never=never[:MOST_NEVER], counted=counted, left_out=max(len(never) - MOST_NEVER, 0),
-            order=servers_of.ORDER,
+            order=servers_of.ORDER, audits=list(self._audits()),
         )  # fmt: skip
+
+    def audit(self, audit: ShelvedAudit) -> bytes:
+        """What an audit of data found, each finding with its proof and the way to the entry in all runs."""
+        kept = audits_of.read_audit(audit.lines)
+        found = [(each, self._entry_of(each.id)) for each in kept.findings]
+        values = audits_of.audit_values(found, kept.data, proofs=True, damaged=kept.damaged)
+        return self._page(audits_of.TEMPLATE, self.links.audit(audit.name), "findings", **values)
+
+    def _entry_of(self, entry_id: str) -> str:
+        """The way from an audit to an entry; in files only to one that a run has."""
+        if self.links.static and not self.library.rows_of(entry_id):
+            return ""
+        return "../" + self.links.beside(entry_id)
+
+    def _audits(self) -> Iterator[tuple[str, str, str, Counter[str]]]:
+        """Of each audit where its page is, its folder, the data, and how many findings of each level."""
+        for audit in self.library.shelf.audits:
+            with contextlib.suppress(UsageError, OSError):  # its page says why
+                kept = audits_of.read_audit(audit.lines)
+                counted = Counter(each.level for each in kept.findings)
+                yield self.links.audit(audit.name), audit.path.name, kept.data, counted
 
     def _servers(self) -> Iterator[tuple[str, str, servers_of.Server]]:
         for shelved in self.library.shelf.runs:

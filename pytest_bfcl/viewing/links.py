@@ -43,6 +43,10 @@ class Links:
         """What the checks of a run's server came to."""
         return f"run/{quote(name)}/wire.html"
 
+    def audit(self, name: str) -> str:
+        """What an audit of data found."""
+        return f"audit/{quote(name)}.html"
+
     def entries_from_run(self, name: str) -> str:
         """What stands before the name of an entry's page in links of the run's page."""
         return "entries/"

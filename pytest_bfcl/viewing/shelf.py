@@ -1,5 +1,7 @@
 """The runs below the folders that were named: found, told apart by a name for addresses, opened when looked at.
 
+Audits of data (``pytest-bfcl audit -o``) stand beside them.
+
 Only what lies in these folders is opened, links followed; what is no run, or damaged, is named with the reason.
 """
 
@@ -12,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.reporting.audit import LINES_FILE as AUDIT_FILE
 from pytest_bfcl.reporting.links import safe_id
 from pytest_bfcl.runs import RunDirectory, is_run
 from pytest_bfcl.runs.directory import RESULTS_FILE, RUN_FILE, SUMMARY_FILE
@@ -25,11 +28,29 @@ MOST = 5_000
 """Folders looked through; beyond that, a narrower folder has to be named."""
 
 
+OFFICIAL_RESULTS = "BFCL_*_result.json"
+OFFICIAL_GROUPS = ("non_live", "live", "multi_turn", "agentic", "format_sensitivity")
+"""Folders of official results, below a model's."""
+
+
 class Refused(NamedTuple):
     """A folder that cannot be shown, and why."""
 
     path: str
     why: str
+
+
+class ShelvedAudit(NamedTuple):
+    """A folder that an audit was written to."""
+
+    name: str
+    path: Path
+    root: Path
+
+    @property
+    def lines(self) -> Path:
+        """Its findings. Raises `UsageError` when they lie elsewhere."""
+        return below(self.root, self.path / AUDIT_FILE)
 
 
 class ShelvedRun:
@@ -86,6 +107,7 @@ class Shelf:
     def __init__(self, folders: Iterable[Path], cache: Path | None = None) -> None:
         self.folders = [Path(folder).resolve() for folder in folders]
         self.refused: list[Refused] = []
+        self.audits: list[ShelvedAudit] = []
         self._cache = cache
         self._shared: dict[str, str] = {}
         self._runs: dict[str, ShelvedRun] = {}
@@ -95,7 +117,7 @@ class Shelf:
     def look(self) -> dict[str, ShelvedRun]:
         """Look again; name → run, in the order of the folders and of the names in them."""
         with self._lock:
-            self.refused = []
+            self.refused, self.audits = [], []
             found: dict[str, ShelvedRun] = {}
             for root, path in self._found():
                 name = self._named(root, path)
@@ -148,11 +170,17 @@ class Shelf:
             if is_run(folder):
                 yield folder
                 continue
+            if (folder / AUDIT_FILE).is_file():
+                self.audits.append(ShelvedAudit(self._named(root, folder), folder, root))
+                continue
             children = self._children(root, folder)
             runs = [child for child in children if is_run(child)]
             deeper = [child for child in children if child not in runs]
             if (folder / RESULTS_FILE).exists():
                 self.refused.append(Refused(str(folder), f"it has a {RESULTS_FILE} but no {RUN_FILE}"))
+            elif official := _official_results(folder, children):
+                self.refused.append(Refused(str(folder), official))
+                continue
             elif depth and not children:
                 self.refused.append(Refused(str(folder), f"not a run directory: it has no {RUN_FILE}"))
             if depth + 1 < DEPTH:
@@ -174,6 +202,14 @@ class Shelf:
             else:
                 self.refused.append(Refused(str(child), f"a link that leads out of {root}"))
         return children
+
+
+def _official_results(folder: Path, children: Iterable[Path]) -> str:
+    """What makes a run of a model's folder of official results; empty when it is none."""
+    places = [child for child in children if child.name in OFFICIAL_GROUPS]
+    if not any(next(place.glob(OFFICIAL_RESULTS), None) for place in places or [folder]):
+        return ""
+    return f"official results, no run: `pytest --model replay:{folder} --bfcl-data official` makes one of them"
 
 
 def open_shelf(folders: Iterable[Path], cache: Path | None = None) -> Shelf:

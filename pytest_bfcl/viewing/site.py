@@ -79,7 +79,7 @@ def _emptied(out: Path) -> Path:
         raise UsageError(f"{out} is a run directory: the site would replace its report; choose another folder")
     if out.exists() and any(out.iterdir()) and not (out / MARK).is_file():
         raise UsageError(f"{out} holds other files: choose an empty folder, or one with an earlier site")
-    for name in ("run", "compare", "assets", "data"):
+    for name in ("run", "compare", "audit", "assets", "data"):
         if (out / name).is_symlink():
             raise UsageError(f"{out / name} is a link: it is not written through; remove it first")
         shutil.rmtree(out / name, ignore_errors=True)

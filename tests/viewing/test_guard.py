@@ -154,13 +154,22 @@ def hostile_run(folder: Path, name: str = "hostile") -> Path:
         "exchanges": [{"curl": SAID, "status": 200, "content_type": SAID, "seconds": 1.0, "received": SAID}],
     }  # fmt: skip
     (run / "wire.jsonl").write_text(json.dumps(wire) + "\n")
+    hostile_audit(folder)
     return run
+
+
+def hostile_audit(folder: Path) -> None:
+    """An audit whose findings say the worst."""
+    finding = dict.fromkeys(("rule", "title", "why", "advice", "level", "id", "message", "place"), SAID)
+    lines = [{"audit": SAID}, {**finding, "proof": [SAID]}, {**finding, "id": "../../etc/passwd", "proof": []}]
+    (folder / "audit").mkdir(exist_ok=True)
+    (folder / "audit" / "audit.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
 HOSTILE_PAGES = (
     "", "run/{run}/index.html", "run/{run}/entries/{entry}", "run/{run}/wire.html", "run/{run}/live.html",
     "entry/{beside}", "compare/{run}/{other}.html", "leaderboard.html", "history.html", "stability.html",
-    "findings.html", "compare/index.html",
+    "findings.html", "compare/index.html", "audit/audit.html",
 )  # fmt: skip
 
 

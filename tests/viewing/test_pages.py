@@ -6,8 +6,11 @@ import json
 import re
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from html import unescape
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
@@ -15,8 +18,12 @@ from urllib.parse import unquote, urljoin, urlsplit
 import pytest
 
 from pytest_bfcl.cli import main
+from pytest_bfcl.evaluation import open_data, run
+from pytest_bfcl.reporting.audit import FindingPage, write_audit_pages
 from pytest_bfcl.runs import RunDirectory, merge_runs
 from pytest_bfcl.scoring import compare_runs
+from pytest_bfcl.settings import Settings
+from pytest_bfcl.viewing.site import write_site
 from tests.reporting.samples import booking, make_run, record, stored_run, write_data
 from tests.viewing.samples import MODELS, TOKEN, Looking, Tags, append, client, dated, records, shelf_of
 
@@ -30,13 +37,14 @@ PAGES = (
 
 
 @contextmanager
-def saying_no() -> Iterator[int]:
-    """An endpoint that answers every request with words; its port."""
+def saying_no(delay_s: float = 0.0) -> Iterator[int]:
+    """An endpoint that answers every request with words, after a while; its port."""
     reply = {"choices": [{"message": {"role": "assistant", "content": "No, thank you."}, "finish_reason": "stop"}]}
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["content-length"]))
+            time.sleep(delay_s)
             body = json.dumps(reply).encode()
             self.send_response(200)
             self.send_header("content-type", "application/json")
@@ -202,9 +210,6 @@ def test_own_data_gives_its_questions(tmp_path: Path) -> None:
 
 
 def test_a_model_over_http_gives_a_command_without_its_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from pytest_bfcl.evaluation import open_data, run
-    from pytest_bfcl.settings import Settings
-
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-key-of-mine")
     with saying_no() as port:
         monkeypatch.setenv("OPENAI_BASE_URL", f"http://user:word@127.0.0.1:{port}/v1")
@@ -242,6 +247,84 @@ def test_findings_name_servers_and_entries_nobody_passes(looking: Looking, folde
     listed = set(re.findall(r'<a href="entry/([^"]+)\.html">', text))
     assert listed <= never
     assert listed == never
+
+
+def test_an_audit_stands_among_the_findings(tmp_path: Path) -> None:
+    finding = FindingPage(
+        "no_answer", "no answer", "nobody can be right", "leave it out", "defect", "simple_python_3", "it has none",
+        "possible_answer", ["line one\n  <b>two</b>"],
+    )  # fmt: skip
+    reading = replace(finding, rule="consensus", level="reading", id="of no run")
+    write_audit_pages([finding, reading], tmp_path / "runs" / "audit", "bundled")
+    with open(tmp_path / "runs" / "audit" / "audit.jsonl", "a") as file:
+        file.write('{"rule": 3}\nno JSON\n[[[\n')
+    dated(stored_run(tmp_path / "runs" / "one", records(1)), 1)
+    looking = client(shelf_of(tmp_path / "runs", tmp_path / "cache"))
+    assert 'id="refused"' not in looking.get("")
+    text = looking.get("findings.html")
+    assert "audit/audit.html" in text
+    assert '<td>bundled</td><td class="num">1</td><td class="num">1</td>' in text
+    page = looking.get("audit/audit.html")
+    assert "Findings: 2" in page
+    assert "3 lines of the audit cannot be read" in page
+    assert "line one\n  &lt;b&gt;two&lt;/b&gt;" in page
+    looking.get(urljoin("audit/", "../entry/simple_python_3.html"))
+    assert 'href="../entry/simple_python_3.html"' in page
+    looking.get("audit/other.html", 404)
+    site = write_site(looking.library, tmp_path / "site").parent
+    kept = (site / "audit" / "audit.html").read_text()
+    assert 'href="../entry.html#beside/simple_python_3"' in kept
+    assert kept.count('href="../entry.html') == 1
+
+
+def test_official_results_are_named_with_what_makes_a_run_of_them(tmp_path: Path) -> None:
+    """And a run that replays them is looked at like any other."""
+    answers = {"simple_java": [], "simple_javascript": []}
+    model = tmp_path / "official" / "result" / "some_model-FC"
+    (model / "non_live").mkdir(parents=True)
+    data = open_data("bundled")
+    for category, lines in answers.items():
+        for ref in data.index(category):
+            lines.append({"id": ref.id, "result": [{"some_function": "{}"}], "latency": 0.5})
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        (model / "non_live" / f"BFCL_v4_{category}_result.json").write_text(text)
+    looking = client(shelf_of(tmp_path / "official", tmp_path / "cache"))
+    assert f"pytest --model replay:{model}" in unescape(looking.get(""))
+    run(data, f"replay:{model}", categories=list(answers), out=tmp_path / "runs" / "replayed")
+    looking = client(shelf_of(tmp_path / "runs", tmp_path / "cache"))
+    lines = [json.loads(line) for line in (tmp_path / "runs" / "replayed" / "results.jsonl").open()]
+    assert len(lines) == sum(map(len, answers.values()))
+    text = looking.get("run/replayed/index.html")
+    assert "some_model" in text
+    for line in lines:
+        page = looking.get(f"run/replayed/entries/{line['id']}.html")
+        assert "some_function()" in page
+        assert "The run keeps no messages of this entry" in page
+
+
+def test_a_run_that_asks_a_server_is_watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In this process, against a server that takes its time; the page is looked at meanwhile."""
+    data, looking = open_data("bundled"), client(shelf_of(tmp_path, tmp_path / "cache"))
+    planned = len(data.index("simple_java")) + len(data.index("simple_javascript"))
+    with saying_no(delay_s=0.02) as port:
+        monkeypatch.setenv("OPENAI_API_KEY", "none")
+        monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{port}/v1")
+        told = {"categories": ["simple_java", "simple_javascript"], "out": tmp_path / "now"}
+        settings = Settings(concurrency=2)
+        asking = threading.Thread(target=run, args=(data, "openai:mock"), kwargs=told | {"settings": settings})
+        asking.start()
+        seen: list[int] = []
+        while asking.is_alive():
+            if (tmp_path / "now" / "run.json").is_file():
+                found = re.search(r'id="done">([\d,]+)</b>', looking.get("run/now/live.html"))
+                assert found is not None
+                seen.append(int(found.group(1)))
+            asking.join(0.05)
+    assert seen == sorted(seen)
+    assert len(set(seen)) > 2, seen
+    text = looking.get("run/now/live.html")
+    assert f'id="done">{planned}</b>' in text
+    assert "The run has ended" in text
 
 
 def test_runs_in_parts_merged_and_continued(tmp_path: Path) -> None:
