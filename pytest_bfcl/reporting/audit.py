@@ -110,7 +110,9 @@ def _line(found: FindingPage) -> Fields:
 
 
 def _finding(values: Fields) -> FindingPage:
-    return FindingPage(*(str(values[name]) for name in _WORDS), proof=[str(line)[:SHOWN] for line in values["proof"]])
+    rule, title, why, advice, level, entry_id, message, place = (str(values[name]) for name in _WORDS)
+    proof = [str(line)[:SHOWN] for line in values["proof"]]
+    return FindingPage(rule, title, why, advice, level, entry_id, message, place, proof)
 
 
 def shown(value: object) -> str:
