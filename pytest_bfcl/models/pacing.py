@@ -20,9 +20,10 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import deque
+from collections.abc import Callable
 from types import TracebackType
 
-from pytest_bfcl.failures import AdapterError
+from pytest_bfcl.failures import AdapterError, HarnessError
 
 _REFUSED = frozenset(("rate_limit", "timeout"))
 LEAST_ANSWERS = 20
@@ -203,10 +204,15 @@ class Pace:
 
 
 class Gate:
-    """Lets requests through in the order they come, as many at a time as a `Pace` says. For one event loop."""
+    """Lets requests through in the order they come, as many at a time as a `Pace` says. For one event loop.
+
+    ``stop_reason`` says why no more of them may be sent (a spent budget): whoever waits then gets a `HarnessError` of
+    kind ``stopped``.
+    """
 
     def __init__(self, pace: Pace) -> None:
         self.pace = pace
+        self.stop_reason: Callable[[], str | None] | None = None
         self.inside = 0  # requests in flight, and places of those just refused
         self.highest = 0
         """The most requests that were in flight at once."""
@@ -215,6 +221,7 @@ class Gate:
     async def __aenter__(self) -> None:
         if self.inside < self.pace.limit and not self._waiting:
             self._enter()
+            self._check()
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)
@@ -224,6 +231,14 @@ class Gate:
             if turn.done() and not turn.cancelled():
                 self._leave()
             raise
+        self._check()
+
+    def _check(self) -> None:
+        """Whoever was let through may have waited long: give the place back where nothing may be sent any more."""
+        reason = self.stop_reason() if self.stop_reason is not None else None
+        if reason is not None:
+            self._leave()
+            raise HarnessError("stopped", reason)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None

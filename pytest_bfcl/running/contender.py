@@ -210,7 +210,7 @@ class Contender:
     @property
     def gate(self) -> Gate | None:
         """What lets its requests through when it finds its own number of them; ``None`` where the runner counts."""
-        return getattr(getattr(self.model, "calls", None), "gate", None)
+        return _gate_of(self.model)
 
     def trouble(self) -> str | None:
         """What is wrong with its endpoint just now, while it is asked again."""
@@ -234,6 +234,8 @@ class Contender:
     def _made_in(self, mode: Mode | None) -> Model:
         model = self._make(mode)
         self._made.append(model)
+        if (gate := _gate_of(model)) is not None:  # hundreds may wait there when the budget is spent
+            gate.stop_reason = self.budget.stop_reason
         return model
 
     def _tell_switch(self, error: AdapterError) -> None:
@@ -244,6 +246,10 @@ class Contender:
 def asked_mode(spec: ModelSpec, settings: Settings) -> Mode | None:
     """The mode that spec or settings ask for, ``None`` where it is to be found out (``auto``)."""
     return spec.mode or (settings.mode if settings.mode != "auto" else None)
+
+
+def _gate_of(model: object) -> Gate | None:
+    return getattr(getattr(model, "calls", None), "gate", None)
 
 
 def is_stored(model: object) -> bool:

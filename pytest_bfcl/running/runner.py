@@ -167,6 +167,8 @@ class Runner:
         except HarnessError as error:
             if error.kind == "storage":  # replies cannot be kept: paying for more would be a waste
                 self._unkept = error.message
+            if error.kind == "stopped" and error.transcript is None:  # it waited, and was not asked
+                raise RunStopped(error.message) from None
             raise
         finally:
             for text in trial.contender.take_notes():

@@ -12,7 +12,7 @@ from typing import Protocol
 
 import pytest
 
-from pytest_bfcl.failures import AdapterError
+from pytest_bfcl.failures import AdapterError, HarnessError
 from pytest_bfcl.models.pacing import Gate, Pace
 
 BOUND = 256
@@ -229,6 +229,24 @@ def test_a_refusal_keeps_its_place_for_as_long_as_an_answer_takes() -> None:
         with pytest.raises(AdapterError):
             async with gate:
                 raise AdapterError("bad_request", "400", status=400)
+        assert gate.inside == 0
+
+    asyncio.run(main())
+
+
+def test_nothing_that_waits_is_sent_once_there_is_a_reason_to_stop() -> None:
+    async def main() -> None:
+        gate, sent = Gate(Pace(2, 2)), []
+        gate.stop_reason = lambda: "budget spent" if len(sent) >= 4 else None
+
+        async def ask(number: int) -> None:
+            async with gate:
+                sent.append(number)
+                await asyncio.sleep(0.001)
+
+        ended = await asyncio.gather(*map(ask, range(9)), return_exceptions=True)
+        assert sent == [0, 1, 2, 3]
+        assert [str(error) for error in ended[4:] if isinstance(error, HarnessError)] == ["budget spent"] * 5
         assert gate.inside == 0
 
     asyncio.run(main())
