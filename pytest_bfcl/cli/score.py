@@ -15,6 +15,7 @@ import time
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -31,19 +32,23 @@ SUMMARY = "judge recorded outputs line by line"
 STREAM = "-"
 PROGRESS_EVERY_S = 0.5
 MOST_TOLD = 5
+MOST_PROCESSES = 512
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
     parser.add_argument(
         "paths", nargs="+", metavar="PATH",
-        help="replay lines: .jsonl, .jsonl.gz, a run directory or result folder, - for stdin; several files (or with "
-        "--ray): .jsonl, .jsonl.gz and .parquet files, folders and patterns of them",
+        help="replay lines: .jsonl, .jsonl.gz, .parquet, a run directory or result folder, - for stdin; several "
+        "(or any with -n or --ray): files, folders and patterns",
     )  # fmt: skip
     parser.add_argument(
         "--ray", nargs="?", const="auto", metavar="ADDRESS",
         help="judge on a Ray cluster: HOST:PORT, auto or local; every node finds the files under the same path",
     )  # fmt: skip
+    parser.add_argument(
+        "-n", "--processes", type=_processes, default=1, metavar="N", help="judge in so many processes here, or auto"
+    )
     parser.add_argument("--data", default="auto", help="auto, bundled, official or a path (default: auto)")
     parser.add_argument("--rules", choices=("official", "corrected"), default="official", help="which verdict counts")
     parser.add_argument(
@@ -66,13 +71,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+def _processes(text: str) -> int:
+    if text == "auto":
+        return os.cpu_count() or 1
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_PROCESSES:
+        raise argparse.ArgumentTypeError(f"{text} does not fit: auto, or a number from 1 to {MOST_PROCESSES}")
+    return int(text)
+
+
 def run(args: argparse.Namespace) -> int:
     """Judge and write; the number of lines and of errors goes to stderr if that is a terminal."""
     from pytest_bfcl.cli import tell_left_out
     from pytest_bfcl.rescoring import open_data, score_lines
     from pytest_bfcl.runs.damage import LeftOut
 
-    if args.ray is not None or len(args.paths) > 1 or glob.has_magic(args.paths[0]):
+    if args.ray is not None or args.processes > 1 or len(args.paths) > 1 or glob.has_magic(args.paths[0]):
         return _many(args)
     args.path = args.paths[0]
     progress = _Progress(sys.stderr)
@@ -104,24 +117,30 @@ def run(args: argparse.Namespace) -> int:
 
 def _many(args: argparse.Namespace) -> int:
     """Several files, here or on a cluster: verdicts in a folder, by model."""
-    from pytest_bfcl.cluster.judging import Judging, counted, judge_piece, lines_in, pieces_of
+    from pytest_bfcl.cluster.judging import Judging, judged_here
+    from pytest_bfcl.cluster.rollouts import pieces_of
 
     if args.out == STREAM:
-        raise UsageError("several files are judged into a folder: name one with -o")
-    if Path(args.out).is_dir() and any(Path(args.out).iterdir()):
-        raise UsageError(f"{args.out} is not empty: name a new folder with -o")
+        raise UsageError("several files, processes or hosts write a folder of verdicts: name one with -o")
+    if Path(args.out).exists() and (not Path(args.out).is_dir() or any(Path(args.out).iterdir())):
+        raise UsageError(f"{args.out} is there and no empty folder: name a new one with -o")
     how = Judging(os.path.abspath(args.out), args.data, args.rules, args.rest, args.decoder, args.think)
-    paths = [each if "://" in each else os.path.abspath(each) for each in args.paths]
+    pieces = pieces_of([each if "://" in each else os.path.abspath(each) for each in args.paths])
+    progress = _Progress(sys.stderr)
+    tallies = []
     if args.ray is not None:
-        from pytest_bfcl.cluster.ray_judging import judge_on_ray
+        from pytest_bfcl.cluster.ray_judging import judged_on_ray
 
-        tallies = judge_on_ray(paths, how, args.ray)
+        found = judged_on_ray(pieces, how, args.ray)
     else:
-        pieces = pieces_of(paths)
-        tallies = [judge_piece(piece, how) for piece in counted(pieces, map(lines_in, pieces))]
-    lines, valid = sum(each.lines for each in tallies), sum(each.valid for each in tallies)
-    print(f"{lines} lines judged, {valid} valid; verdicts in {args.out}", file=sys.stderr)
-    for each in (bad := [each for each in tallies if each.errors])[:MOST_TOLD]:
+        found = judged_here(pieces, how, args.processes)
+    for tally in found:
+        tallies.append(tally)
+        progress.add(tally.lines, tally.valid, tally.errors)
+    progress.finish()
+    print(f"{progress.lines} lines judged, {progress.valid} valid; verdicts in {args.out}", file=sys.stderr)
+    bad = sorted(each for each in tallies if each.errors)
+    for each in bad[:MOST_TOLD]:
         print(f"pytest-bfcl score: {each.errors} lines of {each.path} not judged, the first: {each.first_error}",
               file=sys.stderr)  # fmt: skip
     return 1 if bad else 0
@@ -133,6 +152,8 @@ def _lines(args: argparse.Namespace, left_out: LeftOut, data: DataSet | str) -> 
 
     What cannot be read as lines goes to ``left_out``.
     """
+    from pytest_bfcl.cluster.rollouts import is_parquet, lines_of, pieces_of
+
     if args.path == STREAM:
         yield iter(sys.stdin.buffer)
         return
@@ -142,6 +163,9 @@ def _lines(args: argparse.Namespace, left_out: LeftOut, data: DataSet | str) -> 
 
         dataset = None if isinstance(data, str) else data
         yield read_replay_lines(source, left_out, args.decoder, args.names, dataset)
+        return
+    if source.is_file() and is_parquet(source):
+        yield chain.from_iterable(map(lines_of, pieces_of([str(source)])))
         return
     with _opened_source(source) as file:
         if not isinstance(file, gzip.GzipFile) and (whole := spread_json(source)):
@@ -209,11 +233,14 @@ class _Progress:
         self._next = time.monotonic() + PROGRESS_EVERY_S
 
     def count(self, verdict: Parsed) -> None:
-        self.lines += 1
         if "error" in verdict:
-            self.errors += 1
             self.first_error = self.first_error or str(verdict["error"])
-        self.valid += verdict.get("valid") is True
+        self.add(1, verdict.get("valid") is True, "error" in verdict)
+
+    def add(self, lines: int, valid: int, errors: int) -> None:
+        self.lines += lines
+        self.valid += valid
+        self.errors += errors
         if self._shown and time.monotonic() >= self._next:
             self._next = time.monotonic() + PROGRESS_EVERY_S
             self._show("\r")

@@ -188,15 +188,15 @@ async def _told(reference: Awaitable[T]) -> T:
     except errors.RayTaskError:
         raise
     except (errors.ActorUnschedulableError, errors.RuntimeEnvSetupError) as error:
-        raise UsageError(f"Ray cannot place actors: {_first(error)}") from None
+        raise UsageError(f"Ray cannot place actors: {first_line(error)}") from None
     except errors.RayError as error:
         text = str(error)
         if "No module named 'pytest_bfcl" in text:
             raise UsageError(f"a node of the cluster lacks pytest-bfcl: {INSTALL} there, the same version") from None
-        raise HandLost(_first(error)) from None
+        raise HandLost(first_line(error)) from None
 
 
-def _first(error: Exception) -> str:
+def first_line(error: Exception) -> str:
     """What a person needs of Ray's many lines."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     told = [line for line in lines if "cause" in line.lower() or "died" in line.lower()]

@@ -2,47 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+import socket
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from pytest_bfcl.cluster.judging import Judging, Piece, Tally, counted, judge_piece, lines_in, pieces_of
-from pytest_bfcl.cluster.ray_crew import connect, import_ray
+from pytest_bfcl.cluster.judging import Judging, Tally, judge_piece
+from pytest_bfcl.cluster.ray_crew import INSTALL, connect, first_line, import_ray
+from pytest_bfcl.cluster.rollouts import Piece, counted, lines_in
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.runs import plugin_version
 
 
-def judge_on_ray(paths: Sequence[str], how: Judging, address: str | None) -> list[Tally]:
-    """Judge all files; every node must find them, and ``how.out``, under the same path. Raises `UsageError`."""
+def judged_on_ray(pieces: Sequence[Piece], how: Judging, address: str | None) -> Iterator[Tally]:
+    """Judge all pieces; a tally as each is done, in no order.
+
+    Every node must find files and ``how.out`` under the same path, and have this package in this version and the same
+    data. Raises `UsageError` where that is not so, and where the cluster cannot be used.
+    """
     ray = import_ray()
     ours = connect(address)
     try:
-        pieces = pieces_of(paths)
-        context = ray.data.DataContext.get_current()
-        context.enable_progress_bars = False
-        rows = [dict(zip(Piece._fields, piece, strict=True)) | {"at": at} for at, piece in enumerate(pieces)]
-        many = len({piece.path for piece in pieces}) < len(pieces)
-        if many:  # a file in several pieces: where its lines begin is counted first, by the workers too
-            found = {row["at"]: row["count"] for row in _mapped(ray, rows, _count, None)}
+        _quiet(ray)
+        how = how.pinned()
+        if len({piece.path for piece in pieces}) < len(pieces):
+            # A file in several pieces: where its lines begin is counted first, by the workers too.
+            found = {row["at"]: row["lines"] for row in _mapped(ray, pieces, _count, how)}
             pieces = counted(pieces, [found[at] for at in range(len(pieces))])
-            rows = [dict(zip(Piece._fields, piece, strict=True)) | {"at": at} for at, piece in enumerate(pieces)]
-        told = sorted(_mapped(ray, rows, _judge, how), key=lambda row: int(row["at"]))
-        return [Tally(row["path"], row["lines"], row["valid"], row["errors"], row["first_error"]) for row in told]
+        for row in _mapped(ray, pieces, _judge, how):
+            yield Tally(*(row[name] for name in Tally._fields))
     finally:
         if ours:
             ray.shutdown()
 
 
-def _mapped(ray: Any, rows: Sequence[dict[str, Any]], work: Any, how: Judging | None) -> list[dict[str, Any]]:
-    pieces = ray.data.from_items(list(rows), override_num_blocks=len(rows))
-    found: list[dict[str, Any]] = pieces.map(work, fn_args=(how,)).take_all()
-    return found
+def _quiet(ray: Any) -> None:
+    """Ray Data tells of every step on the terminal; its files have all of it."""
+    context = ray.data.DataContext.get_current()
+    context.enable_progress_bars = False
+    for handler in logging.getLogger("ray.data").handlers:
+        if isinstance(handler, logging.StreamHandler) and not isinstance(handler, logging.FileHandler):
+            handler.setLevel(logging.ERROR)
 
 
-def _piece(row: dict[str, Any]) -> Piece:
-    return Piece(*(row[name] for name in Piece._fields))
+def _mapped(
+    ray: Any, pieces: Sequence[Piece], work: Callable[..., dict[str, Any]], how: Judging
+) -> Iterator[dict[str, Any]]:
+    """A row of each piece. What is wrong on a node comes as a row too: Ray would wrap it in pages of its own words."""
+    rows = [dict(zip(Piece._fields, piece, strict=True)) | {"at": at} for at, piece in enumerate(pieces)]
+    made = ray.data.from_items(rows, override_num_blocks=len(rows)).map(work, fn_args=(how, plugin_version()))
+    try:
+        for row in made.iter_rows():
+            if row["problem"]:
+                raise UsageError(row["problem"])
+            yield row
+    except ray.exceptions.RayError as error:
+        if "No module named 'pytest_bfcl" in str(error):
+            raise UsageError(f"a node of the cluster lacks pytest-bfcl: {INSTALL} there, the same version") from None
+        raise UsageError(
+            f"Ray gave up: {first_line(error)}\nits files tell more: /tmp/ray/session_latest/logs"
+        ) from None
 
 
-def _count(row: dict[str, Any], _: None) -> dict[str, Any]:
-    return {"at": row["at"], "count": lines_in(_piece(row))}
+def _count(row: dict[str, Any], how: Judging, version: str) -> dict[str, Any]:
+    return _done(row, how, version, lambda piece: Tally(piece.path, lines_in(piece), 0, 0, ""))
 
 
-def _judge(row: dict[str, Any], how: Judging) -> dict[str, Any]:
-    return {"at": row["at"], **judge_piece(_piece(row), how)._asdict()}
+def _judge(row: dict[str, Any], how: Judging, version: str) -> dict[str, Any]:
+    return _done(row, how, version, lambda piece: judge_piece(piece, how))
+
+
+def _done(row: dict[str, Any], how: Judging, version: str, work: Callable[[Piece], Tally]) -> dict[str, Any]:
+    """On a node: the row of one piece, with what is wrong there."""
+    tally, problem = Tally(row["path"], 0, 0, 0, ""), ""
+    try:
+        if version != plugin_version():
+            raise UsageError(f"it has pytest-bfcl {plugin_version()}, the driver {version}")
+        tally = work(Piece(*(row[name] for name in Piece._fields)))
+    except UsageError as error:
+        problem = f"{socket.gethostname()} cannot judge: {error}"
+    except OSError as error:
+        problem = f"{socket.gethostname()} cannot use {error.filename or row['path']}: {error.strerror or error}"
+    return {"at": row["at"], "problem": problem, **tally._asdict()}
