@@ -4,8 +4,9 @@
     python benchmarks/cluster.py converse [--repeats 1] [--ray]
 
 ``judge``: lines of the bundled single-turn entries, repeated, in eight files; wall time with the start of processes
-(of Ray: without), CPU of this process and of its workers, the largest memory of this process and of any worker. ``converse``: the bundled single-turn entries with the lexical
-baseline, so that nothing but this side is measured. Ray's start is left out. Needs the extra ``ray`` for --ray.
+(of Ray: without), CPU of this process and of its workers, the largest memory of this process and of any worker.
+``converse``: the bundled single-turn entries with the lexical baseline, so that nothing but this side is measured.
+Ray's start is left out. Needs the extra ``ray`` for --ray.
 """
 
 from __future__ import annotations
