@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 INSTALL = install_command("ray")
 LOCAL = "local"
 CONNECT_S = 5.0
+SETTINGS_FRAME = 4
+HTTP2_OPENING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, SETTINGS_FRAME, 0, 0, 0, 0, 0))
 FULL = 16
 """Conversations at a time that make an actor worth starting."""
 
@@ -71,13 +73,27 @@ def _reach(address: str | None) -> None:
     if not (colon and host and port.isdecimal()):
         raise UsageError(f"--ray {named}: write HOST:PORT (6379 usually), auto, or local")
     try:
-        socket.create_connection((host.strip("[]"), int(port)), CONNECT_S).close()
+        with socket.create_connection((host.strip("[]"), int(port)), CONNECT_S) as connection:
+            if os.environ.get("RAY_USE_TLS", "0") == "0" and not _speaks_http2(connection):
+                raise UsageError(f"what answers at {named} is no Ray cluster (its usual port: 6379)")
     except (OSError, OverflowError) as error:
         why = getattr(error, "strerror", None) or str(error) or "no answer"
         raise UsageError(
             f"no Ray cluster at {named}: {why}\n"
             "`ray start --head` starts one and prints its address; --ray local starts one for this run only"
         ) from None
+
+
+def _speaks_http2(connection: socket.socket) -> bool:
+    """Whether gRPC may be at the other end, as Ray is; who says nothing in time may only be busy."""
+    try:
+        connection.sendall(HTTP2_OPENING)
+        told = connection.recv(4)
+    except TimeoutError:
+        return True
+    except OSError:
+        return False
+    return len(told) == 4 and told[3] == SETTINGS_FRAME
 
 
 def _refused(address: str | None, text: str) -> str:

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import gzip
 import json
+import socket
+import threading
+from dataclasses import replace
 from pathlib import Path
+from socketserver import BaseRequestHandler, TCPServer
 from typing import Any
 
 import pytest
 
 from pytest_bfcl.cli import main
+from pytest_bfcl.cluster import judging, ray_crew, ray_judging
 from pytest_bfcl.cluster import rollouts as reading
-from pytest_bfcl.evaluation import run, score_lines
+from pytest_bfcl.evaluation import open_data, run, score_lines
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.runs import plugin_version
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +119,39 @@ def test_several_processes_write_what_one_writes(rollouts: list[str], tmp_path: 
     )
     assert len(one) == 9
     assert one == two
+
+
+def test_a_node_with_another_version_or_other_data_says_so(rollouts: list[str], tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text("\n".join(rollouts[:7]) + "\n")
+    how = judging.Judging(str(tmp_path / "out"), "bundled").pinned()
+    assert how.data_sha256 == open_data("bundled").sha256
+    (piece,) = reading.pieces_of([str(tmp_path / "a.jsonl")])
+    row = piece._asdict() | {"at": 3}
+    done = ray_judging._judge(row, how, plugin_version())
+    assert (done["at"], done["problem"], done["lines"]) == (3, "", 7)
+    for other, version, told in (
+        (how, "0.0.1", "the driver 0.0.1"),
+        (replace(how, data_sha256="0" * 64), plugin_version(), "the data bundled is another there"),
+        (replace(how, data=str(tmp_path / "nowhere")), plugin_version(), "is not there"),
+    ):
+        problem = ray_judging._judge(row, other, version)["problem"]
+        assert f"{socket.gethostname()} cannot judge: " in problem
+        assert told in problem
+        assert len(problem.splitlines()) <= 4
+    gone = ray_judging._count({**row, "path": str(tmp_path / "gone.jsonl")}, how, plugin_version())
+    assert "No such file" in gone["problem"]
+
+
+def test_an_address_of_something_else_is_refused_before_ray_tries() -> None:
+    class Answers(BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.recv(64)
+            self.request.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+    with TCPServer(("127.0.0.1", 0), Answers) as server:
+        threading.Thread(target=server.handle_request, daemon=True).start()
+        with pytest.raises(UsageError, match="is no Ray cluster"):
+            ray_crew._reach(f"127.0.0.1:{server.server_address[1]}")
 
 
 def test_mistakes_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

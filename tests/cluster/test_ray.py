@@ -138,31 +138,76 @@ def test_whatever_dies_nothing_answered_is_asked_twice(trouble: str, nodes: Node
     assert {line["key"] for line in server.lines()} == {f"Bearer {KEY}"}
 
 
-def test_judging_on_ray_equals_judging_here(nodes: Nodes, alone: Path, tmp_path: Path) -> None:
+def verb(*words: str, before: str = "pass") -> subprocess.CompletedProcess[str]:
+    """A verb of the command line in Ray's Python."""
+    program = f"import sys; {before}; from pytest_bfcl.cli import main; sys.exit(main())"
+    command = [PYTHON, "-c", program, *words]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=of_ray(), timeout=300)
+
+
+AS_PARQUET = """
+import json, pyarrow, sys
+from pyarrow import parquet
+lines = [json.loads(line) for line in open(sys.argv[1])]
+keep = ("id", "category", "model", "mode", "underscore_names")
+rows = [{name: line[name] for name in keep} | {"output_json": json.dumps(line["output"])} for line in lines]
+parquet.write_table(pyarrow.Table.from_pylist(rows), sys.argv[2], row_group_size=20)
+"""
+
+
+@pytest.mark.parametrize("where", ["nodes", "local"])
+def test_judging_on_ray_equals_judging_here(
+    where: str, alone: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    address = request.getfixturevalue("nodes").address if where == "nodes" else "local"
     lines = (alone / "results.jsonl").read_text(encoding="utf-8").splitlines()
     for number in range(3):
         part = [*lines[number::3], '{"torn'] if number == 1 else lines[number::3]
         (tmp_path / f"part-{number}.jsonl").write_text("\n".join(part) + "\n")
-    words = [str(tmp_path / "part-*.jsonl"), "--data", str(alone.parent / "bench"), "-o"]
-    for out, more in (("here", []), ("there", ["--ray", nodes.address])):
-        command = [
-            PYTHON,
-            "-c",
-            "import sys; from pytest_bfcl.cli import main; sys.exit(main())",
-            "score",
-            *words,
-            str(tmp_path / out),
-            *more,
-        ]
-        done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=of_ray(), timeout=300)
+    command = [PYTHON, "-c", AS_PARQUET, str(tmp_path / "part-0.jsonl"), str(tmp_path / "part-3.parquet")]
+    subprocess.run(command, check=True)
+    words = ["score", str(tmp_path / "part-*"), "--data", str(alone.parent / "bench"), "-o"]
+    for out, more in (("here", []), ("there", ["--ray", address])):
+        done = verb(*words, str(tmp_path / out), *more)
         assert done.returncode == 1, done.stderr
         assert f"1 lines of {tmp_path / 'part-1.jsonl'} not judged, the first: line" in done.stderr
+        assert len(done.stderr.splitlines()) == 2  # Ray itself says nothing
     here, there = (
         {path.relative_to(tmp_path / out): path.read_text() for path in (tmp_path / out).rglob("*.jsonl")}
         for out in ("here", "there")
     )
     assert here == there
-    assert sum(text.count("\n") for text in here.values()) == len(lines) + 1
+    assert sum(text.count("\n") for text in here.values()) == len(lines) + 1 + len(lines[::3])
+
+
+def test_a_damaged_file_is_said_without_rays_words(nodes: Nodes, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl.gz").write_bytes(b"\x1f\x8b\x08\x00 cut off")
+    done = verb("score", str(tmp_path / "a.jsonl.gz"), "--data", "bundled", "-o", str(tmp_path / "out"),
+                "--ray", nodes.address)  # fmt: skip
+    assert done.returncode == 2
+    assert "a.jsonl.gz is damaged or unreadable" in done.stderr
+    assert len(done.stderr.splitlines()) <= 3, done.stderr
+
+
+def test_another_release_of_ray_is_named(nodes: Nodes, tmp_path: Path) -> None:
+    """What Ray itself compares when it connects."""
+    done = verb("run", "--model", "oracle:@fc", "--data", "bundled", "--categories", "simple_java",
+                "-o", str(tmp_path / "run"), "--ray", nodes.address,
+                before="import ray; ray.__version__ = '2.51.0'")  # fmt: skip
+    assert done.returncode == 2
+    assert "2.51.0" in done.stderr
+    assert "install the same versions of Ray and Python here and there" in done.stderr
+    assert len(done.stderr.splitlines()) <= 5, done.stderr
+
+
+def test_a_cluster_started_for_the_run(place: Bench, alone: Path) -> None:
+    server = place.serve(delay=0.0)
+    process = drive(place, server, "local", "local", actors=2)
+    told, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors
+    assert json.loads(told.splitlines()[-1])["stopped"] is None
+    assert stored(place.path / "local") == stored(alone)
+    assert set(server.asked().values()) == {1}
 
 
 def test_no_file_of_ray_shows_the_key(nodes: Nodes, place: Bench, alone: Path) -> None:

@@ -93,7 +93,10 @@ def serve(oracle: Oracle) -> ThreadingHTTPServer:
 
         def log_message(self, *args: object) -> None: ...
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    class Server(ThreadingHTTPServer):
+        request_queue_size = 128  # who comes is many at a time
+
+    server = Server(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server
 

@@ -104,7 +104,7 @@ def test_verifiers_evaluates_a_right_server(tmp_path: Path) -> None:
     assert [each for each in poor if each["id"] in sure] == []
     assert sum(each["turns"] for each in found["whole"] + found["cut"]) == oracle.asked
     for each in found["cut"]:  # two requests of a longer conversation
-        assert each["turns"] == 2
+        assert each["turns"] == 2, each
         assert each["reward"] == {"bfcl": 0.0}
         assert each["metrics"]["done"] == 0.0
     assert all(each["errors"] and not each["ok"] for each in found["down"])

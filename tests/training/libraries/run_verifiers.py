@@ -25,7 +25,8 @@ async def evaluated(env: vf.Env, url: str) -> list[dict[str, Any]]:
         episode = await env.run_slot(slot, context, gate)
         (trace,) = episode.traces
         found.append({
-            "id": task.data.entry_id, "ok": episode.ok, "turns": trace.num_turns, "errors": len(trace.errors),
+            "id": task.data.entry_id, "ok": episode.ok, "turns": trace.num_turns,
+            "errors": list(map(repr, trace.errors)),
             "reward": {name: each.score for name, each in trace.rewards.items()}, "metrics": dict(trace.metrics),
         })  # fmt: skip
 
