@@ -177,6 +177,9 @@ class _Evaluation:
 
     async def run(self, categories: Iterable[str] | None, progress: Callable[[ResultLine], None] | None) -> RunResult:
         """Everything still to be done, continuing what is there; then the summary."""
+        if isinstance(self.runner, Runner) and next(iter(self._trials()), None) is not None:
+            for contender in self.contenders:
+                contender.check_key()
         await self.runner.ready(min(self.settings.concurrency, len(self.chosen) * self.settings.repeat) or 1)
         with ExitStack() as stack:
             if self.out is not None:

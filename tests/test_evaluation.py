@@ -210,6 +210,13 @@ def test_unusable_models_and_categories_are_usage_errors():
         run(entries(), good, categories=["poetry"])
 
 
+def test_a_key_that_is_not_there_is_a_usage_error_and_leaves_no_run(tmp_path, monkeypatch):
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    with pytest.raises(UsageError, match=r"ANTHROPIC_API_KEY is not set\nwhat to do: export ANTHROPIC_API_KEY"):
+        run(entries(), "anthropic:m", out=tmp_path / "run", settings=SETTINGS)
+    assert not (tmp_path / "run").exists()
+
+
 @pytest.mark.parametrize("mode", ["fc", "prompt"])
 def test_the_oracle_passes_our_own_single_turn_entries(mode):
     result = run("bundled", f"oracle@{mode}", categories=["single_turn"], settings=Settings())

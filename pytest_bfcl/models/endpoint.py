@@ -157,11 +157,12 @@ class Endpoint:
         """The session of the running loop, with key and headers; raises `AdapterError` when there is no usable key."""
         loop = asyncio.get_running_loop()
         if self._session is None or self._loop is not loop:
-            self._check_key()
+            self.check_key()
             self._session, self._loop = self._new_session(), loop
         return self._session
 
-    def _check_key(self) -> None:
+    def check_key(self) -> None:
+        """Raise `AdapterError` when requests would need a key and there is no usable one; sends nothing."""
         if not self._key and needs_key(self.url) and not self._has_own_key():
             raise AdapterError(
                 "auth",

@@ -78,7 +78,7 @@ class Conversations:
     def create_models(self) -> None:
         """Make the adapters the items will ask for; raises `UsageError` before anything has run."""
         for contender in {item.contender for item in self.items if pytest_internals.is_ours(_definition(item))}:
-            _ = contender.model
+            contender.check_key()
 
     # -- items ---------------------------------------------------------------------------------------------------
 

@@ -172,6 +172,16 @@ class Contender:
         """The adapter that is asked now."""
         return self.switch.model
 
+    def check_key(self) -> None:
+        """Raise `UsageError` when its endpoint needs a key and there is none: no request would get an answer."""
+        check = getattr(getattr(self.model, "server", None), "check_key", None)
+        try:
+            if check is not None:
+                check()
+        except AdapterError as error:
+            advice = f"\nwhat to do: {error.advice}" if error.advice else ""
+            raise UsageError(f"{self.label}: {error.message}{advice}") from None
+
     def lent(self, model: object, *, kept: bool = True) -> Contender:
         """The same contender asked with an object of the user's, who closes it; price and budget stay these.
 

@@ -222,6 +222,20 @@ def test_a_mistake_on_the_command_line(
     assert not any("Traceback" in each or "INTERNALERROR" in each for each in told), told
 
 
+def test_a_key_that_is_not_there_is_said_before_anything_is_asked_or_written(
+    folder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    words = ["--model", "anthropic:m", "--bfcl-data=bundled", "-m", "simple_java", "--bfcl-out=unasked"]
+    code, told = session(folder, words, monkeypatch, capsys)
+    assert code == pytest.ExitCode.USAGE_ERROR, told
+    assert any("ANTHROPIC_API_KEY is not set" in each for each in told), told
+    assert len(told) <= 5, told
+    assert not Path(folder, "unasked").exists()
+    code, told = session(folder, [*words, "--bfcl-dry-run"], monkeypatch, capsys)
+    assert code == pytest.ExitCode.OK, told
+
+
 def test_options_in_configuration_files_stay_inert(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
