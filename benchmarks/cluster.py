@@ -138,7 +138,8 @@ def converse(folder, args):
     wall, spent = time.perf_counter() - started, time.process_time() - used
     count = len(result.records)
     print(f"held {count} conversations in {wall:.1f} s = {count / wall:.0f}/s, "
-          f"{1000 * spent / count:.2f} ms CPU of the driver each")  # fmt: skip
+          f"{1000 * spent / count:.2f} ms CPU of the driver each, driver "
+          f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")  # fmt: skip
 
 
 def main():

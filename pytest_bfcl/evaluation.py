@@ -39,15 +39,20 @@ if TYPE_CHECKING:
 __all__ = ["RunResult", "arun", "judged_record", "open_data", "run", "score_lines"]
 
 
+HELD_RECORDS = 20_000
+"""Lines of a run directory that are handed over as a list; more are read from it when they are asked for."""
+
+
 @dataclass(frozen=True, slots=True)
 class RunResult:
     """A finished run: its result lines, summary and place.
 
+    Beyond 20,000 lines ``records`` reads each from the run directory when it is asked for.
     ``stopped`` says why it ended early, if it did; ``notes`` what a person should know (a damaged line that was met, a
     switch to prompting).
     """
 
-    records: list[ResultLine]
+    records: Sequence[ResultLine]
     summary: Summary
     fingerprint: Fingerprint
     path: Path | None = None
@@ -201,9 +206,10 @@ class _Evaluation:
         """Keep every line as it is made; returns why the run stopped before the last, if it did."""
         try:
             async for record in self.runner.records(self._trials()):
-                records.append(record)
                 if self.directory is not None:
                     self.directory.append(record)
+                else:
+                    records.append(record)
                 if progress is not None:
                     progress(record)
         except RunStopped as stop:
@@ -229,16 +235,18 @@ class _Evaluation:
         if self.directory is not None:
             self.directory.update(self.fingerprint)
 
-    def _result(self, records: list[ResultLine], stopped: str | None) -> RunResult:
+    def _result(self, held: list[ResultLine], stopped: str | None) -> RunResult:
         from pytest_bfcl.dataset import known_issues
         from pytest_bfcl.scoring import full_sizes, summarise
 
         if self.directory is not None:
             self.fingerprint = self.directory.fingerprint
-            records = list(self.directory.records())
+            records: Sequence[ResultLine]
+            found = self.directory.stored_records() if self.directory.results_path.exists() else ()
+            records = found if len(found) > HELD_RECORDS else list(found)
         else:
             self.fingerprint = self.fingerprint.ended(f"stopped:{stopped}" if stopped else "finished")
-            records = self.runner.in_order(records)
+            records = self.runner.in_order(held)
         sizes: dict[str, int] = {}
         for entry in self.chosen:
             if is_transformed(entry.id, self.settings.transforms):

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import pytest
 
+from pytest_bfcl import evaluation
 from pytest_bfcl.cli import main
 from pytest_bfcl.dataset import Entry
 from pytest_bfcl.evaluation import arun, judged_record, open_data, run, score_lines
@@ -470,3 +471,20 @@ def test_the_oracle_passes_the_official_entries_that_can_be_passed(official, mod
     passed, total = result.counts["simple_java"]
     assert (passed, total) == ({"fc": 89, "prompt": 87}[mode], 100)
     assert sum(total for _, total in result.counts.values()) == 3641 + 800
+
+
+def test_records_of_a_large_run_are_read_when_they_are_asked_for(tmp_path, monkeypatch):
+    held = run(entries(), good, settings=SETTINGS, out=tmp_path / "run")
+    assert isinstance(held.records, list)
+    with (tmp_path / "run" / "results.jsonl").open("a") as file:
+        file.write('{"torn')
+    monkeypatch.setattr(evaluation, "HELD_RECORDS", 5)
+    again = run(entries(), good, settings=SETTINGS, out=tmp_path / "run")  # everything is there
+    assert not isinstance(again.records, list)
+    assert len(again.records) == 6
+    assert list(again.records) == again.records[:] == held.records
+    assert again.records[-1] == held.records[5]
+    assert again.records[1:3] == held.records[1:3]
+    assert again.counts == held.counts
+    with pytest.raises(IndexError):
+        again.records[6]

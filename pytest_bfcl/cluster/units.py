@@ -27,7 +27,7 @@ class Unit:
 
     trials: dict[int, Trial]
     stages: dict[int, Trial] = field(default_factory=dict)
-    failed: set[int] = field(default_factory=set)
+    failed: frozenset[int] = frozenset()
     chained: bool = False
     losses: int = 0
 
@@ -46,7 +46,7 @@ class Unit:
         trial = self.trials.pop(number, None)
         if trial is not None and self.chained and outcome == "error":
             self.stages[number] = trial
-            self.failed.add(number)
+            self.failed |= {number}
 
     def again(self) -> dict[int, Trial]:
         """What another actor has to hold when this one is gone, in planned order."""

@@ -33,7 +33,7 @@ from pytest_bfcl.runs.lines import (
 )
 from pytest_bfcl.runs.paths import refuse_links_out
 from pytest_bfcl.runs.result_line import ResultLine
-from pytest_bfcl.runs.results import is_settled, read_results, record_key
+from pytest_bfcl.runs.results import StoredResults, is_settled, read_results, record_key
 from pytest_bfcl.runs.snapshots import Snapshots, folder_name, snapshots_of
 from pytest_bfcl.runs.summary_types import Summary, problem_of_run, problem_of_summary
 from pytest_bfcl.runs.transcripts import EntryKey, TranscriptStore
@@ -231,6 +231,10 @@ class RunDirectory:
         if path.exists() and not path.is_file():
             raise UsageError(f"{path} is no file: remove it, or restore the results")
         return read_results(path, leave_out) if path.exists() else iter(())
+
+    def stored_records(self) -> StoredResults:
+        """The results so far as a sequence that reads each when it is asked for."""
+        return StoredResults(self.results_path, self.left_out)
 
     def gaps(self) -> list[str]:
         """What the results lack: lines that cannot be read, and lines that were there when the run was summarised.

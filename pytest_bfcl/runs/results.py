@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import IO, Any, cast, overload
 
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.dataset.entry import Entry
@@ -217,6 +218,15 @@ def read_results(path: Path, on_damaged: OnDamaged | None = None) -> Iterator[Re
     Reads twice and keeps only positions in memory. Damaged lines go to ``on_damaged`` with file and line; an entry
     whose only line is damaged is missing. Raises `OSError` when the file cannot be read.
     """
+    return (record for _, _, record in _read(path, on_damaged))
+
+
+def _whole(path: Path, on_damaged: OnDamaged | None) -> Iterator[tuple[int, int]]:
+    return ((offset, length) for offset, length, _ in _read(path, on_damaged))
+
+
+def _read(path: Path, on_damaged: OnDamaged | None) -> Iterator[tuple[int, int, ResultLine]]:
+    """Offset, length and record of each key's last line that is whole."""
     places, numbers = _index(path, on_damaged)
     with open_regular(path) as file:
         for candidates in places.values():
@@ -228,8 +238,40 @@ def read_results(path: Path, on_damaged: OnDamaged | None = None) -> Iterator[Re
                     if on_damaged is not None:
                         on_damaged(DamagedLine(path, numbers[offset], str(error)))
                     continue
-                yield record
+                yield offset, length, record
                 break
+
+
+class StoredResults(Sequence["ResultLine"]):
+    """The same as a sequence that reads each record when it is asked for: 16 bytes of memory a record.
+
+    Lines that are added to the file later are not seen; the file has to stay. Raises `OSError` as `read_results` does.
+    """
+
+    def __init__(self, path: Path, on_damaged: OnDamaged | None = None) -> None:
+        self.path = path
+        self._places = array("q", (number for place in _whole(path, on_damaged) for number in place))
+
+    def __len__(self) -> int:
+        return len(self._places) // 2
+
+    def __iter__(self) -> Iterator[ResultLine]:
+        with open_regular(self.path) as file:
+            for number in range(len(self)):
+                yield self._read(file, number)
+
+    @overload
+    def __getitem__(self, number: int) -> ResultLine: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[ResultLine]: ...
+    def __getitem__(self, number: int | slice) -> ResultLine | list[ResultLine]:
+        with open_regular(self.path) as file:
+            found = range(len(self))[number]
+            return self._read(file, found) if isinstance(found, int) else [self._read(file, each) for each in found]
+
+    def _read(self, file: IO[bytes], number: int) -> ResultLine:
+        file.seek(self._places[2 * number])
+        return cast(ResultLine, parse_object(file.read(self._places[2 * number + 1])))
 
 
 def checked(record: Parsed) -> ResultLine:

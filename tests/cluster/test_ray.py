@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -198,6 +199,35 @@ def test_another_release_of_ray_is_named(nodes: Nodes, tmp_path: Path) -> None:
     assert "2.51.0" in done.stderr
     assert "install the same versions of Ray and Python here and there" in done.stderr
     assert len(done.stderr.splitlines()) <= 5, done.stderr
+
+
+def test_ctrl_c_keeps_what_was_answered(nodes: Nodes, place: Bench, alone: Path) -> None:
+    server = place.serve(delay=0.25)
+    out = place.path / "interrupted"
+    words = ["run", "--model", MOCK, "--base-url", server.url, "--data", str(place.path / "bench"), "-o", str(out)]
+    words += ["--concurrency", str(IN_FLIGHT), "--ray-actors", "2", "--ray", nodes.address, "--report", "none"]
+    command = [PYTHON, "-m", "pytest_bfcl", *words]
+    pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "cwd": ROOT, "env": of_ray()}
+    process = subprocess.Popen(command, **pipes)
+    until(lambda: len(server.lines("answered")) > 40, process)
+    process.send_signal(signal.SIGINT)
+    told, errors = process.communicate(timeout=60)
+    assert process.returncode == 2, errors
+    assert "stopped: interrupted; what was answered is kept" in told
+    assert len(errors.splitlines()) <= 2, errors
+    kept = journaled(out)
+    assert len(kept) >= 30
+    time.sleep(1)
+    before = server.asked()
+    time.sleep(1)
+    assert server.asked() == before  # no actor goes on
+    again = subprocess.run(command, timeout=300, capture_output=True, text=True, cwd=ROOT, env=of_ray())
+    assert again.returncode in (0, 1), again.stderr
+    asked = server.asked()
+    assert not {(name, 1, turn, step, MOCK) for name, turn, step in asked if asked[name, turn, step] > before[
+        name, turn, step]} & set(kept)  # fmt: skip
+    assert stored(out) == stored(alone)
+    assert set(journaled(out).values()) == {1}
 
 
 def test_a_cluster_started_for_the_run(place: Bench, alone: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from pytest_bfcl.cli import main
 from pytest_bfcl.cluster import station as station_module
 from pytest_bfcl.cluster.parcels import Answered, Event, Hello, Lined, Memory
 from pytest_bfcl.evaluation import run
@@ -100,6 +101,26 @@ def test_a_run_in_memory_equals_one_process_in_order(data: Path) -> None:
     assert len(place.hired) > 2
     assert list(timeless(result.records)) == list(timeless(alone.records))
     assert timeless(result.records) == timeless(alone.records)
+
+
+def test_a_replay_of_the_run_and_its_comparison(
+    data: Path, alone: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What one process recorded, judged again on actors; `compare` sees no difference between the two."""
+    out = tmp_path / "run"
+    place = InProcess(2)
+    settings = replace(TWICE, concurrency=2)
+    replayed = f"replay:{alone}#{MODELS[0]}"
+    found = run(data, replayed, categories=["simple_java"], out=out, settings=settings, cluster=place)
+    assert {slot for slot, _ in place.jobs} == {0, 1}
+    expected = {key: line for key, line in stored(alone).items() if key[1] == MODELS[0] and "java" in key[0]}
+    assert {key: line["outcome"] for key, line in stored(out).items()} == {
+        key: line["outcome"] for key, line in expected.items()
+    }
+    assert found.counts["simple_java"][1] == len(expected)
+    assert main(["compare", f"{alone}#{MODELS[0]}", str(out), "--shared", "--fail"]) == 0
+    (row,) = [line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("simple_java")]
+    assert row[-3:-1] == ["0", "0"]  # improved, regressed
 
 
 def test_nothing_answered_is_asked_twice_when_actors_die(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
