@@ -14,7 +14,7 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-SKIPPED = ("dev", "docs", "release", "browser", "ray", "train")  # not for users, or gigabytes
+SKIPPED = ("dev", "docs", "release", "browser", "ray", "train", "serve")  # not for users, or gigabytes
 
 
 def measured(extra: str, folder: Path, uv: str) -> tuple[int, float]:

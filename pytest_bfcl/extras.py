@@ -30,7 +30,9 @@ EXTRAS: Mapping[str, Extra] = {
     "yaml": Extra(("yaml",), "OpenAPI documents written in YAML"),
     "tables": Extra(("pyarrow",), "runs as Parquet tables"),
     "mcp": Extra(("mcp",), "tools of MCP servers, entries for MCP clients"),
+    "train": Extra(("datasets",), "entries as data sets of trainers"),
     "ray": Extra(("ray",), "runs and judging on a Ray cluster"),
+    "serve": Extra(("vllm",), "an engine that --bfcl-serve starts; others are installed by themselves"),
     "view": Extra(("starlette", "uvicorn"), "pages over many runs in a browser"),
 }
 

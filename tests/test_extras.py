@@ -18,6 +18,7 @@ from pytest_bfcl.cli import main
 from pytest_bfcl.dataset.openapi import documents_of_openapi
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.simulators import create_simulator
+from pytest_bfcl.training import tasks, trl, verl
 
 ROOT = Path(__file__).resolve().parents[1]
 CATEGORIES = "simple_python,simple_java,simple_javascript,multi_turn_base,memory,web_search_base,exec_simple,rest,sql"
@@ -83,6 +84,13 @@ def test_what_else_needs_an_extra_says_so(tmp_path: Path, monkeypatch: pytest.Mo
         create_simulator("MemoryAPI_kv")
     monkeypatch.setitem(sys.modules, "mcp.server.lowlevel", None)
     assert main(["mcp", "TicketAPI", "--http", "0"]) == 2
+    for name in ("datasets", "pyarrow"):
+        monkeypatch.setitem(sys.modules, name, None)
+    rows = tasks("bundled", categories=["simple_java"])
+    with pytest.raises(UsageError, match=r'pip install "pytest-bfcl\[train\]"'):
+        trl.dataset(rows)
+    with pytest.raises(UsageError, match=r'pip install "pytest-bfcl\[tables\]"'):
+        verl.write_parquet(rows, tmp_path / "rows.parquet")
 
 
 def test_doctor_names_what_is_missing(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
+from pytest_bfcl.extras import install_command
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.serving.parsers import suggested_parser
 
@@ -102,7 +103,7 @@ def _module(module: str) -> Callable[[], Sequence[str] | None]:
 ENGINES: Mapping[str, Engine] = {
     engine.name: engine
     for engine in (
-        Engine("vllm", "vLLM", 8000, "/health", "pip install vllm", _script("vllm"), _vllm),
+        Engine("vllm", "vLLM", 8000, "/health", install_command("serve"), _script("vllm"), _vllm),
         Engine(
             "sglang", "SGLang", 30000, "/health", "pip install 'sglang[all]'", _module("sglang.launch_server"), _sglang,
         ),

@@ -23,6 +23,7 @@ import keyword
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pytest_bfcl.extras import require
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.gateways.tools import annotation_of
 from pytest_bfcl.json_types import Fields, Parsed
@@ -56,6 +57,7 @@ def dataset(tasks: Tasks, tokenizer: Any = None) -> Any:
         raise UsageError(f"{several.id} has several steps: use environment_dataset and environments for such entries")
     if tokenizer is None and tasks.options.get("mode") == "fc":
         raise UsageError("native calls without environments need the tokenizer, whose template shows the tools")
+    require("train", "a data set for TRL")
     from datasets import Dataset
 
     rows = [dict(row) for row in tasks.rows()]
@@ -91,6 +93,7 @@ def reward_function(**options: Any) -> Callable[..., list[float]]:
 
 def environment_dataset(tasks: Tasks) -> Any:
     """A `datasets.Dataset` whose ``environment`` column names the class of `environments` that has an entry's tools."""
+    require("train", "a data set for TRL")
     from datasets import Dataset
 
     return Dataset.from_list([

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl import rewards
+from pytest_bfcl.extras import require
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.training.tasks import Options, Tasks, episode_of, key_of, options_of, reward_of
@@ -65,7 +66,8 @@ def rows(tasks: Tasks) -> Iterator[Parsed]:
 
 
 def write_parquet(tasks: Tasks, path: str | Path) -> int:
-    """Write `rows` to a parquet file; how many there are. Needs ``pyarrow``."""
+    """Write `rows` to a parquet file; how many there are. Raises `UsageError` without the extra ``tables``."""
+    require("tables", "a parquet file of rows")
     import pyarrow
     from pyarrow import parquet
 

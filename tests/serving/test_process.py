@@ -104,7 +104,9 @@ def test_a_port_in_use_is_said_before_anything_starts(tmp_path: Path) -> None:
 
 def test_what_is_not_installed_is_said_with_the_command(tmp_path: Path) -> None:
     missing = dataclasses.replace(ENGINE, program=lambda: None)
-    with pytest.raises(UsageError, match=r"vLLM is not installed where this runs \(pip install vllm\)"):
+    with pytest.raises(
+        UsageError, match=r'vLLM is not installed where this runs \(pip install "pytest-bfcl\[serve\]"\)'
+    ):
         start_engine(missing, "m", tmp_path)
 
 
