@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
+from pytest_bfcl.dataset.documents import as_document, object_schema
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 
@@ -19,33 +20,29 @@ def function_documents(functions: object) -> list[Parsed]:
 
 
 def _document(tool: object) -> Parsed:
-    if isinstance(tool, Mapping) and isinstance(tool.get("function"), Mapping):
-        tool = tool["function"]
-    if not isinstance(tool, Mapping) or not isinstance(tool.get("name"), str):
-        raise UsageError(f"a function document needs a name: {str(tool)[:80]!r}")
-    schema = tool.get("parameters", tool.get("input_schema"))
-    if schema is None:
-        schema = {"type": "dict", "properties": {}}
-    if not isinstance(schema, Mapping):
-        raise UsageError(f"the parameters of {tool['name']} are not an object schema")
-    document = {**tool, "parameters": _schema(schema)}
+    inner = tool.get("function") if isinstance(tool, Mapping) else None
+    body = inner if isinstance(inner, Mapping) else tool
+    if not isinstance(body, Mapping) or not isinstance(body.get("name"), str):
+        raise UsageError(f"a function document needs a name: {str(body)[:80]!r}")
+    try:
+        document = as_document(cast("Mapping[str, Any]", tool))
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    if not isinstance(document.setdefault("parameters", {"type": "dict", "properties": {}}), Mapping):
+        raise UsageError(f"the parameters of {document['name']} are not an object schema")
+    if _has_alternatives(document["parameters"]):
+        document["parameters"] = object_schema(document["parameters"])
     document.setdefault("description", "")
     return document
 
 
-def _schema(schema: object) -> Any:
-    """A property schema with one type word: of ``["string", "null"]`` the first that is not null."""
+def _has_alternatives(schema: object) -> bool:
+    """Whether a parameter may be of several types (``["string", "null"]``), which the benchmark's words cannot say."""
     if not isinstance(schema, Mapping):
-        return schema
-    schema = dict(schema)
-    word = schema.get("type")
-    if isinstance(word, list):
-        schema["type"] = next((each for each in word if each != "null"), "any")
-    if isinstance(schema.get("properties"), Mapping):
-        schema["properties"] = {name: _schema(each) for name, each in schema["properties"].items()}
-    if "items" in schema:
-        schema["items"] = _schema(schema["items"])
-    return schema
+        return False
+    properties = schema.get("properties")
+    inner = [*(properties.values() if isinstance(properties, Mapping) else ()), schema.get("items")]
+    return isinstance(schema.get("type"), list) or any(map(_has_alternatives, inner))
 
 
 def possible_answers(answers: object) -> list[Parsed]:
