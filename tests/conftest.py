@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -20,6 +23,37 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
     # Many tests start Python, and compiling everything anew is more than half of what such a process does.
     sys.dont_write_bytecode = False
     sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = str(REPOSITORY / ".pytest_cache" / "compiled")
+
+
+# pytester forgets what a session in this process imported, so that each of them would import these anew.
+for name in (
+    "filelock",
+    "statistics",
+    "xdist.dsession",
+    "xdist.scheduler",
+    "xdist.remote",
+    "aiohttp",
+    "jinja2",
+    "hypothesis",
+):
+    import_module(name)
+
+# Sessions started by tests do without the plugin of hypothesis, whose import is a third of a short session.
+os.environ["PYTEST_ADDOPTS"] = f"{os.environ.get('PYTEST_ADDOPTS', '')} -p no:hypothesispytest".strip()
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests and all modules stay to the end: the collector of garbage need not look at them again."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_waiting_for_disks() -> Iterator[None]:
+    """Runs in this process need not survive a loss of power; those in processes of their own do wait."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: None)
+        yield
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -19,6 +19,7 @@ from pytest_bfcl.dataset.openapi import documents_of_openapi
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.simulators import create_simulator
 from pytest_bfcl.training import tasks, trl, verl
+from tests.distributed import WORKERS
 
 ROOT = Path(__file__).resolve().parents[1]
 CATEGORIES = "simple_python,simple_java,simple_javascript,multi_turn_base,memory,web_search_base,exec_simple,rest,sql"
@@ -38,7 +39,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("processes", [(), ("-n2",)], ids=["one", "two"])
+@pytest.mark.parametrize("processes", WORKERS)
 def test_the_core_runs_and_says_what_it_skips(tmp_path: Path, processes: tuple[str, ...]) -> None:
     done = run(tmp_path, "--model", "oracle:", "--bfcl-categories", CATEGORIES, "--bfcl-out", "run", *processes)
     shown = done.stdout + done.stderr

@@ -12,6 +12,7 @@ import pytest
 
 from pytest_bfcl.simulators.embedding import encoder_problem
 from tests.agentic import diligent
+from tests.distributed import WORKERS
 
 CONFTEST = """
 import os, pytest
@@ -82,7 +83,7 @@ def bench(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Bench:
     return Bench(pytester)
 
 
-@pytest.mark.parametrize("workers", [(), ("-n2",)])
+@pytest.mark.parametrize("workers", WORKERS)
 def test_every_write_stage_once(bench: Bench, workers: tuple[str, ...]) -> None:
     bench.bring("DiligentMemory")
     result = bench.run("--bfcl-categories", "memory_kv,memory_rec_sum", *workers)
@@ -106,6 +107,7 @@ def test_the_oracle_runs_all_agentic_categories_in_two_workers(bench: Bench) -> 
     result.assert_outcomes(passed=40 + 2 * (43 + 12) + vector, skipped=0 if vector else 43 + 12)
 
 
+@pytest.mark.slow
 def test_one_model_in_two_modes_is_two_models(bench: Bench) -> None:
     args = ("--bfcl-categories", "memory_kv", "--model", "oracle:@prompt")
     bench.run("-k", "finance", *args, model="oracle:@fc").assert_outcomes(passed=2 * (8 + 2))
@@ -142,7 +144,7 @@ def test_one_question_pulls_in_just_its_stages(bench: Bench) -> None:
     assert model["categories"]["memory_kv"]["total"] == 8
 
 
-@pytest.mark.parametrize("after", ["4", "33"])
+@pytest.mark.parametrize("after", ["4", pytest.param("33", marks=pytest.mark.slow)])
 def test_killed_in_a_write_stage_and_continued(bench: Bench, monkeypatch: pytest.MonkeyPatch, after: str) -> None:
     bench.bring("DiligentMemory")
     args = ("--bfcl-categories", "memory_rec_sum", "--bfcl-concurrency", "3")
@@ -156,6 +158,7 @@ def test_killed_in_a_write_stage_and_continued(bench: Bench, monkeypatch: pytest
     assert bench.requests() == bench.requests("whole"), "no reply was paid for twice"
 
 
+@pytest.mark.slow
 def test_web_search_over_the_local_site_and_replayed(bench: Bench) -> None:
     bench.bring("DiligentWeb")
     args, model = ("-m", "web_search", "-n2"), "own:diligent-web@fc"
@@ -181,6 +184,7 @@ def test_without_weights_the_vector_memory_is_skipped(bench: Bench) -> None:
     result.stdout.fnmatch_lines(["*pip install ?pytest-bfcl?embeddings?? && pytest-bfcl fetch --embeddings*"])
 
 
+@pytest.mark.slow
 def test_a_write_stage_that_broke_runs_again_though_its_questions_have_verdicts(bench: Bench) -> None:
     bench.bring("DiligentMemory")
     bench.run("--bfcl-categories", "memory_kv").assert_outcomes(passed=43 + 12)

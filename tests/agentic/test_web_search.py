@@ -63,6 +63,7 @@ def test_with_the_site_down_nothing_is_answered(bundled: DataSet, monkeypatch: p
     assert {r["outcome"] for r in result.records} == {"failed"}
 
 
+@pytest.mark.slow
 def test_snippets_are_left_out_where_the_category_says_so(bundled: DataSet, tmp_path: Path) -> None:
     result = run(bundled, DiligentWeb(), categories=["web_search"])
     for record in result.records:

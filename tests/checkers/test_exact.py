@@ -90,6 +90,7 @@ def cases(draw: st.DrawFn) -> tuple[Call, dict[str, Any], dict[str, Any]]:
 rule_sets = st.one_of(st.sampled_from(ONE_EACH + ALL_BUT_ONE), st.frozensets(st.sampled_from(sorted(CORRECTED_RULES))))
 
 
+@pytest.mark.slow
 @settings(max_examples=1500, deadline=None)
 @given(cases(), rule_sets, st.sampled_from([False, False, False, True]))
 @example((Call("serve", {"n": 2**53 + 1}), function(n="float"), {"serve": {"n": [float(2**53)]}}), OFFICIAL, False)

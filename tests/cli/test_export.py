@@ -86,7 +86,14 @@ def assert_equal_cells(mine: Path, theirs: Path) -> None:
 
 
 @pytest.mark.golden
-@pytest.mark.parametrize("case", [case for case in CASES if case != "result_layout"])
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, marks=[pytest.mark.slow] if case == "rescored" else [])
+        for case in CASES
+        if case != "result_layout"
+    ],
+)
 def test_recorded_cases_cell_by_cell(recorded: Recorded, case: str, tmp_path: Path) -> None:
     sources = {
         "rebuilt": lambda: [recorded.scores()],

@@ -168,6 +168,7 @@ def test_hostile_nesting_is_one_broken_line(tmp_path: Path) -> None:
     assert dataset.entry("good")
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_lines_index_quickly(tmp_path: Path) -> None:
     path = write(tmp_path / "many.jsonl", *(line(f"parallel_{number}") for number in range(100_000)))
     started = time.process_time()

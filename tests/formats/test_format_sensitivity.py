@@ -69,8 +69,8 @@ def test_native_calls_are_skipped_with_the_reason() -> None:
 @pytest.mark.parametrize(
     ("args", "model", "outcomes"),
     [
-        (("-m", CATEGORY), "oracle:@prompt", {"passed": 884}),
-        (("-m", CATEGORY), "oracle:@fc", {"skipped": 884}),
+        pytest.param(("-m", CATEGORY), "oracle:@prompt", {"passed": 884}, marks=pytest.mark.slow),
+        pytest.param(("-m", CATEGORY), "oracle:@fc", {"skipped": 884}, marks=pytest.mark.slow),
         (("--bfcl-categories", f"{CATEGORY},simple_java", "-k", "simple_python_8 or simple_java_0"), "oracle:@prompt",
          {"passed": 27}),
     ],

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.cli import main
+from tests.distributed import WORKERS
 from tests.plugin.conftest import Project, project  # noqa: F401 - a fixture
 
 pytestmark = pytest.mark.slow
@@ -120,7 +121,7 @@ def test_two_runs_of_agents_are_compared(agents: Project, capsys: pytest.Capture
     assert "simple_python_0" not in told
 
 
-@pytest.mark.parametrize("workers", [(), ("-n2",)])
+@pytest.mark.parametrize("workers", WORKERS)
 def test_what_was_played_to_its_end_is_not_played_again(agents: Project, workers: tuple[str, ...]) -> None:
     (agents.path / "broken").write_text("")
     first = run(agents, *workers)

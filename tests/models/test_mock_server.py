@@ -144,7 +144,7 @@ def test_dropped_reasoning_is_missed_there(mock_server, official):
         configure(mock_server, reasoning="", require_reasoning=False)
 
 
-@pytest.mark.parametrize("api", ["chat", "responses"])
+@pytest.mark.parametrize("api", ["chat", pytest.param("responses", marks=pytest.mark.slow)])
 def test_broken_streams_cost_attempts_not_answers(mock_server, official, api):
     configure(mock_server, cut_rate=0.15, eof_rate=0.15, reset_rate=0.05)
     try:

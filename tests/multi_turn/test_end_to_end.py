@@ -83,7 +83,7 @@ def failed(records: dict[str, dict[str, Any]]) -> set[str]:
     return {name for name, record in records.items() if record["outcome"] != "passed"}
 
 
-@pytest.mark.parametrize("mode", ["fc", "prompt"])
+@pytest.mark.parametrize("mode", ["fc", pytest.param("prompt", marks=pytest.mark.slow)])
 def test_the_oracle_passes_a_few_entries(bench: Run, mode: str) -> None:
     records = bench(f"oracle:@{mode}", ids=SUBSET)
     assert (len(records), failed(records)) == (len(SUBSET), set())
@@ -96,7 +96,7 @@ def test_the_oracle_passes_everything(bench: Run, mode: str) -> None:
     assert passed(bench(f"oracle:@{mode}")) == dict.fromkeys(CATEGORIES, 200)
 
 
-@pytest.mark.parametrize("mode", ["fc", "prompt"])
+@pytest.mark.parametrize("mode", ["fc", pytest.param("prompt", marks=pytest.mark.slow)])
 def test_a_real_endpoint_passes_a_few_entries(bench: Run, server: str, mode: str) -> None:
     records = bench(f"openai:mock@{mode}", "--bfcl-base-url", server, ids=SUBSET)
     assert (len(records), failed(records)) == (len(SUBSET), REFUSED)

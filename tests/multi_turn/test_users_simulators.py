@@ -103,7 +103,7 @@ def by_entry_point(path: Path) -> None:
     (info / "entry_points.txt").write_text("[pytest_bfcl.simulators]\nMyApi = kettle:Kettle\n")
 
 
-@pytest.fixture(params=[by_hook, by_entry_point])
+@pytest.fixture(params=[pytest.param(by_hook, marks=pytest.mark.slow), by_entry_point])
 def kitchen(
     request: pytest.FixtureRequest,
     project: Project,  # noqa: F811

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.distributed import WORKERS
+
 from .conftest import WEATHER, Project, call, question, write_lines
 
 
@@ -157,7 +159,7 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("workers", [(), ("-n2",)])
+@pytest.mark.parametrize("workers", WORKERS)
 def test_a_broken_own_entry_is_a_collection_error_and_never_the_models_fault(
     project: Project, workers: tuple[str, ...]
 ) -> None:

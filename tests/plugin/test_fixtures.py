@@ -203,7 +203,7 @@ KEEP = """
 """
 
 
-@pytest.mark.parametrize("options", [(), ("-n1",)])
+@pytest.mark.parametrize("options", [(), pytest.param(("-n1",), marks=pytest.mark.slow)])
 def test_an_unrelated_model_fixture_is_named_with_the_way_out(project: Project, options: tuple[str, ...]) -> None:
     project.pytester.makeconftest(NETWORK)
     result = project.run("-m", "multiple", *options)

@@ -26,7 +26,7 @@ def command(folder: Path, *more: str) -> list[str]:
     return [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:asyncio", "own.jsonl", *more]
 
 
-@pytest.mark.parametrize("more", [(), ("-n1",)])
+@pytest.mark.parametrize("more", [(), pytest.param(("-n1",), marks=pytest.mark.slow)])
 def test_errors_alike_are_told_once(tmp_path: Path, more: tuple[str, ...]) -> None:
     script: dict[str, object] = {
         f"irrelevance_{number}": {"error": "bad_request", "message": f"no such field in irrelevance_{number}"}
@@ -57,7 +57,9 @@ def test_trouble_is_known_after_two_attempts_and_forgotten_after_an_answer() -> 
     assert breaker.trouble is None
 
 
-@pytest.mark.parametrize(("more", "begins"), [((), "collected "), (("-n2",), "2 workers [")])
+@pytest.mark.parametrize(
+    ("more", "begins"), [((), "collected "), pytest.param(("-n2",), "2 workers [", marks=pytest.mark.slow)]
+)
 def test_a_dead_server_is_said_once_while_it_is_retried(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...], begins: str
 ) -> None:

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tests.distributed import WORKERS
+
 from .conftest import Project, call, question, write_lines
 
 OUTCOMES = ("pass", "fail", "error", "allowed_error", "skip")
@@ -49,15 +51,8 @@ CASES = [
     for case in (Case(*values) for values in product(OUTCOMES, GATES, STOPS, OTHERS))
     if case.gate != "missed" or case.outcome in ("fail", "skip")
 ]
-# With two workers every case in the slow tier, here one of each kind.
-DISTRIBUTED = [
-    Case("fail", "none", "finished", "alone"),
-    Case("fail", "met", "finished", "passing_test"),
-    Case("fail", "met", "finished", "failing_test"),
-    Case("error", "met", "finished", "alone"),
-    Case("skip", "missed", "finished", "alone"),
-    Case("pass", "met", "budget", "alone"),
-]
+ON_WORKERS = Case("fail", "met", "finished", "failing_test")
+"""With two workers every case is in the slow tier; here the one in which most takes part."""
 
 
 def run_case(project: Project, case: Case, *more: str) -> pytest.RunResult:
@@ -116,18 +111,17 @@ def test_every_combination_has_the_exit_code_of_the_contract(project: Project, c
     check_case(project, case, run_case(project, case))
 
 
-@pytest.mark.parametrize("case", DISTRIBUTED, ids="-".join)
-def test_two_workers_give_the_same_verdict(project: Project, case: Case) -> None:
-    check_case(project, case, run_case(project, case, "-n2"))
+def test_two_workers_give_the_same_verdict(project: Project) -> None:
+    check_case(project, ON_WORKERS, run_case(project, ON_WORKERS, "-n2"))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", [case for case in CASES if case not in DISTRIBUTED], ids="-".join)
+@pytest.mark.parametrize("case", CASES, ids="-".join)
 def test_two_workers_give_the_same_verdict_in_every_combination(project: Project, case: Case) -> None:
     check_case(project, case, run_case(project, case, "-n2"))
 
 
-@pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["plain", "two_workers"])
+@pytest.mark.parametrize("workers", WORKERS)
 def test_under_exitfirst_there_is_no_gate_verdict(project: Project, workers: tuple[str, ...]) -> None:
     case = Case("fail", "met", "finished", "alone")
     result = run_case(project, case, "-x", *workers)

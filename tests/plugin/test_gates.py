@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.distributed import WORKERS
+
 from .conftest import Project, call, question, write_lines
 
 ONE = ("-m", "simple_python")
-WORKERS = pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["plain", "two_workers"])
+BOTH_WAYS = pytest.mark.parametrize("workers", WORKERS)
 
 
 def known(project: Project, *ids: str, **changes: object) -> None:
@@ -25,7 +27,7 @@ def last_lines(result: pytest.RunResult, count: int) -> list[str]:
     return result.outlines[-count:]
 
 
-@WORKERS
+@BOTH_WAYS
 def test_only_news_is_red(project: Project, workers: tuple[str, ...]) -> None:
     project.fail("simple_python_0", "simple_python_1")
     known(project, "simple_python_0", "simple_python_1")
@@ -36,7 +38,7 @@ def test_only_news_is_red(project: Project, workers: tuple[str, ...]) -> None:
     assert [record["outcome"] for record in project.records()].count("failed") == 2  # the score is what it is
 
 
-@WORKERS
+@BOTH_WAYS
 def test_a_finished_run_is_judged_again_without_asking(project: Project, workers: tuple[str, ...]) -> None:
     project.fail("simple_python_0")
     project.run(*ONE)
@@ -50,7 +52,7 @@ def test_a_finished_run_is_judged_again_without_asking(project: Project, workers
     assert len(project.records()) == 4
 
 
-@WORKERS
+@BOTH_WAYS
 def test_a_failure_that_is_not_expected_is_news(project: Project, workers: tuple[str, ...]) -> None:
     project.fail("simple_python_0", "simple_python_3")
     known(project, "simple_python_0", "simple_python_1")
@@ -131,7 +133,7 @@ def baseline(project: Project) -> Project:
     return project
 
 
-@WORKERS
+@BOTH_WAYS
 def test_a_regression_is_told_with_its_entries_last(baseline: Project, workers: tuple[str, ...]) -> None:
     baseline.fail(*(f"simple_python_{number}" for number in range(12)))
     result = baseline.run(*ONE, "--bfcl-baseline", "good", "--bfcl-baseline-margin", "5", *workers)
@@ -221,7 +223,7 @@ def test_a_group_that_was_run_in_part_only_is_missing(project: Project) -> None:
     assert project.run(*ONE, "--bfcl-fail-under", "non_live=1", "--bfcl-allow-missing", out="two").ret == 0
 
 
-@WORKERS
+@BOTH_WAYS
 @pytest.mark.parametrize(
     ("gate", "said"),
     [
@@ -263,7 +265,7 @@ def test_guessed_data_is_refused_for_virtual_arguments_too(project: Project) -> 
     assert own.ret == 0
 
 
-@WORKERS
+@BOTH_WAYS
 def test_junit_carries_category_tag_and_reason(project: Project, workers: tuple[str, ...]) -> None:
     project.fail("simple_python_1")
     project.script["simple_python_2"] = {"error": "server", "status": 500}
@@ -279,7 +281,7 @@ def test_junit_carries_category_tag_and_reason(project: Project, workers: tuple[
     }
 
 
-@WORKERS
+@BOTH_WAYS
 def test_the_step_summary_is_appended_to(
     project: Project, workers: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.distributed import WORKERS
 from tests.plugin.conftest import Project
 
 
@@ -20,7 +21,7 @@ def rows(report: Path) -> dict[str, list[str]]:
     return {name: cells[-1]["resultsTableRow"] for name, cells in tests.items()}
 
 
-@pytest.mark.parametrize("distribution", [(), ("-n", "2")])
+@pytest.mark.parametrize("distribution", WORKERS)
 def test_columns_and_links(project: Project, distribution: tuple[str, ...]) -> None:
     project.fail("simple_python_1")
     project.run("--html=out/report.html", "--self-contained-html", *distribution, subprocess=True)

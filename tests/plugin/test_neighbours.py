@@ -99,6 +99,7 @@ def test_a_session_beside_a_neighbour(plugin: str, tmp_path: Path) -> None:
         assert "WRONG_ANSWER value_error" in said
 
 
+@pytest.mark.slow
 def test_a_failure_has_the_parts_of_pytests_own_from_workers_too(tmp_path: Path) -> None:
     plugin = tmp_path / "watching.py"
     plugin.write_text(

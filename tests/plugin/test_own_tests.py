@@ -115,6 +115,7 @@ MANY = """
 """
 
 
+@pytest.mark.slow
 def test_workers_record_without_loss_and_replay(pytester, project):
     project.write_text("import test_many")
     pytester.makepyfile(test_many=MANY)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from tests.distributed import WORKERS
+
 from .conftest import Project
 
 ONE = ("-m", "simple_python", "-p", "cacheprovider")
 
 
-@pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["plain", "two_workers"])
+@pytest.mark.parametrize("workers", WORKERS)
 def test_a_rerun_of_failures_is_no_score(project: Project, workers: tuple[str, ...]) -> None:
     project.fail("simple_python_0", "simple_python_2")
     project.run(*ONE, out="first")

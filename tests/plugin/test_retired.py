@@ -58,6 +58,7 @@ def test_they_are_not_part_of_a_plain_run(pytester: pytest.Pytester) -> None:
         assert f"bfcl/{name}" not in result.stdout.str()
 
 
+@pytest.mark.slow
 def test_what_lacks_a_recording_is_skipped_with_the_reason(pytester: pytest.Pytester) -> None:
     document = {"name": "get_movie_rating", "description": "", "parameters": MOVIE}
     entry = {

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_bfcl.cli import main
+from tests.distributed import WORKERS
 
 from .conftest import Project, call, question, write_lines
 
@@ -102,7 +103,7 @@ def test_a_broken_line_in_the_second_file_is_told_once(files: Project) -> None:
     result.stdout.fnmatch_lines(["*b.jsonl:2: not JSON*", "*b.jsonl:3: bad: function: no function*"])
 
 
-@pytest.mark.parametrize("workers", [(), ("-n2",)])
+@pytest.mark.parametrize("workers", WORKERS)
 def test_entries_nobody_has_read_are_told(
     project: Project, workers: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_bfcl.plugin.short_summary import ALIKE
+from tests.distributed import WORKERS
 
 LEXICAL = ("--model", "lexical:", "--bfcl-data=bundled", "-m", "simple_python", "--tb=short", "--bfcl-out")
 
@@ -30,7 +31,7 @@ def test_failures_are_told_by_reason_below_themselves_and_above_the_summary(pyte
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "two workers"])
+@pytest.mark.parametrize("workers", WORKERS)
 def test_every_failure_is_listed_with_vv(pytester: pytest.Pytester, workers: tuple[str, ...]) -> None:
     result = pytester.runpytest_inprocess(*LEXICAL, "a", "-vv", "--tb=line", *workers)
     result.stdout.no_fnmatch_line("*failures by reason*")

@@ -11,6 +11,7 @@ from pytest_bfcl import run as run_library
 from pytest_bfcl.cli import main
 from pytest_bfcl.dataset.splits import Split
 from pytest_bfcl.settings import Settings
+from tests.distributed import WORKERS
 
 from .conftest import WEATHER, Project, question, write_lines
 
@@ -39,7 +40,7 @@ def ids(project: Project, out: str) -> list[str]:
     return sorted(record["id"] for record in project.records(out))
 
 
-@pytest.mark.parametrize("workers", [(), ("-n2",)])
+@pytest.mark.parametrize("workers", WORKERS)
 def test_a_part_is_run_and_named(halves: tuple[Project, Split], workers: tuple[str, ...]) -> None:
     project, split = halves
     found = {}

@@ -7,11 +7,12 @@ import json
 import pytest
 
 from pytest_bfcl.cli import main
+from tests.distributed import WORKERS
 
 from .conftest import Project, call, write_lines
 
 
-@pytest.mark.parametrize("workers", [(), ("-n2",)])
+@pytest.mark.parametrize("workers", WORKERS)
 def test_the_drop_is_shown(project: Project, workers: tuple[str, ...]) -> None:
     project.script["simple_python_1~upper-case"] = call("Rome")
     project.script["simple_python_2~upper-case"] = call("Rome")

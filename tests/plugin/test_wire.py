@@ -122,6 +122,7 @@ def test_more_attempts_are_asked_for_anew(pytester: pytest.Pytester) -> None:
     assert kept["counts"] == {"held": 2}
 
 
+@pytest.mark.slow
 def test_several_models_and_workers(pytester: pytest.Pytester, broken: str) -> None:
     result = pytester.runpytest_subprocess(
         "--model", "openai:x", "--model", "openai:y", "--bfcl-base-url", broken, "--bfcl-data=bundled",

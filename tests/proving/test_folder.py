@@ -66,6 +66,7 @@ def change(path: Path, act: Callable[[Lines], None], *, keep_counts: bool = Fals
     path.write_text("".join(json.dumps(each) + "\n" for each in (header, *lines)))
 
 
+@pytest.mark.slow
 def test_what_was_exported_is_equal_in_every_line(exported: Path, data: DataSet) -> None:
     parts = prove_folder(exported, data)
     assert {part.name.split(", ")[1] for part in parts} == set(CATEGORIES)
@@ -187,6 +188,7 @@ def test_markdown_counts_and_lists_bounded() -> None:
     assert "<b>" not in text
 
 
+@pytest.mark.slow
 @pytest.mark.golden
 @pytest.mark.usefixtures("official_dir")
 def test_a_recorded_run_and_its_planted_wrong_verdict(golden_dir: Path, tmp_path: Path, official: DataSet) -> None:

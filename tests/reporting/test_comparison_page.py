@@ -183,6 +183,7 @@ def test_score_folders_are_judged_again_where_their_results_are(tmp_path: Path) 
     assert "simple_function_checker:wrong_count" in bare[ids[1]]
 
 
+@pytest.mark.slow
 def test_the_script_filters_and_reading_needs_none(browser: Browser, tmp_path: Path, data: DataSet) -> None:
     before = play(tmp_path / "before", data, {"simple_python_1": (1,)})
     after = play(tmp_path / "after", data, {"simple_python_2": (1,), "simple_python_3": (1,)})

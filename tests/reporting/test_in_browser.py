@@ -164,6 +164,7 @@ def test_the_wheel_of_three_models(browser: Browser, tmp_path: Path) -> None:
     assert browser.js(COUNT) == "8 of 72 entries: 8 failed"
 
 
+@pytest.mark.slow
 def test_the_full_set_opens_fast(browser: Browser, tmp_path: Path) -> None:
     records = [
         record(f"{name}_{number}", name, "openai:a@fc", "failed" if number % 3 else "passed")

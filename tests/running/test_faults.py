@@ -107,7 +107,7 @@ def test_a_hanging_server_ends_within_the_timeout(bench: Bench, session) -> None
 def test_a_server_that_only_hangs_stops_the_run(bench: Bench, session) -> None:
     bench.serve({"kind": "hang"})
     started = time.monotonic()
-    result = session(*QUICK, "--bfcl-timeout=1", "--bfcl-retries=0", "--bfcl-concurrency=32")
+    result = session(*QUICK, "--bfcl-timeout=1", "--bfcl-retries=0", "--bfcl-concurrency=12")
     assert time.monotonic() - started < 10
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.fnmatch_lines(["stopped: *no longer answers in time*"])

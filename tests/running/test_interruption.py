@@ -53,7 +53,9 @@ def test_one_ctrl_c_is_enough(bench: Bench) -> None:
     assert not {line["id"] for line in server.lines()} & set(records)
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2", "-m", "single_turn or multi_turn or memory_kv")])
+@pytest.mark.parametrize(
+    "workers", [(), pytest.param(("-n", "2", "-m", "single_turn or multi_turn or memory_kv"), marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_run_that_is_ended_by_a_signal_says_so(
     bench: Bench, number: signal.Signals, workers: tuple[str, ...]
@@ -198,6 +200,7 @@ FULL = (
 )
 
 
+@pytest.mark.slow
 def test_a_file_that_cannot_grow_stops_the_run(bench: Bench) -> None:
     bench.serve()
     command = [sys.executable, "-c", FULL.format(size=24_000), *bench.arguments("-q")]

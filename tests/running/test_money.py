@@ -87,6 +87,7 @@ def on_terminal(bench: Bench, *args: str, **variables: str) -> str:
     return text.decode()
 
 
+@pytest.mark.slow
 def test_progress_on_a_terminal_and_none_in_ci(bench: Bench) -> None:
     bench.serve({"kind": 400, "ids": "simple_python_0$"}, delay=0.15)
     quicker = "from pytest_bfcl.plugin import progress\nprogress.FIRST_S, progress.EVERY_S = 0.4, 0.2\n"

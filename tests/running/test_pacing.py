@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.distributed import WORKERS
+
 from .conftest import Bench
 
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+@pytest.mark.parametrize("workers", WORKERS)
 def test_the_bound_holds_for_all_processes_together(bench: Bench, workers: tuple[str, ...]) -> None:
     server = bench.serve(delay=0.03)
     code, text = bench.finish("--bfcl-concurrency=auto:6", "-q", *workers)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.cli import main
+from tests.distributed import WORKERS
 
 from .conftest import Bench
 
@@ -54,7 +55,7 @@ def check(bench: Bench, whole: str, *args: str, workers: set[str]) -> None:
     ("options", "count"),
     [
         (["-n2"], 2),
-        (["--dist=load", "--tx=3*popen"], 3),
+        pytest.param(["--dist=load", "--tx=3*popen"], 3, marks=pytest.mark.slow),
         pytest.param(["-n4"], 4, marks=pytest.mark.slow),
         pytest.param(["--dist=load", "--tx=popen"], 1, marks=pytest.mark.slow),
     ],
@@ -64,6 +65,7 @@ def test_workers_give_the_summary_of_one_process(bench: Bench, whole: str, optio
     check(bench, whole, *options, workers={f"gw{number}" for number in range(count)})
 
 
+@pytest.mark.slow
 def test_shards_merge_to_the_summary_of_one_process(bench: Bench, whole: str, capsys) -> None:
     assert bench.server is not None
     for number in (1, 2, 3):
@@ -105,6 +107,7 @@ def test_a_dead_worker_costs_one_entry_and_repeats_only_what_it_held(bench: Benc
     assert bench.verdicts()["simple_python_6"] == ("passed", None)
 
 
+@pytest.mark.slow
 def test_x_stops_the_other_workers(bench: Bench) -> None:
     bench.serve({"kind": 400, "ids": "simple_python_0$"}, delay=0.1)
     code, text = bench.finish("-q", "--tb=no", "--bfcl-concurrency=2", "-n2", "-x")
@@ -121,7 +124,7 @@ def test_a_lost_endpoint_stops_all_workers_with_one_message(bench: Bench) -> Non
     assert len(server.lines()) <= 16
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+@pytest.mark.parametrize("workers", WORKERS)
 def test_what_an_endpoint_refuses_is_said_once(bench: Bench, session, workers: tuple[str, ...]) -> None:
     bench.serve({"kind": "picky"})
     result = session("--bfcl-categories=simple_python", *workers)
@@ -130,7 +133,7 @@ def test_what_an_endpoint_refuses_is_said_once(bench: Bench, session, workers: t
     assert {outcome for outcome, _ in bench.verdicts().values()} == {"passed"}
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+@pytest.mark.parametrize("workers", WORKERS)
 def test_no_file_of_a_run_shows_a_header(bench: Bench, session, workers: tuple[str, ...]) -> None:
     bench.serve()
     info = bench.path / "info.toml"

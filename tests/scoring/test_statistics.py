@@ -207,7 +207,7 @@ MULTI_TURN_CLUSTERS = 40
 SCENARIOS = 5
 
 
-@pytest.mark.parametrize("correlated", [False, True])
+@pytest.mark.parametrize("correlated", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_the_95_percent_interval_of_overall_covers_the_truth(correlated: bool) -> None:
     assert 0.93 <= coverage(2000, correlated) <= 0.97
 

@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("mcp")
 
 from pytest_bfcl.cli import main
+from tests.distributed import WORKERS
 from tests.plugin.conftest import Project, project, write_lines  # noqa: F401 - a fixture
 from tests.served.test_served import ONE, SEVERAL, SHOP
 
@@ -112,7 +113,7 @@ def test_a_run_that_was_broken_off_goes_on(shop: Project) -> None:
     assert other.ret == pytest.ExitCode.USAGE_ERROR, "another server is another run"
 
 
-@pytest.mark.parametrize("workers", [(), ("-n2",)])
+@pytest.mark.parametrize("workers", WORKERS)
 def test_a_wrong_command_is_told_once(shop: Project, workers: tuple[str, ...]) -> None:
     result = shop.run(
         "shop.jsonl", "--bfcl-mcp", "shop=no-such-command --token=abc", *workers, model="fake:good", data=None

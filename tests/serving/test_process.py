@@ -87,6 +87,7 @@ def test_an_engine_that_shows_no_sign_of_life_is_given_up(started: Started, tmp_
     assert time.monotonic() - begun < 10
 
 
+@pytest.mark.slow
 def test_an_engine_that_loads_slowly_is_waited_for(started: Started, tmp_path: Path) -> None:
     engine = started(tmp_path, "--load-s", "2.5")
     assert engine.wait_until_ready(stall_s=1.2) > 2

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.distributed import WORKERS
 from tests.serving.processes import alive
 from tests.serving.test_discovery import Answering, _models
 
@@ -64,7 +65,7 @@ def _lines(project: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in (project / "run/results.jsonl").read_text().splitlines()]
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+@pytest.mark.parametrize("workers", WORKERS)
 def test_an_engine_is_started_once_asked_and_ended(project: Path, workers: tuple[str, ...]) -> None:
     pids = project / "pids"
     done = _pytest(
@@ -79,6 +80,7 @@ def test_an_engine_is_started_once_asked_and_ended(project: Path, workers: tuple
     assert not any(alive(int(pid)) for pid in pids.read_text().split())
 
 
+@pytest.mark.slow
 def test_going_on_with_a_run_starts_the_engine_at_another_port(project: Path) -> None:
     spec = ("--model", "vllm:m@fc", "--bfcl-serve")
     assert _pytest(project, *spec, "-k", "irrelevance_1").returncode == 0
@@ -88,6 +90,7 @@ def test_going_on_with_a_run_starts_the_engine_at_another_port(project: Path) ->
     assert len(_lines(project)) == 1
 
 
+@pytest.mark.slow
 def test_two_models_have_two_engines(project: Path) -> None:
     done = _pytest(project, "--model", "vllm:a@fc", "--model", "vllm:b@fc", "--bfcl-serve")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -171,7 +174,9 @@ def running() -> Iterator[str]:
     server.wait()
 
 
-@pytest.mark.parametrize(("spec", "provider"), [("vllm:", "vllm"), ("auto:", "openai")])
+@pytest.mark.parametrize(
+    ("spec", "provider"), [("vllm:", "vllm"), pytest.param("auto:", "openai", marks=pytest.mark.slow)]
+)
 def test_a_running_server_names_its_model(project: Path, running: str, spec: str, provider: str) -> None:
     done = _pytest(project, "--model", spec, "--bfcl-base-url", running, "--bfcl-mode", "fc")
     assert done.returncode == 0, done.stdout + done.stderr

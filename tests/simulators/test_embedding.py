@@ -31,6 +31,7 @@ def recorded(golden_dir: Path) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.golden
 def test_tokens_norms_and_components(encoder: embedding.MiniLm, recorded: dict[str, Any]) -> None:
     import numpy as np
