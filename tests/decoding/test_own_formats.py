@@ -15,6 +15,7 @@ from pytest_bfcl.decoding.formats.table import FORMATS, find_decoder, guessed_de
 from pytest_bfcl.decoding.formats.thinking import read_thinking
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.transcript import Reply, Step, ToolCall, Transcript, Turn
+from tests.patience import patience
 
 CALL = '{"name": "f", "arguments": {"a": 1, "on": true}}'
 WRITTEN = {
@@ -226,4 +227,4 @@ def test_hostile_texts_cost_little_and_evaluate_nothing(text, share):
     read_thinking(text, "strip")
     read_thinking(text, "auto", "harmony")
     lost_calls(text)
-    assert time.perf_counter() - started < 20
+    assert time.perf_counter() - started < patience(20)

@@ -15,6 +15,7 @@ import pytest
 from pytest_bfcl.execution import Executor, Outcome
 from pytest_bfcl.execution.outcome import KINDS
 from tests.execution.hostile_calls import FORMULAS, LIMITED, NAMES, STATEMENTS
+from tests.patience import patience
 
 ROOT = Path(__file__).parents[2]
 TABLES = {
@@ -32,7 +33,7 @@ def test_a_thousand_calls_take_seconds(executor: Executor) -> None:
     executor.call("math_gcd", {"a": 12, "b": 18})
     started = time.perf_counter()
     assert all(executor.call("math_gcd", {"a": 12, "b": i + 1}).ok for i in range(1000))
-    assert time.perf_counter() - started < 10
+    assert time.perf_counter() - started < patience(10)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -47,7 +48,7 @@ def test_limits_hold(executor: Executor, name: str, arguments: dict) -> None:
     outcome = executor.call(name, arguments)
     assert not outcome.ok
     assert outcome.kind in KINDS
-    assert time.perf_counter() - started < 15
+    assert time.perf_counter() - started < patience(15)
     assert executor.call("digit_sum", {"number": 123}) == Outcome(6)  # the next call finds a worker in order
 
 

@@ -13,6 +13,7 @@ from pytest_bfcl.models.retrying import RetryPolicy
 from pytest_bfcl.transcript import Reply
 from tests.models.asking import KEY, model_at
 from tests.models.loopback import WEATHER, completion, request, run, serving
+from tests.patience import patience
 
 QUICK = RetryPolicy(2, 20, 0.01, 0.05)
 ONCE = RetryPolicy(0, 20, 0.01, 0.05)
@@ -94,7 +95,7 @@ def test_nothing_but_the_same_failure_stops_the_run_soon(answer):
     assert model.breaker.open
     assert len(server.asked) < 60
     assert kinds(found).count("circuit_open") > 350
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < patience(5)
 
 
 def test_a_wrong_address_is_told_with_the_right_one():
@@ -143,7 +144,7 @@ def test_steady_trouble_ends_a_run_that_went_well(status):
     assert model.breaker.open
     assert kinds(found).count("reply") >= 20
     assert str(status) in model.breaker.reason
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < patience(10)
 
 
 def test_a_short_outage_costs_nothing():
@@ -223,7 +224,7 @@ def test_a_pause_longer_than_the_budget_gives_up_at_once():
     (error,), _ = ask_all(server, ["poison"], policy=RetryPolicy(5, 5.0, 0.01, 0.02))
     assert "3600 s" in error.message
     assert server.asked == ["poison"]
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < patience(2)
 
 
 @pytest.mark.parametrize(
@@ -292,4 +293,4 @@ def test_looking_for_the_right_address_does_not_hold_up_the_error():
         patch.setattr("pytest_bfcl.models.probing._MEND_S", 0.3)
         (error,), _ = ask_all(handler, ["q"], base="/v1")
     assert error.kind == "bad_request"
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < patience(3)

@@ -25,6 +25,7 @@ from pytest_bfcl.settings import Settings
 from pytest_bfcl.simulators import documents_of
 from pytest_bfcl.transcript import Step, Transcript, Turn
 from tests.models.loopback import run
+from tests.patience import patience
 
 FORECAST = {
     "name": "weather.forecast",
@@ -116,7 +117,7 @@ def test_hostile_text_stays_quick():
     started = time.perf_counter()
     for text in ("a " * 50_000, "'" * 50_000, "A, B and " * 5_000, "1," * 20_000, "[" * 50_000, "Aa " * 20_000):
         choose_calls(text, [FORECAST, PLAY])
-    assert time.perf_counter() - started < 5
+    assert time.perf_counter() - started < patience(5)
 
 
 def memory_entry(text):

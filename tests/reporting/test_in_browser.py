@@ -11,6 +11,7 @@ from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.reporting import write_leaderboard, write_report
 from pytest_bfcl.transcript import Reply
+from tests.patience import patience
 from tests.reporting.browser import Browser
 from tests.reporting.samples import booking, entry, make_run, record, stored_run, write_data
 
@@ -181,7 +182,7 @@ def test_the_full_set_opens_fast(browser: Browser, tmp_path: Path) -> None:
     started = time.perf_counter()
     browser.open(index.as_uri() + "#q=live_multiple_1052")
     assert browser.js(ROWS) == 1
-    assert time.perf_counter() - started < 2
+    assert time.perf_counter() - started < patience(2)
     browser.open(index.as_uri() + "#sort=-entry")
     browser.js("scrollTo(0, document.body.scrollHeight)")
     browser.wait("document.querySelector('#rows tr:last-child a')?.textContent === 'irrelevance_0'")

@@ -6,6 +6,8 @@ import time
 
 import pytest
 
+from tests.patience import patience
+
 from .conftest import Bench
 
 ALL = 40
@@ -61,7 +63,7 @@ def test_more_errors_than_allowed_claim_no_score_and_fail_gates(bench: Bench, se
 def test_a_dead_server_ends_the_run_with_one_message(bench: Bench, session) -> None:
     started = time.monotonic()
     result = session(*QUICK, "--bfcl-retries=1")
-    assert time.monotonic() - started < 20
+    assert time.monotonic() - started < patience(20)
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.fnmatch_lines(["stopped: http://127.0.0.1:9/v1 cannot be reached*results are kept"])
     assert str(result.stdout).count("stopped:") == 1
@@ -99,7 +101,7 @@ def test_a_hanging_server_ends_within_the_timeout(bench: Bench, session) -> None
     bench.serve({"kind": "hang", "ids": "simple_python_3$"})
     started = time.monotonic()
     result = session(*QUICK, "--bfcl-timeout=1", "--bfcl-retries=0", "--bfcl-max-errors=5")
-    assert time.monotonic() - started < 8
+    assert time.monotonic() - started < patience(8)
     result.assert_outcomes(passed=ALL - 1, errors=1)
     assert bench.verdicts()["simple_python_3"] == ("error", "adapter:timeout")
 
@@ -108,7 +110,7 @@ def test_a_server_that_only_hangs_stops_the_run(bench: Bench, session) -> None:
     bench.serve({"kind": "hang"})
     started = time.monotonic()
     result = session(*QUICK, "--bfcl-timeout=1", "--bfcl-retries=0", "--bfcl-concurrency=12")
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < patience(10)
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.fnmatch_lines(["stopped: *no longer answers in time*"])
 

@@ -12,6 +12,8 @@ import time
 
 import pytest
 
+from tests.patience import patience
+
 from .conftest import Bench, Server, environment
 
 ALL = 40
@@ -34,7 +36,7 @@ def test_one_ctrl_c_is_enough(bench: Bench) -> None:
     pressed = time.monotonic()
     process.send_signal(signal.SIGINT)
     text, _ = process.communicate(timeout=30)
-    assert time.monotonic() - pressed < 5  # xdist would wait ten seconds, and the suite runs on every core
+    assert time.monotonic() - pressed < patience(5)  # xdist would wait ten seconds, and the suite runs on every core
     assert process.returncode == pytest.ExitCode.INTERRUPTED
     assert "KeyboardInterrupt" in text
     assert "results are kept" in text

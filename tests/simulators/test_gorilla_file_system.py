@@ -12,6 +12,7 @@ from pytest_bfcl.simulators import ERROR_PREFIX, CallExecutor
 from pytest_bfcl.simulators.file_tree import Directory, File
 from pytest_bfcl.simulators.gorilla_file_system import MAX_FILE_CHARS, GorillaFileSystem
 from pytest_bfcl.simulators.long_context import own_constants
+from tests.patience import patience
 
 
 def directory(**contents: Any) -> dict[str, Any]:
@@ -102,7 +103,7 @@ def test_a_directory_copied_into_itself_hangs_nothing() -> None:
     assert one.root.to_dict()
     run(one, "rm('d')")
     assert run(one, "find()") == ['{"matches": ["./f"]}']
-    assert time.perf_counter() - start < 2
+    assert time.perf_counter() - start < patience(2)
 
 
 def test_doubling_a_shared_tree_hangs_nothing() -> None:
@@ -115,7 +116,7 @@ def test_doubling_a_shared_tree_hangs_nothing() -> None:
         run(system, "find(name='nothing')", "du()")
     assert one.public_state() == two.public_state()
     assert one.root.to_dict()["type"] == "directory"
-    assert time.perf_counter() - start < 5
+    assert time.perf_counter() - start < patience(5)
 
 
 def test_bounds(system: GorillaFileSystem) -> None:
