@@ -34,16 +34,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print or write the proof; 1 when something is not explained."""
+    from pytest_bfcl.cli import tell_left_out
     from pytest_bfcl.proving import proof_markdown, prove_folder
     from pytest_bfcl.rescoring import open_data
+    from pytest_bfcl.runs.damage import LeftOut
 
     for folder in args.folders:
         if not folder.is_dir():
             raise UsageError(f"{folder} is no folder: name one that holds result/ and score/")
     data = open_data(args.data)
     parts: list[Part] = []
+    left_out = LeftOut()
     for folder in args.folders:
-        found = prove_folder(folder, data, args.names)
+        found = prove_folder(folder, data, args.names, left_out)
         for part in found if len(args.folders) > 1 else ():
             part.name = f"{folder.name}: {part.name}"
         parts += found
@@ -60,6 +63,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"{equal:,} of {lines:,} verdicts are equal; {len(open_ones):,} differences are not explained")
     for part, each in open_ones[:3]:
         print(f"  {part.name}, {each.text}")
+    tell_left_out("prove", left_out)
     return 1 if open_ones or not lines else 0
 
 

@@ -117,6 +117,10 @@ def http_fault(
     if status in (404, 405) or 300 <= status < 400:
         named = f" and the model name {model!r}" if model else ""
         advice = f"check the base URL (it usually ends in /v1){named}"
+        if elsewhere := redact(headers.get("Location", "").partition("?")[0], secrets, limit=120):
+            advice = (
+                f"it sends requests to {elsewhere}, where none goes with a key: if that is right, name that base URL"
+            )
         return AdapterError("bad_request", message, advice=advice, status=status)
     if status == 429:
         return AdapterError(

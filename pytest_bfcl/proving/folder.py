@@ -40,17 +40,18 @@ PASSED = "passed"
 COMPARED = "verdict and error type"
 
 
-def prove_folder(root: Path, dataset: DataSet, names: Names = "auto") -> list[Part]:
+def prove_folder(root: Path, dataset: DataSet, names: Names = "auto", left_out: LeftOut | None = None) -> list[Part]:
     """One part for each model and category that has results and scores.
 
-    ``root`` holds ``result/`` and ``score/`` (or is one of the two, beside the other). Raises `UsageError` when there
+    ``root`` holds ``result/`` and ``score/`` (or is one of the two, beside the other); ``left_out`` collects lines of
+    results that cannot be read. Raises `UsageError` when there
     is not both.
     """
     scores = _scores(root)
     folder = results_of(root)
     if folder is None:
         raise UsageError(f"{root} has scores, but no result files: verdicts need the answers they were given for")
-    left_out = LeftOut()
+    left_out = LeftOut() if left_out is None else left_out
     lines = read_replay_lines(folder, left_out, names=names, dataset=dataset)
     files: dict[tuple[str, str], _File] = {}
     unscored: dict[tuple[str, str], int] = {}

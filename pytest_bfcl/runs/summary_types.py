@@ -270,11 +270,18 @@ class Summary(TypedDict):
     machine_cost_usd: NotRequired[float]
 
 
+_WRITTEN = ("dataset", "models", "rules", "rules_version", "conditions")
+"""Fields of ``run.json`` without which nobody can say what was measured."""
+
+
 def problem_of_run(value: object) -> str | None:
     """What keeps a value from being the content of ``run.json``; ``None`` when nothing does."""
     problem = _problem(RunFacts, value)
     if problem is not None or not isinstance(value, dict):
         return problem
+    missing = next((name for name in _WRITTEN if name not in value), None)
+    if missing is not None:
+        return f"{missing} is missing"
     for model in value.get("models") or ():
         temperature = (model.get("parameters") or {}).get("temperature")
         if not isinstance(temperature, int | float | None) or isinstance(temperature, bool):

@@ -231,6 +231,11 @@ def _of_scores(root: Path, dataset: DataSet | None, rules: str) -> dict[str, dic
                 f"{file.path}: {file.total} entries were evaluated, the {data.name} data has {len(ids)}: "
                 "which of them passed cannot be told"
             )
+        if file.counted_failures not in (None, len(file.failed)):
+            raise UsageError(
+                f"{file.path}:1: {file.counted_failures} of {file.total} failed, the file has lines of "
+                f"{len(file.failed)}: which of them passed cannot be told"
+            )
         for entry_id in ids:
             failed = file.failed.get(entry_id)
             reason = None if failed is None else reason_of_score(failed)

@@ -13,7 +13,7 @@ from pytest_bfcl.dataset.categories import CATEGORIES, category_of
 from pytest_bfcl.dataset.expansion import sort_key
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.runs.lines import plain, read_json_lines
+from pytest_bfcl.runs.lines import DamagedLine, plain, read_json_lines
 from pytest_bfcl.runs.official_layout import (
     category_folder,
     error_text,
@@ -50,6 +50,12 @@ class ScoreFile:
         """Entries evaluated."""
         return int(self.header["total_count"])
 
+    @property
+    def counted_failures(self) -> int | None:
+        """Entries that failed, by the header; ``None`` where it does not say how many passed."""
+        right = self.header.get("correct_count")
+        return self.total - right if isinstance(right, int) else None
+
 
 def is_score_folder(path: Path) -> bool:
     """Whether a folder holds official score files, and is not a run directory that happens to have some."""
@@ -63,22 +69,45 @@ def is_score_folder(path: Path) -> bool:
 def read_scores(root: Path) -> dict[str, dict[str, ScoreFile]]:
     """Model folder → category → score file, for every score file below ``root``.
 
-    Raises `UsageError` for a file whose first line is not a header.
+    Raises `UsageError` for a file whose first line is not a header, and for a line that cannot be read: it is of an
+    entry that failed, and without it the entry would count as passed.
     """
     found: dict[str, dict[str, ScoreFile]] = {}
     for path in sorted(root.rglob("BFCL_v*_score.json")):
         match = _SCORE_NAME.fullmatch(path.name)
         if match is None:
             continue
-        lines = [line.value for line in read_json_lines(path)]
-        if not lines or "accuracy" not in lines[0] or "total_count" not in lines[0]:
-            raise UsageError(f"{path}:1: not the header of a score file")
+        lines = _lines(path)
         category = match["category"]
         depth = len(category_folder(category).parts)
         model = path.parents[depth].name if len(path.parents) > depth else root.name
-        failed = {str(line.get("id")): line for line in lines[1:]}
+        failed = {str(line["id"]): line for line in lines[1:]}
         found.setdefault(model, {})[category] = ScoreFile(path, lines[0], failed)
     return found
+
+
+def _lines(path: Path) -> list[Parsed]:
+    """The header and the failed entries' lines, each checked."""
+
+    def refuse(damaged: DamagedLine) -> None:
+        raise UsageError(f"{damaged}: a failed entry without its line would count as passed")
+
+    lines = list(read_json_lines(path, refuse))
+    header = lines[0].value if lines else {}
+    if not _is_share(header.get("accuracy")) or not _is_count(header.get("total_count")):
+        raise UsageError(f"{path}:1: not the header of a score file")
+    for line in lines[1:]:
+        if not isinstance(line.value.get("id"), str):
+            refuse(DamagedLine(path, line.number, "no id"))
+    return [line.value for line in lines]
+
+
+def _is_share(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def reason_of_score(line: Fields) -> str:

@@ -137,6 +137,11 @@ def test_score_folders_are_compared_with_the_data_at_hand(tmp_path: Path, capsys
     capsys.readouterr()
     assert main(["compare", str(out / "score"), run, "--data", "bundled"]) == 0
     assert f"0 improved, 0 regressed, {len(ids)} unchanged" in capsys.readouterr().out
+    file = out / "score" / "openai_tiny@fc" / "non_live" / "BFCL_v4_parallel_score.json"
+    kept = file.read_text()
+    file.write_text("".join(kept.splitlines(keepends=True)[:-1]))  # a failed entry is gone, and would have passed
+    assert main(["compare", str(out / "score"), run, "--data", "bundled"]) == 2
+    assert "which of them passed cannot be told" in capsys.readouterr().err
     (out / "score" / "openai_tiny@fc" / "non_live" / "BFCL_v4_parallel_score.json").write_text(
         '{"accuracy": 1.0, "correct_count": 1, "total_count": 1}\n'
     )

@@ -70,12 +70,23 @@ VERBS: dict[str, tuple[str, ...]] = {
 }
 """Every verb that reads a run, with the words of its command line."""
 
+PAGES: dict[str, tuple[str, ...]] = {
+    "report index": ("report", "RUN", "--level", "index"),
+    "stability": ("stability", "RUN", "GOOD", "--html", "OUT/s.html", "--json", "OUT/s.json", "--never", "OUT/n.json"),
+    "site": ("site", "RUN", "GOOD", "-o", "OUT"),
+    "export --table": ("export", "RUN", "--table", "OUT/t.csv"),
+    "leaderboard --history": ("leaderboard", "RUN", "GOOD", "--history", "-o", "OUT"),
+    "compare --html": ("compare", "GOOD", "RUN", "--allow-missing", "--html", "OUT/c.html", "--markdown", "OUT/c.md"),
+    "audit --runs": ("audit", "bundled", "--runs", "RUN", "GOOD", "--categories", "memory_kv,live_simple", "-o", "OUT"),
+}
+"""Verbs that make pages and tables of what the others read."""
+
 
 def words(verb: str, run_dir: Path, good: Path, out: Path) -> list[str]:
     """The command line of a verb."""
     places = {"RUN": run_dir, "GOOD": good, "OUT": out}
     found = []
-    for word in VERBS[verb]:
+    for word in {**VERBS, **PAGES}[verb]:
         head, slash, tail = word.partition("/")
         found.append(f"{places[head]}{slash}{tail}" if head in places else word)
     return found

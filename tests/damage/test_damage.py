@@ -13,7 +13,7 @@ import pytest
 from pytest_bfcl.cli import main
 from pytest_bfcl.failures import BenchmarkError, UsageError
 from pytest_bfcl.runs import RunDirectory
-from tests.damage.damaging import VERBS, damage, make_run, words
+from tests.damage.damaging import PAGES, VERBS, damage, make_run, words
 
 GO_ON = "go on"
 SLOW_BATCHES, SLOW_RUNS = 40, 50
@@ -28,7 +28,7 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def survived(
     good: Path, folder: Path, seed: int, capsys: pytest.CaptureFixture[str], verbs: Iterable[str] = (*VERBS, GO_ON)
 ) -> None:
-    """Damage a copy of a run in one or two ways and put every verb to it, then go on with it."""
+    """Damage a copy of a run in one or two ways and put verbs to it, then go on with it."""
     choice = random.Random(seed)
     run_dir, out = folder / "run", folder / "out"
     shutil.rmtree(run_dir, ignore_errors=True)
@@ -72,7 +72,8 @@ def outside(folder: Path) -> set[Path]:
 def test_a_damaged_run_is_survived(good: Path, tmp_path: Path, seed: int, capsys: pytest.CaptureFixture[str]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        survived(good, tmp_path, seed, capsys, [[*VERBS, GO_ON][(3 * seed + number) % 11] for number in range(3)])
+        verbs = [*VERBS, *PAGES, GO_ON]
+        survived(good, tmp_path, seed, capsys, [verbs[(3 * seed + number) % len(verbs)] for number in range(3)])
 
 
 @pytest.mark.slow
@@ -83,7 +84,9 @@ def test_two_thousand_damaged_runs_are_survived(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for number in range(SLOW_RUNS):
-            survived(good, tmp_path, 1000 + batch * SLOW_RUNS + number, capsys)
+            seed = 1000 + batch * SLOW_RUNS + number
+            pages = random.Random(seed).sample(list(PAGES), 2)
+            survived(good, tmp_path, seed, capsys, (*VERBS, *pages, GO_ON))
 
 
 def test_half_a_character_is_damage(good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -176,6 +176,15 @@ def test_what_would_be_the_same_again_is_named_at_once(name: str) -> None:
     assert (error.kind, asked) == (kind, 1), error
 
 
+def test_a_redirect_is_named_and_not_followed() -> None:
+    answer = http("", "308 Permanent Redirect", Location="https://elsewhere.example/v1/chat/completions?key=secret")
+    error, asked = ask(answer, lasting=True)
+    assert isinstance(error, AdapterError)
+    assert (error.kind, asked) == ("bad_request", 1)
+    assert "sends requests to https://elsewhere.example/v1/chat/completions, where none goes with a key" in error.advice
+    assert "secret" not in error.advice
+
+
 def test_a_head_that_trickles_meets_the_total_limit() -> None:
     async def work() -> AdapterError | None:
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

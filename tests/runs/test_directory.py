@@ -155,3 +155,10 @@ def test_selections_are_united() -> None:
     joined = join_selections({"categories": ["a"], "shard": "1/2", "sample": 5}, {"categories": ["b"], "shard": "2/2"})
     assert joined == {"categories": ["a", "b"], "sample": 5}, "all shards together are the whole selection"
     assert join_selections({"shard": "1/3"}, {"shard": "3/3"}) == {"shard": ["1/3", "3/3"]}
+
+
+@pytest.mark.parametrize("content", ["{}", '{"core_memory": {}}', '{"dataset": {}, "models": []}'])
+def test_another_object_in_place_of_the_facts_is_no_run(tmp_path, content):
+    (tmp_path / "run.json").write_text(content)
+    with pytest.raises(UsageError, match=r"run.json does not describe a run: \w+ is missing"):
+        RunDirectory.open(tmp_path)

@@ -144,6 +144,25 @@ def test_a_score_file_without_header_is_refused(tmp_path: Path) -> None:
         read_scores(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("lines", "why"),
+    [
+        (['{"accuracy": [1], "total_count": 2}'], "1: not the header"),
+        (['{"accuracy": 0.5, "total_count": "x"}'], "1: not the header"),
+        (['{"accuracy": 0.5, "total_count": 2}', '{"id": "live_si'], "2: .*would count as passed"),
+        (['{"accuracy": 0.5, "total_count": 2}', "[1]"], "2: not a JSON object: .*would count as passed"),
+        (['{"accuracy": 0.5, "total_count": 2}', '{"valid": false}'], "2: no id: .*would count as passed"),
+    ],
+)
+def test_a_line_of_a_score_file_that_cannot_be_read_is_refused(tmp_path: Path, lines: list[str], why: str) -> None:
+    """Score files list what failed: an entry whose line is passed over would have passed."""
+    path = tmp_path / "m" / "live" / "BFCL_v4_live_simple_score.json"
+    path.parent.mkdir(parents=True)
+    path.write_text("\n".join(lines) + "\n")
+    with pytest.raises(UsageError, match=f"BFCL_v4_live_simple_score.json:{why}"):
+        read_scores(tmp_path)
+
+
 # Recorded reference data.
 
 
