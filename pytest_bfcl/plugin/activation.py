@@ -17,6 +17,7 @@ from pytest_bfcl.plugin.expectations import Expectations
 from pytest_bfcl.plugin.fixtures import UsersModel, fixtures_of
 from pytest_bfcl.plugin.folding import FoldedErrors
 from pytest_bfcl.plugin.gc_thresholds import GcThresholds
+from pytest_bfcl.plugin.kept_reports import KeptReports
 from pytest_bfcl.plugin.nodes import NodeContext
 from pytest_bfcl.plugin.outcome import Outcomes
 from pytest_bfcl.plugin.own_tests import register_recording
@@ -131,6 +132,7 @@ def _build_controller(
     plugins.register(Terminal(session, recording, results, end, failures), "bfcl-terminal")
     plugins.register(FoldedErrors(), "bfcl-folding")
     plugins.register(Progress(session.config, results), "bfcl-progress")
+    plugins.register(KeptReports(session.config), "bfcl-kept-reports")
     if any(map(plugins.hasplugin, ("xdist", "xdist.plugin"))):  # by entry point or by -p
         from pytest_bfcl.plugin.distribution import Distribution
 

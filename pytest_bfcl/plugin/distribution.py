@@ -115,7 +115,8 @@ class Distribution:
             self._recording.expect(len(ids))
             named = map(selection.virtual_argument, ids)
             self._session.notices.say_skips((each.category for each in named if each), self._skip_reason)
-        self._results.planned = list(ids)
+        if self._results.planned != ids:
+            self._results.planned = list(ids)
         self._gates.refuse_unreachable(ids, self._recording.earlier.settled_ids)
 
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
@@ -175,7 +176,8 @@ class StripeScheduling:
         if self.collection is not None and list(collection) != self.collection:
             node.shutdown()
             return
-        self.collections[node] = list(collection)
+        known = next(iter(self.collections.values()), None)  # the same texts again, most of the time
+        self.collections[node] = known if known == collection else list(collection)
 
     def mark_test_complete(self, node: object, item_index: int, duration: float = 0) -> None:
         """An item is over."""

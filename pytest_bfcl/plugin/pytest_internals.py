@@ -190,6 +190,18 @@ def skipped(why: str) -> BaseException:
     return pytest.skip.Exception(why, _use_item_location=True)
 
 
+def replace_counted(config: pytest.Config, report: object, kept: object | None) -> None:
+    """Let the terminal reporter, which has just counted a report of a pass, hold another in its place, or none.
+
+    A passed setup or teardown, which is counted nowhere, may go; a passed call may not.
+    """
+    reporter = config.pluginmanager.getplugin("terminalreporter")
+    for category in ("passed", ""):
+        held = getattr(reporter, "stats", {}).get(category)
+        if held and held[-1] is report:
+            held[-1:] = [kept] if kept is not None else []
+
+
 @contextlib.contextmanager
 def uncaptured(config: pytest.Config) -> Iterator[None]:
     """Let what is written meanwhile reach the terminal."""

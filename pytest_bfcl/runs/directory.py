@@ -33,7 +33,7 @@ from pytest_bfcl.runs.lines import (
 )
 from pytest_bfcl.runs.paths import refuse_links_out
 from pytest_bfcl.runs.result_line import ResultLine
-from pytest_bfcl.runs.results import StoredResults, is_settled, read_results, record_key
+from pytest_bfcl.runs.results import ResultsFile, StoredResults, is_settled, record_key
 from pytest_bfcl.runs.snapshots import Snapshots, folder_name, snapshots_of
 from pytest_bfcl.runs.summary_types import Summary, problem_of_run, problem_of_summary
 from pytest_bfcl.runs.transcripts import EntryKey, TranscriptStore
@@ -79,6 +79,7 @@ class RunDirectory:
         self._lock = lock
         self._earlier: bytes | None = None
         self._results: LineAppender | None = None
+        self._read: ResultsFile | None = None
         self._transcripts: TranscriptStore | None = None
 
     # Opening.
@@ -230,7 +231,11 @@ class RunDirectory:
         path = self.results_path
         if path.exists() and not path.is_file():
             raise UsageError(f"{path} is no file: remove it, or restore the results")
-        return read_results(path, leave_out) if path.exists() else iter(())
+        if not path.exists():
+            return iter(())
+        if self._read is None:
+            self._read = ResultsFile(path)
+        return self._read.records(leave_out)
 
     def stored_records(self) -> StoredResults:
         """The results so far as a sequence that reads each when it is asked for."""

@@ -274,6 +274,59 @@ class StoredResults(Sequence["ResultLine"]):
         return cast(ResultLine, parse_object(file.read(self._places[2 * number + 1])))
 
 
+class ResultsFile:
+    """A ``results.jsonl`` that is read several times: lines once found right are not checked again.
+
+    That holds as long as the file keeps its size and time; 16 bytes a line are kept for it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._state: tuple[int, int] | None = None
+        self._right = array("q")  # offset and length of every record, in order
+        self._damaged: list[DamagedLine] = []
+
+    def records(self, on_damaged: OnDamaged | None = None) -> Iterator[ResultLine]:
+        """See `read_results`."""
+        state = self._stated()
+        if state is None or state != self._state:
+            yield from self._checked(state, on_damaged)
+            return
+        if on_damaged is not None:
+            for line in self._damaged:
+                on_damaged(line)
+        places = iter(self._right)
+        with open_regular(self.path) as file:
+            at = 0
+            for offset, length in zip(places, places, strict=True):
+                if offset != at:
+                    file.seek(offset)
+                yield cast(ResultLine, parse_object(file.read(length)))
+                at = offset + length
+
+    def _checked(self, state: tuple[int, int] | None, on_damaged: OnDamaged | None) -> Iterator[ResultLine]:
+        damaged: list[DamagedLine] = []
+
+        def leave_out(line: DamagedLine) -> None:
+            damaged.append(line)
+            if on_damaged is not None:
+                on_damaged(line)
+
+        right = array("q")
+        for offset, length, record in _read(self.path, leave_out):
+            right.extend((offset, length))
+            yield record
+        if state is not None and state == self._stated():
+            self._state, self._right, self._damaged = state, right, damaged
+
+    def _stated(self) -> tuple[int, int] | None:
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        return found.st_size, found.st_mtime_ns
+
+
 def checked(record: Parsed) -> ResultLine:
     """The record; raises `ValueError` when it lacks a field every run writes, or a field holds what no run writes."""
     problem = problem_of(record) or shape_problem(record)

@@ -19,6 +19,7 @@ from pytest_bfcl.runs import (
     skipped_record,
     to_rerun,
 )
+from pytest_bfcl.runs.results import ResultsFile
 from tests.runs.samples import SPEC, conversation, single
 
 CONTRACT = {
@@ -158,3 +159,22 @@ def test_missing_and_errored_entries_run_again() -> None:
     ]
     assert [key.entry_id for key in to_rerun(records, planned)] == [f"simple_python_{n}" for n in (3, 4, 5)]
     assert record_key(records[0]) == planned[0]
+
+
+def test_reading_again_gives_the_same_and_sees_what_is_new(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    first, second = single(valid=False), {**single(valid=True), "id": "simple_python_9"}
+    path.write_bytes(json_line(first) + b"{torn\n" + json_line(second))
+    file = ResultsFile(path)
+    for _ in range(3):
+        damaged: list[DamagedLine] = []
+        assert list(file.records(damaged.append)) == [first, second]
+        assert [line.line for line in damaged] == [2]
+    with path.open("ab") as lines:
+        lines.write(json_line({**first, "outcome": "passed"}) + b'{"id": "simple_python_9"}\n')
+    for _ in range(2):
+        damaged = []
+        assert [record["outcome"] for record in file.records(damaged.append)] == ["passed", second["outcome"]]
+        assert [line.line for line in damaged] == [2, 5]
+    assert next(file.records()) == {**first, "outcome": "passed"}  # left in the middle
+    assert len(list(file.records())) == 2
