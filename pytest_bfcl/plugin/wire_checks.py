@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_bfcl.failures import UsageError
+from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.plugin import pytest_internals, selection
 from pytest_bfcl.plugin.failure_repr import FailureRepr
 from pytest_bfcl.plugin.wire_nodes import RECORD, WireFault, WireItem
 
 if TYPE_CHECKING:
+    from pytest_bfcl.failures import BenchmarkError
     from pytest_bfcl.plugin.session import Session
     from pytest_bfcl.running import Contender
     from pytest_bfcl.settings import Settings
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from pytest_bfcl.wire.client import Place
 
 SKIPPED = ("not_called", "refused", "blocked")
+GIVE_UP = 2
+"""First checks that reach nobody before the others are left out."""
 SETTLED = ("held", "broke", "refused")
 """States that a continued run does not ask for again."""
 
@@ -41,6 +44,8 @@ class WireChecks:
         self._items: list[WireItem] = []
         self._thread: _LoopThread | None = None
         self._examiners: dict[Contender, tuple[Place, Examiner]] = {}
+        self._unreached: int | None = 0
+        """Checks that reached nobody, until one was answered; ``None`` from then on."""
         self._futures: dict[tuple[Contender, str], Future[Outcome]] = {}
 
     # -- the items -----------------------------------------------------------------------------------------------
@@ -70,11 +75,24 @@ class WireChecks:
         record = item.stash[RECORD] = record_of(outcome, place, item.contender.identity.model)
         item.user_properties += [("bfcl_wire", record.state), ("bfcl_wire_held", record.held)]
         if record.state != "error":
+            self._unreached = None
             return
         error = outcome.error
+        self._note_unreached(error, place)
         advice = f"\n  what to do: {place.hidden(error.advice)}" if error is not None and error.advice else ""
         said = f"{error.tag}: {error.reason}" if error is not None else "HARNESS_ERROR: harness:wire"
         raise WireTrouble(f"{said}\n  {record.why}{advice}", pytrace=False) from None
+
+    def _note_unreached(self, error: BenchmarkError | None, place: Place) -> None:
+        """Stop when the first checks all found nobody there, or no key: the others would say the same."""
+        if self._unreached is None or len({item.contender for item in self._items}) > 1:
+            return
+        if isinstance(error, AdapterError) and error.kind in ("connection", "auth"):
+            self._unreached += 1
+            if self._unreached >= GIVE_UP:
+                self._session.notices.stop(f"{place.server.shown}: {place.hidden(error.message)}")
+        else:
+            self._unreached = None
 
     def check(self, item: WireItem) -> None:
         """A fault fails; what says nothing about the server is skipped, with its reason."""

@@ -49,7 +49,7 @@ def test_all_checks_of_a_good_server_pass(pytester: pytest.Pytester) -> None:
         [
             "*the server, not the model: openai:x@fc over chat*",
             "checks of*held*broke*did not call*",
-            "all *103*",
+            "all *10[23]*",
             "trigger rate: the model called in 100.0 %*",
             "F1 of calling: 100.0 % unstreamed, 100.0 % streamed",
             "for the server's maintainers: *wire.html",
@@ -188,6 +188,13 @@ def test_nobody_there_is_an_error(pytester: pytest.Pytester) -> None:
     result = run(pytester, "http://127.0.0.1:9/v1", "bfcl/wire.jsonl::answers", "--bfcl-retries", "0")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["ADAPTER_ERROR: adapter:connection", "*cannot reach the endpoint*"])
+
+
+def test_nobody_there_ends_the_checks(pytester: pytest.Pytester) -> None:
+    result = run(pytester, "http://127.0.0.1:9/v1", "-m", "wire", "--bfcl-retries", "0")
+    result.assert_outcomes(errors=2)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["*Interrupted: http://127.0.0.1:9/v1: cannot reach the endpoint*"])
 
 
 def test_mistakes_are_told(pytester: pytest.Pytester) -> None:
