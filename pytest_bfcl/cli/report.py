@@ -34,6 +34,7 @@ def run(args: argparse.Namespace) -> int:
     if args.markdown:
         print(write_markdown(summary_of(run)))
     print(written)
-    for damaged in damaged_snapshots(run.path / "snapshots"):  # pages of memory questions lack what was stored
+    # Pages lack what these hold.
+    for damaged in (*run.transcripts.damaged(), *damaged_snapshots(run.path / "snapshots")):
         run.left_out(damaged)
     return 1 if tell_left_out("report", run.left_out) else 0

@@ -36,7 +36,7 @@ class LeftOut:
             files.setdefault(line.path, []).append(line)
         for path, lines in files.items():
             if not lines[0].line:  # a file that is one value
-                yield f"{path} left out: {lines[0].why}"
+                yield f"{path}: {lines[0].why}"
                 continue
             first = min(lines, key=lambda line: line.line)
             count = "1 damaged line" if len(lines) == 1 else f"{len(lines)} damaged lines"

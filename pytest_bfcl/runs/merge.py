@@ -14,7 +14,7 @@ from pytest_bfcl.runs.lines import OnDamaged
 from pytest_bfcl.runs.paths import below
 from pytest_bfcl.runs.results import is_settled, record_key
 from pytest_bfcl.runs.snapshots import damaged_snapshots
-from pytest_bfcl.runs.transcripts import INDEX_SUFFIX, EntryKey
+from pytest_bfcl.runs.transcripts import INDEX_SUFFIX, EntryKey, TranscriptStore
 
 
 def merge_runs(runs: Sequence[Path], out: Path, on_damaged: OnDamaged | None = None) -> RunDirectory:
@@ -89,8 +89,10 @@ def _copy_files(source: Path, out: Path, number: int, on_damaged: OnDamaged | No
         for file in sorted((source / folder).glob(pattern)):
             _copy(source, file, out / folder / f"{number:02d}-{file.name}")
     damaged = {each.path: each for each in damaged_snapshots(source / "snapshots")}
+    transcripts = TranscriptStore(source / "transcripts")
+    transcripts.find_cut()
     if on_damaged is not None:
-        for each in damaged.values():
+        for each in (*transcripts.damaged(), *damaged.values()):
             on_damaged(each)
     for file in sorted(set((source / "snapshots").rglob("*.json")) - set(damaged)):
         _copy(source, file, out / file.relative_to(source))

@@ -77,7 +77,7 @@ def damaged_snapshots(folder: Path) -> Iterator[DamagedLine]:
             _content(path)
         except (OSError, ValueError) as error:
             why = (error.strerror if isinstance(error, OSError) else None) or str(error)
-            yield DamagedLine(path, 0, f"damaged memory snapshot: {why}")
+            yield DamagedLine(path, 0, f"damaged memory snapshot left out: {why}")
 
 
 def _read(path: Path) -> Any | None:

@@ -16,10 +16,19 @@ from typing import NamedTuple
 from pytest_bfcl.dataset.index import read_line
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.runs.lines import LONGEST_LINE, LineAppender, json_line_of_parsed, parse_object, read_json_lines
+from pytest_bfcl.runs.lines import (
+    LONGEST_LINE,
+    DamagedLine,
+    LineAppender,
+    OnDamaged,
+    json_line_of_parsed,
+    parse_object,
+    read_json_lines,
+)
 from pytest_bfcl.transcript import Transcript
 
 INDEX_SUFFIX = ".index.jsonl"
+BEYOND = "the index leads beyond its end"
 GZIP = 16 + zlib.MAX_WBITS
 """What `zlib` calls data with the header and checksum of a gzip file."""
 
@@ -53,6 +62,8 @@ class TranscriptStore:
         self._index_path = directory / f"{process}{INDEX_SUFFIX}"
         self._writers: tuple[LineAppender, LineAppender] | None = None
         self._index: dict[EntryKey, tuple[Path, int, int]] | None = None
+        self._damaged_lines: list[DamagedLine] = []
+        self._unreadable: dict[Path, dict[EntryKey, str]] = {}
 
     def save(self, transcript: Transcript) -> None:
         """Append one conversation's messages and offered functions."""
@@ -78,9 +89,10 @@ class TranscriptStore:
         path, offset, length = place
         try:
             if offset + length > path.stat().st_size:
-                raise ValueError("the index leads beyond its end")
+                raise ValueError(BEYOND)
             return parse_object(_unpacked(read_line(path, offset, length)))
         except (OSError, ValueError, zlib.error) as error:
+            self._unreadable.setdefault(path, {})[key] = str(error)
             raise HarnessError(
                 "storage", f"cannot read the transcript of {key.entry_id} from {path}: {error}"
             ) from error
@@ -91,8 +103,26 @@ class TranscriptStore:
             self._index = {}
             for path in sorted(self.directory.glob(f"*{INDEX_SUFFIX}")):
                 data = path.with_name(path.name.removesuffix(INDEX_SUFFIX) + ".jsonl.gz")
-                self._index.update((key, (data, *place)) for key, place in _read_index(path))
+                found = _read_index(path, self._damaged_lines.append)
+                self._index.update((key, (data, *place)) for key, place in found)
         return self._index
+
+    def damaged(self) -> Iterator[DamagedLine]:
+        """Lines of the index that cannot be read, and data files with transcripts that could not be (``line`` 0)."""
+        yield from self._damaged_lines
+        for path, found in self._unreadable.items():
+            key, why = next(iter(found.items()))
+            count = "1 transcript" if len(found) == 1 else f"{len(found)} transcripts"
+            yield DamagedLine(path, 0, f"{count} cannot be read, the first of {key.entry_id}: {why}")
+
+    def find_cut(self) -> None:
+        """Look for transcripts behind the end of their file, as `load` does for one; `damaged` tells of them."""
+        for key, (path, offset, length) in self.index().items():
+            try:
+                if offset + length > path.stat().st_size:
+                    self._unreadable.setdefault(path, {})[key] = BEYOND
+            except OSError as error:
+                self._unreadable.setdefault(path, {})[key] = error.strerror or str(error)
 
     def records(self) -> Iterator[tuple[EntryKey, Parsed]]:
         """All transcripts, in no particular order."""
@@ -126,10 +156,10 @@ def _unpacked(data: bytes) -> bytes:
     return content
 
 
-def _read_index(path: Path) -> Iterator[tuple[EntryKey, tuple[int, int]]]:
+def _read_index(path: Path, on_damaged: OnDamaged | None = None) -> Iterator[tuple[EntryKey, tuple[int, int]]]:
     if not path.is_file():
         return
-    for line in read_json_lines(path):
+    for line in read_json_lines(path, on_damaged):
         value = line.value
         texts = [value.get(name) for name in ("model", "mode", "id")]
         numbers = [value.get(name) for name in ("repeat", "offset", "length")]
@@ -138,6 +168,8 @@ def _read_index(path: Path) -> Iterator[tuple[EntryKey, tuple[int, int]]]:
                 EntryKey(value["model"], value["mode"], value["id"], value["repeat"]),
                 (value["offset"], value["length"]),
             )
+        elif on_damaged is not None:
+            on_damaged(DamagedLine(path, line.number, "no place of a transcript"))
 
 
 def is_place(value: object) -> bool:

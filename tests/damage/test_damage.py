@@ -212,6 +212,21 @@ def test_a_damaged_memory_is_named(
     for verb in ("report", "export", "merge"):
         assert main(words(verb, run_dir, good, tmp_path / f"out {verb}")) == 1, verb
         said = capsys.readouterr().err
-        assert f"{memory} left out: damaged memory snapshot: {why}" in said, verb
+        assert f"{memory}: damaged memory snapshot left out: {why}" in said, verb
         assert len(said.splitlines()) == 1, verb
         assert not list((tmp_path / f"out {verb}").rglob(memory.name)), verb
+
+
+def test_damaged_transcripts_are_named(good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run_dir = shutil.copytree(good, tmp_path / "run")
+    (data,) = (run_dir / "transcripts").glob("*.jsonl.gz")
+    (index,) = (run_dir / "transcripts").glob("*.index.jsonl")
+    data.write_bytes(data.read_bytes()[: data.stat().st_size // 2])
+    index.write_bytes(index.read_bytes()[:-20])
+    for verb in ("report", "merge"):
+        assert main(words(verb, run_dir, good, tmp_path / "out")) == 1, verb
+        said = capsys.readouterr().err
+        assert f"{data}: " in said, verb
+        assert "transcripts cannot be read, the first of " in said, verb
+        assert f"1 damaged line of {index} left out: line " in said, verb
+        assert len(said.splitlines()) == 2, verb
