@@ -4,7 +4,8 @@
 
 As `throughput.py` (official single-turn entries, the mock server in a process of its own), half of the runs with a
 viewer in a third process whose live page is open all the time. Printed: both rates, the median of the ratios of pairs,
-and how much of one core the viewer took while it was watched.
+the run's own CPU time a request in both (which other load on the machine spoils less), and how much of one core the
+viewer took.
 """
 
 from __future__ import annotations
@@ -40,6 +41,13 @@ class Viewer:
         self.events = 0
         self.ended = threading.Event()
         threading.Thread(target=self._look, daemon=True).start()
+
+    def opened(self) -> None:
+        """Look at the runs there are once, none: a page that is opened before a run."""
+        asking = http.client.HTTPConnection(self.host, timeout=30)
+        asking.request("GET", f"/{self.token}/")
+        asking.getresponse().read()
+        asking.close()
 
     def cpu_s(self) -> float:
         """CPU seconds so far."""
@@ -86,7 +94,7 @@ def main() -> None:
     data = next(path.parent for path in sorted(folder.rglob("BFCL_v4_simple_python.json")) if "answer" not in str(path))
     expected = len(request_bodies())
     server = MockServer(options.mock_server, data, options.delay_ms)
-    alone, watched, cpu, events = [], [], [], []
+    alone, watched, own, cpu, events = [], [], {True: [], False: []}, [], []
     try:
         with tempfile.TemporaryDirectory() as parent:
             for number in range(options.repeats):
@@ -96,12 +104,13 @@ def main() -> None:
                     viewer = Viewer(runs) if seen else None
                     try:
                         if viewer is not None:
-                            time.sleep(1)  # started; the run does not pay for that
+                            viewer.opened()  # started; the run does not pay for that
                             viewer.looking.set()
                         before = viewer.cpu_s() if viewer is not None else 0.0
                         found = measure_plugin(
                             server, options.concurrency, expected, str(runs), "--bfcl-report", "none"
                         )  # fmt: skip
+                        own[seen].append(found["cpu_ms"])
                         if viewer is None:
                             alone.append(found["rate"])
                         else:
@@ -109,16 +118,22 @@ def main() -> None:
                             cpu.append((viewer.cpu_s() - before) / found["run_s"])
                             events.append(viewer.events)
                         took = f"the viewer {100 * cpu[-1]:.1f} % of a core, {events[-1]} updates" if seen else "alone"
-                        print(f"  {found['rate']:.0f}/s, {found['run_s']:.1f} s: {took}", flush=True)
+                        print(
+                            f"  {found['rate']:.0f}/s, {found['run_s']:.1f} s, {found['cpu_ms']:.2f} ms CPU a request: {took}",
+                            flush=True,
+                        )
                     finally:
                         if viewer is not None:
                             viewer.close()
     finally:
         server.process.kill()
     ratio = statistics.median(b / a for a, b in zip(alone, watched, strict=True))
+    own_ratio = statistics.median(b / a for a, b in zip(own[False], own[True], strict=True))
     print(
         f"{options.concurrency} in flight, load {os.getloadavg()[0]:.1f}: alone {statistics.median(alone):.0f}/s, "
         f"watched {statistics.median(watched):.0f}/s, {100 * ratio:.1f} % (median of {len(alone)} pairs); "
+        f"the run's CPU a request {statistics.median(own[False]):.2f} ms alone, {statistics.median(own[True]):.2f} ms "
+        f"watched, {100 * own_ratio:.1f} %; "
         f"the viewer took {100 * statistics.median(cpu):.1f} % of a core, {statistics.median(events):.0f} updates a run"
     )
 

@@ -11,7 +11,7 @@ from pytest_bfcl.scoring.comparison import (
 from pytest_bfcl.scoring.gates import Gate, GateCheck, GateResult, evaluate_gates, parse_gate, unreachable
 from pytest_bfcl.scoring.measurements import Measurement, by_model, measurement_of_run, open_measurement
 from pytest_bfcl.scoring.statistics import mcnemar, wilson
-from pytest_bfcl.scoring.summary import full_sizes, summarise
+from pytest_bfcl.scoring.summary import Tallies, full_sizes, summarise
 
 __all__ = [
     "Comparison",
@@ -19,6 +19,7 @@ __all__ = [
     "GateCheck",
     "GateResult",
     "Measurement",
+    "Tallies",
     "by_model",
     "compare",
     "compare_measurements",

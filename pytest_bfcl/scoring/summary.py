@@ -80,37 +80,67 @@ def summarise(
     official data they default to its known sizes. ``infos``: what is known of the models besides numbers; a price of a
     server hour gives a cost to models without token prices. Models keep the order of the fingerprint.
     """
-    fingerprint = cast(RunFacts, dict(fingerprint or {}))
-    issues = list(known_issues)
-    transforms = frozenset((fingerprint.get("conditions") or {}).get("transforms") or ())
-    robustness: dict[tuple[str, str], Robustness] = {}
-    tallies: dict[tuple[str, str], ModelTally] = {}
+    found = Tallies(fingerprint, known_issues)
     for record in records:
+        found.add(record)
+    return found.summary(fingerprint, sizes=sizes, max_errors_pct=max_errors_pct, full_sizes=full_sizes, infos=infos)
+
+
+class Tallies:
+    """Result lines counted one at a time, so that a run that goes on can be summed up again and again.
+
+    The arguments are those of `summarise`.
+    """
+
+    def __init__(self, fingerprint: RunFacts | None = None, known_issues: Iterable[Issue] = ()) -> None:
+        facts = cast(RunFacts, dict(fingerprint or {}))
+        self._issues = list(known_issues)
+        self._transforms = frozenset((facts.get("conditions") or {}).get("transforms") or ())
+        self._robustness: dict[tuple[str, str], Robustness] = {}
+        self._tallies: dict[tuple[str, str], ModelTally] = {}
+
+    def add(self, record: ResultLine) -> None:
+        """Count one line; one for each key."""
         key = (str(record.get("model") or ""), str(record.get("mode") or ""))
-        tally = tallies.get(key)
+        tally = self._tallies.get(key)
         if tally is None:
-            known = frozenset(issue.id for issue in issues if key[1] in issue.modes)
-            tally = tallies[key] = ModelTally(*key, known_issues=known)
-        if transforms and robustness.setdefault(key, Robustness(transforms)).add(record):
+            known = frozenset(issue.id for issue in self._issues if key[1] in issue.modes)
+            tally = self._tallies[key] = ModelTally(*key, known_issues=known)
+        if self._transforms and self._robustness.setdefault(key, Robustness(self._transforms)).add(record):
             tally.add_cost(record)
         else:
             tally.add(record)
-    official = dataset_name(fingerprint) == "official"
-    if full_sizes is None:
-        full_sizes = {name: row.official_size for name, row in CATEGORIES.items()} if official else dict(sizes or {})
-    plan = _Plan(dict(sizes or {}), dict(full_sizes), official, max_errors_pct, _repeat(fingerprint))
-    plan.state = str(fingerprint.get("state") or "")
-    plan.rerun = is_rerun(fingerprint)
-    plan.infos = dict(infos or {})
-    ordered = sorted(tallies, key=_model_order(fingerprint))
-    models = {_label(key, tallies): _ModelSummary(tallies[key], plan).to_dict() for key in ordered}
-    for key, found in robustness.items():
-        models[_label(key, tallies)]["robustness"] = found.to_dict()
-    return {
-        "fingerprint": fingerprint,
-        "models": models,
-        "gate": {"verdict": "none", "checks": []},
-    }
+
+    def summary(
+        self,
+        fingerprint: RunFacts | None = None,
+        *,
+        sizes: Mapping[str, int] | None = None,
+        max_errors_pct: float = 2.0,
+        full_sizes: Mapping[str, int] | None = None,
+        infos: Mapping[str, ModelInfo] | None = None,
+    ) -> Summary:
+        """What was counted so far, as the content of ``summary.json``."""
+        fingerprint = cast(RunFacts, dict(fingerprint or {}))
+        tallies = self._tallies
+        official = dataset_name(fingerprint) == "official"
+        if full_sizes is None:
+            full_sizes = (
+                {name: row.official_size for name, row in CATEGORIES.items()} if official else dict(sizes or {})
+            )
+        plan = _Plan(dict(sizes or {}), dict(full_sizes), official, max_errors_pct, _repeat(fingerprint))
+        plan.state = str(fingerprint.get("state") or "")
+        plan.rerun = is_rerun(fingerprint)
+        plan.infos = dict(infos or {})
+        ordered = sorted(tallies, key=_model_order(fingerprint))
+        models = {_label(key, tallies): _ModelSummary(tallies[key], plan).to_dict() for key in ordered}
+        for key, found in self._robustness.items():
+            models[_label(key, tallies)]["robustness"] = found.to_dict()
+        return {
+            "fingerprint": fingerprint,
+            "models": models,
+            "gate": {"verdict": "none", "checks": []},
+        }
 
 
 class _Plan:

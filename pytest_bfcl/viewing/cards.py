@@ -13,7 +13,7 @@ from pytest_bfcl.dataset import known_issues
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.runs import Fingerprint, RunDirectory, Summary
-from pytest_bfcl.scoring import summarise
+from pytest_bfcl.scoring import Tallies
 from pytest_bfcl.viewing.index import RunIndex
 from pytest_bfcl.viewing.shelf import Refused, ShelvedRun
 
@@ -135,9 +135,15 @@ def summary_now(shelved: ShelvedRun) -> tuple[Summary, list[str]]:
 
 def counted(run: RunDirectory, index: RunIndex) -> Summary:
     """A summary from the index alone: scores, intervals, counts and cost; no tokens, no breakdowns."""
-    issues = known_issues(run.fingerprint.dataset_version)
-    lines = (row.as_line() for row in index.rows())
-    return summarise(lines, fingerprint=run.fingerprint.to_dict(), known_issues=issues)
+    tallies = tallies_of(run)
+    for row in index.rows():
+        tallies.add(row.as_line())
+    return tallies.summary(run.fingerprint.to_dict())
+
+
+def tallies_of(run: RunDirectory) -> Tallies:
+    """What counts a run's lines, none so far."""
+    return Tallies(run.fingerprint.to_dict(), known_issues(run.fingerprint.dataset_version))
 
 
 def figures_of(model: Fields) -> ModelFigures:

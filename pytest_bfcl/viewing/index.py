@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from array import array
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -149,6 +149,10 @@ class RunIndex:
     def rows(self) -> Iterator[Row]:
         """What counts, in order."""
         return map(self.columns.row, self._order)
+
+    def added(self, numbers: Iterable[int]) -> Iterator[Row]:
+        """The rows of some lines by their numbers, as `order` gives them."""
+        return map(self.columns.row, numbers)
 
     def listed(self) -> Iterator[tuple[Row, str]]:
         """What counts, each with its headline."""

@@ -1,11 +1,12 @@
 """A run while it goes on: rate, time left, cost, errors by kind, the score so far, the latest failures.
 
-Read from the run's files alone; the run knows nothing of it. How often it is looked is measured by what a look costs,
-so that looking takes a small share of one core whatever the run's size.
+Read from the run's files alone; the run knows nothing of it. A look takes in what was added since the last one. How
+often it is looked is measured by what a look costs, so that looking takes a small share of one core.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter, deque
 from collections.abc import Iterator
@@ -15,14 +16,15 @@ from itertools import islice
 
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.explaining import headline
-from pytest_bfcl.viewing.cards import ModelFigures, counted, figures_of
+from pytest_bfcl.runs import RunDirectory
+from pytest_bfcl.viewing.cards import ModelFigures, figures_of, tallies_of
 from pytest_bfcl.viewing.columns import Row
 from pytest_bfcl.viewing.index import RunIndex
 from pytest_bfcl.viewing.library import Library
 from pytest_bfcl.viewing.links import Links
 from pytest_bfcl.viewing.shelf import ShelvedRun
 
-EVERY_S = 2.0
+EVERY_S, AT_LEAST_EVERY_S = 2.0, 30.0
 SHARE = 0.02
 """Share of a core that looking may take."""
 WINDOW_S = 30.0
@@ -74,6 +76,40 @@ class LiveFigures:
         return self.state == "running"
 
 
+class _Counted:
+    """What a run's lines come to; lines that were added are counted alone, unless one replaces an earlier one."""
+
+    def __init__(self, run: RunDirectory, index: RunIndex) -> None:
+        self.index = index
+        self.tallies = tallies_of(run)
+        self.done = 0
+        self.costs: list[float] = []
+        self.errors: Counter[str] = Counter()
+        self._lines = 0
+        self._entries = 0
+
+    def catch_up(self) -> bool:
+        """Count what is new; whether that could be done: otherwise all has to be counted again."""
+        lines, order = len(self.index.columns), self.index.order()[self._entries :]
+        if lines - self._lines != len(order):
+            if self._lines:
+                return False
+            order = self.index.order()[:]
+        for row in self.index.added(order):
+            self._add(row)
+        self._lines, self._entries = lines, self._entries + len(order)
+        return True
+
+    def _add(self, row: Row) -> None:
+        self.tallies.add(row.as_line())
+        if row.cost is not None:
+            self.costs.append(row.cost)
+        if not _is_stage(row):
+            self.done += 1
+            if row.outcome == "error":
+                self.errors[row.reason or "error"] += 1
+
+
 @dataclass
 class LiveRun:
     """Looks at one run again and again. ``pause_s`` is how long to wait before the next look."""
@@ -82,23 +118,29 @@ class LiveRun:
     shelved: ShelvedRun
     links: Links
     pause_s: float = EVERY_S
+    _counted: _Counted | None = None
     _seen: deque[tuple[float, int]] = field(default_factory=deque)
 
     def look(self) -> LiveFigures:
         """The figures now. Raises `UsageError`, `OSError` when the run's files cannot be used."""
         began = time.process_time()
         run, index = self.shelved.run, self.shelved.index
-        found = self._figures(run.fingerprint.state, run.fingerprint.planned, index)
-        self.pause_s = max(EVERY_S, (time.process_time() - began) / SHARE)
+        found = self._figures(run, index)
+        self.pause_s = min(max(EVERY_S, (time.process_time() - began) / SHARE), AT_LEAST_EVERY_S)
         return found
 
-    def _figures(self, state: str, planned: int, index: RunIndex) -> LiveFigures:
-        rows = [row for row in index.rows() if not _is_stage(row)]
-        done = len(rows)
+    def _count(self, run: RunDirectory, index: RunIndex) -> _Counted:
+        counted = self._counted
+        if counted is None or counted.index is not index or not counted.catch_up():
+            counted = self._counted = _Counted(run, index)
+            counted.catch_up()
+        return counted
+
+    def _figures(self, run: RunDirectory, index: RunIndex) -> LiveFigures:
+        counted = self._count(run, index)
+        state, planned, done = run.fingerprint.state, run.fingerprint.planned, counted.done
         rate = self._rate(done)
-        costs = [row.cost for row in index.rows() if row.cost is not None]
-        errors = Counter(row.reason or "error" for row in rows if row.outcome == "error")
-        summary = counted(self.shelved.run, index)
+        summary = counted.tallies.summary(run.fingerprint.to_dict())
         left = (planned - done) / rate if rate and planned > done else None
         return LiveFigures(
             state,
@@ -106,10 +148,10 @@ class LiveRun:
             planned,
             rate if state == "running" else None,
             left if state == "running" else None,
-            sum(costs) if costs else None,
+            math.fsum(counted.costs) if counted.costs else None,
             self._silent(index) if state == "running" else None,
             tuple(map(figures_of, summary["models"].values())),
-            tuple(errors.most_common(12)),
+            tuple(counted.errors.most_common(12)),
             tuple(self._failures(index)),
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 import sys
 import threading
@@ -23,6 +24,8 @@ from pytest_bfcl.reporting.audit import FindingPage, write_audit_pages
 from pytest_bfcl.runs import RunDirectory, merge_runs
 from pytest_bfcl.scoring import compare_runs
 from pytest_bfcl.settings import Settings
+from pytest_bfcl.viewing.links import Links
+from pytest_bfcl.viewing.live import LiveRun
 from pytest_bfcl.viewing.site import write_site
 from tests.reporting.samples import booking, make_run, record, stored_run, write_data
 from tests.viewing.samples import MODELS, TOKEN, Looking, Tags, append, client, dated, records, shelf_of
@@ -178,6 +181,28 @@ def test_a_run_that_grows_is_seen_growing(tmp_path: Path) -> None:
         got = "".join(events.iter_text())
     assert got.startswith("event: figures\ndata: ")
     assert "event: ended" in got
+
+
+def test_looking_again_counts_what_counting_anew_counts(tmp_path: Path) -> None:
+    """Lines that were added, lines that replace an earlier one, both at once, nothing."""
+    dice, lines = random.Random(5), records(3, 40, MODELS)
+    run = dated(stored_run(tmp_path / "runs" / "now", lines[:7]), 5, state="running", planned=240, ended_at=None)
+    looking = client(shelf_of(tmp_path / "runs", tmp_path / "cache"))
+    shelved = looking.library.shelf.look()["now"]
+    live, seen = LiveRun(looking.library, shelved, Links()), set()
+    taken = 7
+    while taken < len(lines):
+        earlier = dice.sample(lines[:taken], dice.choice((0, 0, 3)))
+        again = [{**line, "outcome": "error", "reason": "adapter:timeout"} for line in earlier]
+        more = lines[taken : taken + dice.randrange(12)]
+        taken += len(more)
+        append(run, dice.sample([*again, *more], len(again) + len(more)))
+        anew = LiveRun(looking.library, shelved, Links()).look()
+        figures = live.look()
+        assert replace(figures, rate=None, left_s=None) == replace(anew, rate=None, left_s=None)
+        assert figures.done == len(shelved.index)
+        seen.add(bool(again))
+    assert seen == {True, False}
 
 
 def test_files_replaced_while_somebody_looks(tmp_path: Path) -> None:
