@@ -20,8 +20,12 @@ if TYPE_CHECKING:
 TEMPLATES = Path(__file__).with_name("templates")
 KINDS = ("index", "entry", "comparison", "leaderboard", "pages", "unpack")
 """Page kinds; each has a style sheet and a script. ``pages`` and ``unpack`` are those only this room has."""
-_PARTS = {"unpack": (("entry", "comparison"), "entry", "unpack.js")}
-"""Kinds made of others: whose styles, whose script, and a script of this room."""
+_PARTS: dict[str, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
+    "unpack": (("entry", "comparison"), "entry", ("inflate.js", "unpack.js"))
+}
+"""Kinds made of others: whose styles, whose script, and scripts of this room."""
+PACKED = "packed.js"
+"""Unpacks the list of a run before the page's own script."""
 ICON = "icon.svg"
 
 
@@ -42,20 +46,22 @@ def asset(name: str) -> str | None:
     """The text of a style sheet or script; ``None`` for a name that is none."""
     if name == ICON:
         return _read(ICON)
+    if name == PACKED:
+        return _read("inflate.js") + _read(PACKED)
     kind, _, ending = name.rpartition(".")
     if kind not in KINDS:
         return None
-    styles, script, own = _PARTS.get(kind, ((kind,), kind, None))
+    styles, script, own = _PARTS.get(kind, ((kind,), kind, ()))
     if ending == "css":
         return "".join(map(rendering.style_of, styles)) + _read("view.css")
     if ending != "js":
         return None
-    return rendering.script_of(script) + _read("view.js") + (_read(own) if own else "")
+    return rendering.script_of(script) + _read("view.js") + "".join(map(_read, own))
 
 
 def assets() -> dict[str, str]:
     """All files that pages need."""
-    names = [f"{kind}.{ending}" for kind in KINDS for ending in ("css", "js")] + [ICON]
+    names = [f"{kind}.{ending}" for kind in KINDS for ending in ("css", "js")] + [ICON, PACKED]
     return {name: text for name in names if (text := asset(name)) is not None}
 
 
@@ -72,7 +78,7 @@ def _environment() -> Environment:
 
 def page(template: str, place: str, here: str = "", **values: Any) -> bytes:
     """A page. ``place`` is where it lies below the root (``run/a/index.html``), ``here`` its part of the navigation."""
-    values.setdefault("static", False)
+    values = {"static": False, "packed": ""} | values
     text = _environment().get_template(template).render(root="../" * place.count("/"), here=here, **values)
     return rendering.encoded(text)
 
@@ -86,4 +92,4 @@ def part(template: str, name: str, /, **values: Any) -> Markup:
 
 @cache
 def _module(template: str) -> Any:
-    return _environment().get_template(template).make_module({"root": "", "here": "", "static": False})
+    return _environment().get_template(template).make_module({"root": "", "here": "", "static": False, "packed": ""})

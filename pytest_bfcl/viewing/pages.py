@@ -23,6 +23,7 @@ from pytest_bfcl.viewing.cards import Card, ModelFigures, summary_now
 from pytest_bfcl.viewing.columns import Row
 from pytest_bfcl.viewing.library import Library, OpenedRun, models_of, page_of, told_of
 from pytest_bfcl.viewing.links import Links
+from pytest_bfcl.viewing.packing import packed
 from pytest_bfcl.viewing.shelf import ShelvedRun
 
 if TYPE_CHECKING:
@@ -85,6 +86,8 @@ class Pages:
         values = overview.content(summary, opened.run, opened.questions, listing)
         gaps = told_of(opened.index, list(opened.index.rows()), opened.run)
         values["run"]["notices"] += [f"{note}." for note in (*notes, *gaps)]
+        if self.links.static:
+            values |= {"data": "", "packed": embedded_json(packed(str(values["data"])))}
         return self._page("index.html.jinja", f"run/{shelved.name}/index.html", **values)
 
     def _page(self, template: str, place: str, here: str = "", **values: Any) -> bytes:

@@ -8,14 +8,14 @@ their names with numbers by value, so that ``unpack.js`` finds a part by the fir
 
 from __future__ import annotations
 
-import base64
 import json
 import re
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-ENTRIES_A_PART = 120
+from pytest_bfcl.viewing.packing import packed
+
+ENTRIES_A_PART = 200
 _DIGITS = re.compile(r"[0-9]+")
 _SEAM = re.compile(r"(?<=\n)|(?=<(?:a|dd|div|dt|h2|p|pre|section|span|td|tr)[ >])")
 """Where pages are cut: behind a line's end and before elements that often differ, or repeat, as a whole."""
@@ -65,7 +65,5 @@ class Part:
     def script(self, number: int) -> bytes:
         """The part as a file."""
         content = {"pieces": list(self._pieces), "pages": self.pages, "beside": self.beside}
-        raw = json.dumps(content, ensure_ascii=True, separators=(",", ":")).encode()
-        packed = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS, 9)
-        data = packed.compress(raw) + packed.flush()
-        return b'bfclPart(%d,"%s");\n' % (number, base64.b64encode(data))
+        size, text = packed(json.dumps(content, ensure_ascii=True, separators=(",", ":")))
+        return f'bfclPart({number},{size},"{text}");\n'.encode()

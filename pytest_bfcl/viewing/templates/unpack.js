@@ -13,11 +13,8 @@
     }
     return low;
   }
-  window.bfclPart = function (number, text) {
-    var binary = atob(text), bytes = new Uint8Array(binary.length);
-    for (var i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
-    var stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-    new Response(stream).text().then(function (json) {
+  window.bfclPart = function (number, size, text) {
+    bfclInflate(size, text).then(function (json) {
       parts[number] = JSON.parse(json);
       waiting[number].done(parts[number]);
     }, waiting[number].failed);

@@ -1,0 +1,11 @@
+// The list of a run's page in a static site: unpacked, then shown by the page's own script.
+(function () {
+  "use strict";
+  var own = document.currentScript.dataset.then, found = JSON.parse(document.getElementById("packed").textContent);
+  bfclInflate(found[0], found[1]).then(function (text) {
+    var script = document.createElement("script");
+    document.getElementById("data").textContent = text;
+    script.src = own;
+    document.body.appendChild(script);
+  });
+})();
