@@ -141,15 +141,17 @@ class LiveRun:
         state, planned, done = run.fingerprint.state, run.fingerprint.planned, counted.done
         rate = self._rate(done)
         summary = counted.tallies.summary(run.fingerprint.to_dict())
+        silent = self._silent(index) if state == "running" else None
+        going_on = state == "running" and silent is None
         left = (planned - done) / rate if rate and planned > done else None
         return LiveFigures(
             state,
             done,
             planned,
-            rate if state == "running" else None,
-            left if state == "running" else None,
+            rate if going_on else None,
+            left if going_on else None,
             math.fsum(counted.costs) if counted.costs else None,
-            self._silent(index) if state == "running" else None,
+            silent,
             tuple(map(figures_of, summary["models"].values())),
             tuple(counted.errors.most_common(12)),
             tuple(self._failures(index)),

@@ -216,6 +216,8 @@ class Pages:
         ]
         questions = [self.library.questions_of(run.run) for run in datas.values()]
         entry = next((entry for each in questions if (entry := each(entry_id)) is not None), None)
+        if entry is None:
+            notes += dict.fromkeys(f"{each.notice[:1].upper()}{each.notice[1:]}." for each in questions if each.notice)
         return side_by_side(entry, answers), ", ".join(datas), notes
 
     def _label(self, run: ShelvedRun, row: Row, shown: Sequence[tuple[ShelvedRun, Row]]) -> str:
