@@ -9,44 +9,28 @@ every text and every argument in up to 40 pieces. Exit code 1 when the median ra
 
 from __future__ import annotations
 
-import argparse
 import os
 import statistics
 import sys
-import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from throughput import REPOSITORY, MockServer, measure_plugin, request_bodies
-
-from pytest_bfcl.dataset.fetching import fetched_folder
+from throughput import arguments, measure_plugin, request_bodies, served
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
+    parser = arguments()
     parser.add_argument("--concurrency", type=int, default=128)
-    parser.add_argument("--delay-ms", type=float, default=300.0)
-    parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--limit", type=float, default=1.3)
-    default = os.environ.get("PYTEST_BFCL_MOCK_SERVER") or REPOSITORY.parent / "shared" / "tools" / "mock_server.py"
-    parser.add_argument("--mock-server", type=Path, default=Path(default))
     options = parser.parse_args()
-    folder = fetched_folder()
-    if folder is None or not options.mock_server.is_file():
-        raise SystemExit("needs the official data (pytest-bfcl fetch) and --mock-server PATH")
-    data = next(path.parent for path in sorted(folder.rglob("BFCL_v4_simple_python.json")) if "answer" not in str(path))
     count = len(request_bodies())
     whole: list[float] = []
     streamed: list[float] = []
-    server = MockServer(options.mock_server, data, options.delay_ms)
-    try:
-        with tempfile.TemporaryDirectory() as parent:
-            for _ in range(options.repeats):
-                whole.append(measure_plugin(server, options.concurrency, count, parent)["cpu_ms"])
-                streamed.append(measure_plugin(server, options.concurrency, count, parent, "--bfcl-stream")["cpu_ms"])
-    finally:
-        server.process.kill()
+    with served(options) as (server, parent):
+        for _ in range(options.repeats):
+            whole.append(measure_plugin(server, options.concurrency, count, parent)["cpu_ms"])
+            streamed.append(measure_plugin(server, options.concurrency, count, parent, "--bfcl-stream")["cpu_ms"])
     ratio = statistics.median(a / b for a, b in zip(streamed, whole, strict=True))
     print(
         f"{count} requests, {options.concurrency} in flight, load {os.getloadavg()[0]:.1f}: "

@@ -24,6 +24,8 @@ import sys
 import tempfile
 import time
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from pytest_bfcl.dataset.fetching import fetched_folder
@@ -151,26 +153,39 @@ def measure_plugin(server: MockServer, concurrency: int, expected: int, parent: 
     }
 
 
-def main() -> None:
+def arguments() -> argparse.ArgumentParser:
+    """Options of every benchmark that asks the mock server."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--concurrency", type=int, nargs="+", default=[128, 256])
     parser.add_argument("--delay-ms", type=float, default=300.0)
     parser.add_argument("--repeats", type=int, default=3)
     default = os.environ.get("PYTEST_BFCL_MOCK_SERVER") or REPOSITORY.parent / "shared" / "tools" / "mock_server.py"
     parser.add_argument("--mock-server", type=Path, default=Path(default))
-    options = parser.parse_args()
+    return parser
+
+
+@contextmanager
+def served(options: argparse.Namespace) -> Iterator[tuple[MockServer, str]]:
+    """The mock server with the official data, and a folder for runs."""
     folder = fetched_folder()
     if folder is None or not options.mock_server.is_file():
         raise SystemExit("needs the official data (pytest-bfcl fetch) and --mock-server PATH")
     data = next(path.parent for path in sorted(folder.rglob("BFCL_v4_simple_python.json")) if "answer" not in str(path))
-    bodies = request_bodies()
     server = MockServer(options.mock_server, data, options.delay_ms)
     try:
         with tempfile.TemporaryDirectory() as parent:
-            for concurrency in options.concurrency:
-                report(server, bodies, concurrency, options, parent)
+            yield server, parent
     finally:
         server.process.kill()
+
+
+def main() -> None:
+    parser = arguments()
+    parser.add_argument("--concurrency", type=int, nargs="+", default=[128, 256])
+    options = parser.parse_args()
+    bodies = request_bodies()
+    with served(options) as (server, parent):
+        for concurrency in options.concurrency:
+            report(server, bodies, concurrency, options, parent)
 
 
 def report(server: MockServer, bodies: list[bytes], concurrency: int, options: argparse.Namespace, parent: str) -> None:

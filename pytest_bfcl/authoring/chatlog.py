@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_bfcl.checkers.outputs import plain_answers
-from pytest_bfcl.dataset.documents import as_document
+from pytest_bfcl.dataset.tools.documents import as_document
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pytest_bfcl.dataset import FunctionDoc
-from pytest_bfcl.dataset.documents import as_document
+from pytest_bfcl.dataset.tools.documents import as_document
 from pytest_bfcl.failures import UsageError
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from pytest_bfcl.dataset.documents import as_document, object_schema
+from pytest_bfcl.dataset.tools.documents import as_document, object_schema
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 

@@ -58,7 +58,7 @@ class McpSession:
 
     async def documents(self) -> tuple[list[Parsed], dict[str, str]]:
         """The tools' documents under names that every notation can write, and those names → the server's."""
-        from pytest_bfcl.dataset.mcp_tools import documents_of_client
+        from pytest_bfcl.dataset.tools.mcp import documents_of_client
 
         try:
             listed = await documents_of_client(self._client)
@@ -118,7 +118,7 @@ class McpSession:
 
 
 async def _connected(subject: str, name: str, where: str, timeout_s: float, stack: AsyncExitStack) -> McpSession:
-    from pytest_bfcl.dataset.mcp_tools import server_at, shown_server
+    from pytest_bfcl.dataset.tools.mcp import server_at, shown_server
 
     errors = None
     try:

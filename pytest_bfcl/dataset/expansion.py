@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from pytest_bfcl.dataset.categories import CATEGORIES, Category
-from pytest_bfcl.dataset.documents import as_document
 from pytest_bfcl.dataset.entry import Entry, FunctionDoc, ReturnFormat
 from pytest_bfcl.dataset.texts import Texts
+from pytest_bfcl.dataset.tools.documents import as_document
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.json_types import Parsed
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.conversation import history, prompts
-from pytest_bfcl.dataset.documents import as_document
+from pytest_bfcl.dataset.tools.documents import as_document
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Request
@@ -167,7 +167,7 @@ def _offered(tools: object) -> dict[str, _Offered]:
             for document in tool.documents():
                 found[str(document["name"])] = _Offered(document, _on(tool, str(document["name"])))
         elif callable(tool):
-            from pytest_bfcl.dataset.python_tools import document_of
+            from pytest_bfcl.dataset.tools.python import document_of
 
             document = document_of(tool)
             found[str(document["name"])] = _Offered(document, _by_name(tool))
@@ -190,7 +190,7 @@ def _on(simulator: Simulator, name: str) -> Carry:
 
 async def _tools_of_server(where: str, timeout_s: float, stack: AsyncExitStack) -> dict[str, _Offered]:
     from pytest_bfcl.conversation.mcp_session import mcp_session, text_of
-    from pytest_bfcl.dataset.mcp_tools import shown_server
+    from pytest_bfcl.dataset.tools.mcp import shown_server
 
     server = await stack.enter_async_context(mcp_session("ask", shown_server(where).strip("'"), where, timeout_s))
     documents, names = await server.documents()

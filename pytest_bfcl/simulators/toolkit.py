@@ -29,7 +29,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import UnionType
 from typing import Any, ClassVar, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from pytest_bfcl.dataset.docstrings import read_docstring
+from pytest_bfcl.dataset.tools.docstrings import read_docstring
 from pytest_bfcl.json_types import Fields, JsonObject, JsonValue, Parsed
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -13,9 +13,9 @@ import pytest
 from pydantic import BaseModel, Field
 
 from pytest_bfcl.dataset import open_dataset
-from pytest_bfcl.dataset.openapi import documents_of_openapi
-from pytest_bfcl.dataset.python_tools import document_of, functions_at
 from pytest_bfcl.dataset.schemas import check_functions
+from pytest_bfcl.dataset.tools.openapi import documents_of_openapi
+from pytest_bfcl.dataset.tools.python import document_of, functions_at
 from pytest_bfcl.failures import UsageError
 
 SHOP = """
@@ -168,7 +168,7 @@ if __name__ == "__main__":
 
 def test_an_mcp_server_in_memory_and_over_stdio(tmp_path: Path) -> None:
     pytest.importorskip("mcp")
-    from pytest_bfcl.dataset.mcp_tools import documents_of_server, list_tools
+    from pytest_bfcl.dataset.tools.mcp import documents_of_server, list_tools
 
     space: dict[str, Any] = {"__name__": "shop"}
     exec(SERVER, space)  # noqa: S102
@@ -186,7 +186,7 @@ def test_an_mcp_server_in_memory_and_over_stdio(tmp_path: Path) -> None:
 @pytest.mark.parametrize("where", ["/no/such/program --x", "", "http://user:secret@127.0.0.1:9/mcp?key=secret"])
 def test_an_mcp_server_that_is_not_there(where: str) -> None:
     pytest.importorskip("mcp")
-    from pytest_bfcl.dataset.mcp_tools import documents_of_server
+    from pytest_bfcl.dataset.tools.mcp import documents_of_server
 
     with pytest.raises(UsageError) as caught:
         documents_of_server(where, timeout_s=10)

@@ -6,8 +6,8 @@ import asyncio
 import shlex
 from typing import Any
 
-from pytest_bfcl.dataset.documents import as_document
 from pytest_bfcl.dataset.entry import FunctionDoc
+from pytest_bfcl.dataset.tools.documents import as_document
 from pytest_bfcl.extras import install_command
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields

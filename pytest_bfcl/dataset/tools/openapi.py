@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_bfcl import extras
-from pytest_bfcl.dataset.documents import translate
 from pytest_bfcl.dataset.entry import FunctionDoc
+from pytest_bfcl.dataset.tools.documents import translate
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any, get_type_hints
 
-from pytest_bfcl.dataset.docstrings import read_docstring
-from pytest_bfcl.dataset.documents import translate
 from pytest_bfcl.dataset.entry import FunctionDoc
+from pytest_bfcl.dataset.tools.docstrings import read_docstring
+from pytest_bfcl.dataset.tools.documents import translate
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 

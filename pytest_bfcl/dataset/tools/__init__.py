@@ -1,0 +1,1 @@
+"""Function documents from what describes tools elsewhere: OpenAPI, MCP servers, Python functions, tools of SDKs."""
