@@ -39,6 +39,8 @@ END_OF_TURN = "next_user_message"
 """The tool by which a policy ends a turn: TRL ends a rollout at the first reply without a call."""
 _OWN = frozenset(("reset", "get_reward", END_OF_TURN))
 """Names of methods that TRL or we have a use for."""
+CALLS_A_TURN = 100
+"""The limit of steps of an environment, each of which is one call."""
 NOTED = "The call was noted."
 OVER = "The conversation is over."
 NOT_YET = json.dumps({"error": "This function is not available yet."})
@@ -127,8 +129,10 @@ def environment_reward(
 class EntryEnvironment:
     """One rollout of an entry: its tools are methods, `reset` begins it anew.
 
-    Each call is a step of its own: TRL makes them one at a time. Entries of one step note the calls, which are judged
-    together as the one reply. Functions that the user hands over later say that they are not available yet.
+    Each call is a step of its own: TRL makes them one at a time. So the limit of steps is one of calls, and larger than
+    a run's unless the tasks have one: a turn of the official set needs up to 34 calls. Entries of one step note the
+    calls, which are judged together as the one reply. Functions that the user hands over later say that they are not
+    available yet.
     """
 
     _options: Options = {}
@@ -184,7 +188,7 @@ def _environment(name: str, tasks: Tasks, entry: Entry) -> type[EntryEnvironment
     """The class whose methods are an entry's tools, those included that are handed over later."""
     from pytest_bfcl.rendering.tools import compile_tools
 
-    methods: Parsed = {"_options": tasks.options}
+    methods: Parsed = {"_options": {"step_limit": CALLS_A_TURN, **tasks.options}}
     for schema in compile_tools(entry.all_functions):
         function = schema["function"]
         methods[_method_name(function["name"])] = _method(function)
@@ -261,8 +265,8 @@ def _toolset(entry: Entry) -> str:
 
 
 def _json(arguments: Fields) -> str:
-    """Arguments as a model would have written them; an optional one that is ``None`` was left out."""
-    return json.dumps({name: value for name, value in arguments.items() if value is not None}, default=str)
+    """Arguments as the policy wrote them: TRL passes no defaults, so ``None`` was said, and a few answers want it."""
+    return json.dumps(arguments, default=str)
 
 
 def _texts(observations: Sequence[Fields]) -> str:
