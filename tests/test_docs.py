@@ -34,35 +34,50 @@ BLOCKS = [
 ]
 
 
+QUIET = ("-q", "-p", "no:cacheprovider", "-W", "ignore")
+MODEL = ("--model", "lexical:")
+
+
 def pytest_command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "ignore", *arguments]
+    return [sys.executable, "-m", "pytest", *QUIET, *arguments]
 
 
 @pytest.mark.parametrize("block", BLOCKS)
-def test_every_python_block_runs(block: str, tmp_path: Path) -> None:
+def test_every_python_block_runs(block: str, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     """A block that begins with ``# conftest.py`` serves a run, one with tests is tested, any other is a script."""
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    monkeypatch.syspath_prepend(str(ROOT))
+    pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = session\n")
     if block.startswith("# conftest.py"):
-        (tmp_path / "conftest.py").write_text(block)
-        (tmp_path / "pytest.ini").write_text("[pytest]\nasyncio_default_fixture_loop_scope = session\n")
+        pytester.makeconftest(block)
         named = {"parrot": "parrot:grey@prompt", "bfcl_model": "lexical:@fc"}
         model = next((spec for word, spec in named.items() if word in block), "openai:mine")
-        command = pytest_command("--model", model, "--bfcl-data", "bundled", "--bfcl-out", "run")
-        command += ["-k", "simple_python_0 or irrelevance_1"]
+        chosen = (
+            "--model",
+            model,
+            "--bfcl-data",
+            "bundled",
+            "--bfcl-out",
+            "run",
+            "-k",
+            "simple_python_0 or irrelevance_1",
+        )
+        assert_answered(pytester, pytester.runpytest_inprocess(*QUIET, *chosen))
     elif "def test_" in block:
-        (tmp_path / "test_block.py").write_text(block)
-        command = pytest_command("test_block.py", *(["--model", "lexical:"] if "ask(" in block else []))
+        (pytester.path / "test_block.py").write_text(block)
+        assert pytester.runpytest_inprocess(*QUIET, "test_block.py", *MODEL * ("ask(" in block)).ret == 0
     else:
-        (tmp_path / "block.py").write_text(block)
-        command = [sys.executable, "block.py"]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-    if not block.startswith("# conftest.py"):
+        script = pytester.path / "block.py"
+        script.write_text(block)
+        done = subprocess.run([sys.executable, script], cwd=pytester.path, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
-        return
-    lines = [json.loads(line) for line in (tmp_path / "run" / "results.jsonl").read_text().splitlines()]
+
+
+def assert_answered(pytester: pytest.Pytester, done: pytest.RunResult) -> None:
+    """No entry of the run ended in an error, and some passed."""
+    lines = [json.loads(line) for line in (pytester.path / "run" / "results.jsonl").read_text().splitlines()]
     assert lines
-    assert not [line for line in lines if line["outcome"] == "error"], done.stdout
-    assert any(line["outcome"] == "passed" for line in lines), done.stdout
+    assert not [line for line in lines if line["outcome"] == "error"], done.outlines
+    assert any(line["outcome"] == "passed" for line in lines), done.outlines
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
