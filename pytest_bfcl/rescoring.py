@@ -198,9 +198,12 @@ class _LineJudge:
                 self._dataset = open_data(self._dataset or "auto")
             except UsageError as error:
                 raise NoData(str(error)) from None
-        if self._dataset.find(entry_id) is None and entry_id.count(":") == 2:
+        ref = self._dataset.find(entry_id)
+        if ref is not None:
+            return self._dataset.load(ref)
+        if entry_id.count(":") == 2:
             return format_variant(entry_id, self._dataset)
-        return self._dataset.entry(entry_id)
+        return self._dataset.entry(entry_id)  # raises
 
 
 def _not_judged(entry_id: str, why: str) -> Parsed:

@@ -150,9 +150,9 @@ class Reply:
         """
         if output is None or isinstance(output, str):
             return cls(text=output, **metadata)
-        if not isinstance(output, Sequence):
+        if not isinstance(output, list | Sequence):  # a list is told sooner
             raise TypeError(f"a reply is text or a list of calls, not {type(output).__name__}")
-        calls = tuple(_tool_call(item) for item in output)
+        calls = tuple([_tool_call(item) for item in output])
         # An empty list and an empty text decode alike (ast_checker spec §2).
         return cls(text=None if calls else "", tool_calls=calls, **metadata)
 
@@ -164,7 +164,7 @@ class Reply:
 def _tool_call(item: object) -> ToolCall:
     if isinstance(item, ToolCall):
         return item
-    if not isinstance(item, Mapping):
+    if not isinstance(item, dict | Mapping):
         raise TypeError("a call is an object {name, arguments}")
     if "name" in item and "arguments" in item:
         name, arguments = item["name"], item["arguments"]
@@ -177,9 +177,11 @@ def _tool_call(item: object) -> ToolCall:
 
 def arguments_text(arguments: object) -> str:
     """Raw JSON text of call arguments; already-parsed objects are written back as JSON."""
+    if isinstance(arguments, str):
+        return arguments
     import json
 
-    return arguments if isinstance(arguments, str) else json.dumps(arguments)
+    return json.dumps(arguments)
 
 
 @dataclass(slots=True)

@@ -108,6 +108,8 @@ class _Judge:
     def verdict(self, rules: RuleSet) -> Verdict:
         """The verdict under one rule set, with advice where a known pitfall is the cause."""
         try:
+            if self._right is not None and self._right is self._native and self._unsaid == "":
+                return Verdict.passed()  # as under another rule set before: native calls are read alike under all
             row = CATEGORIES.get(self.entry.category)
             if row is None:
                 raise HarnessError("checker", f"nothing judges entries of category {self.entry.category!r}")

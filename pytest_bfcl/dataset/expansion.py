@@ -127,6 +127,10 @@ def _expanded(raw: Parsed, category: Category, texts: Texts, answer: Parsed | No
     return values
 
 
+_ANSWER = frozenset(("id", "ground_truth"))
+"""What nearly all answer lines hold."""
+
+
 def _answer_fields(raw: Parsed, answer: Parsed | None) -> Parsed:
     """``possible_answer`` and the answer's other fields: ``num_hops``, ``execution_result_type``, ``answer_source``."""
     line = answer if answer is not None else raw
@@ -134,6 +138,8 @@ def _answer_fields(raw: Parsed, answer: Parsed | None) -> Parsed:
     if isinstance(found, str):  # the retired rest file: one JSON text
         found = [found]
     fields = {"possible_answer": found}
+    if answer is not None and answer.keys() == _ANSWER:
+        return fields
     if answer is not None:
         fields |= {k: v for k, v in answer.items() if k not in ("id", "ground_truth", "possible_answer", "source")}
         if "source" in answer:

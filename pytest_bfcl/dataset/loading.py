@@ -371,8 +371,11 @@ class DataSet:
         return original
 
     def _part(self, ref: EntryRef) -> Part:
+        parts = self._scan(ref.category)
+        if parts[0][0].path is ref.path:
+            return parts[0][0]
         # Paths are compared part by part; a reference nearly always has its part's own.
-        return next(part for part, _ in self._scan(ref.category) if part.path is ref.path or part.path == ref.path)
+        return next(part for part, _ in parts if part.path is ref.path or part.path == ref.path)
 
     def _answer(self, part: Part, position: int) -> Parsed | None:
         """The answer line at a question's position (data spec §7), or ``None`` when answers are inline or absent."""
@@ -387,7 +390,8 @@ class DataSet:
 
         if position >= len(spans):
             raise HarnessError("data", f"{source()}: there is no answer line for this question")
-        return self._object(path, *spans[position], source)
+        offset, length = spans[position]
+        return self._object(path, offset, length, source)
 
     def _known_request(self, path: Path, position: int) -> Any:
         """The request that gave a REST entry's recorded response, ``None`` beyond the file's end."""

@@ -89,11 +89,11 @@ class CompiledTools:
 
 def _json_text(tool: object) -> str:
     """JSON of a compiled tool; pydantic's writer takes a quarter of the time of Python's."""
-    from pydantic_core import PydanticSerializationError, to_json
+    import pydantic_core
 
     try:
-        return to_json(tool, inf_nan_mode="constants").decode()
-    except (PydanticSerializationError, ValueError, RecursionError):
+        return pydantic_core.to_json(tool, inf_nan_mode="constants").decode()
+    except (pydantic_core.PydanticSerializationError, ValueError, RecursionError):
         return json.dumps(tool)
 
 

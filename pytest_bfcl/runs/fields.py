@@ -53,7 +53,7 @@ def problem_of(line: Fields, required: Iterable[str] = RESULT) -> str | None:
         ):
             return f"{name} is {shortened_json(value)}, not {field.wanted}"
     for name in ("detail", "extra") if "outcome" in line else ():
-        if isinstance(inner := get(name), dict) and (found := _inside(name, inner)) is not None:
+        if (inner := get(name)) and isinstance(inner, dict) and (found := _inside(name, inner)) is not None:
             return found
     return None
 
@@ -80,10 +80,15 @@ def shortened_json(value: object) -> str:
 
 
 def _inside(name: str, inner: Fields) -> str | None:
-    for field in _DETAIL if name == "detail" else _EXTRA:
-        value = inner.get(field.name)
-        if value is not None and type(value) not in field.usual and not field.fits(value):
-            return f"{name}.{field.name} is {shortened_json(value)}, not {field.wanted}"
+    known = _DETAIL if name == "detail" else _EXTRA
+    for key, value in inner.items():
+        if (
+            value is not None
+            and (field := known.get(key)) is not None
+            and type(value) not in field.usual
+            and not field.fits(value)
+        ):
+            return f"{name}.{key} is {shortened_json(value)}, not {field.wanted}"
     if not shallow(inner, MAX_NESTING):
         return f"{name} is nested deeper than {MAX_NESTING} levels"
     return None
@@ -180,7 +185,11 @@ def _choice(name: str, values: Iterable[str], wanted: str = "") -> Field:
     )
 
 
-_FIELDS: tuple[Field, ...] = (
+def _by_name(*fields: Field) -> dict[str, Field]:
+    return {field.name: field for field in fields}
+
+
+_BY_NAME = _by_name(
     Field("id", _NONE, _is_id, "the text of an id"),
     _choice("category", CATEGORIES, "a category"),
     _text("model"),
@@ -215,15 +224,14 @@ _FIELDS: tuple[Field, ...] = (
     *map(_flag, ("valid", "corrected_valid")),
     *map(_text, ("skipped", "error")),
 )  # fmt: skip
-_BY_NAME = {field.name: field for field in _FIELDS}
 
-_DETAIL: tuple[Field, ...] = (
+_DETAIL = _by_name(
     *map(_text, ("rule", "error", "advice", "param", "class", "reference", "type", "underlying", "lost_call")),
     *map(_count, ("turn", "last_turn", "step", "answer")),
     *map(_list, ("sub_errors", "missing_calls", "missing", "corrected_rules")),
 )
 
-_EXTRA: tuple[Field, ...] = (
+_EXTRA = _by_name(
     Field("classes", _NONE, _texts, "a list of texts"),
     Field("turn_credit", _NONE, lambda value: isinstance(value, list) and all(
         item in (0, 1) for item in value if not isinstance(item, float)) and all(

@@ -72,11 +72,11 @@ def json_line(value: Fields | Sequence[Fields]) -> bytes:
 
 def json_line_of_parsed(value: Fields | Sequence[Fields]) -> bytes:
     """The same for a value whose parts came out of JSON (messages, tool documents): a quarter of the time."""
-    from pydantic_core import PydanticSerializationError, to_json
+    import pydantic_core
 
     try:
-        line = to_json(value)
-    except (PydanticSerializationError, ValueError, RecursionError):
+        line = pydantic_core.to_json(value)
+    except (pydantic_core.PydanticSerializationError, ValueError, RecursionError):
         return json_line(value)
     odd = b"NaN" in line or b"Infinity" in line  # as a word of a text, usually
     return json_line(value) if odd else line + b"\n"
@@ -241,10 +241,10 @@ def parse_object(raw: bytes) -> Parsed:
     The fast parser agrees with Python's but refuses a few things (lone surrogates, a byte order mark): then that
     one decides, and says what is wrong.
     """
-    from pydantic_core import from_json
+    import pydantic_core
 
     try:
-        value = from_json(raw)
+        value = pydantic_core.from_json(raw)
     except ValueError:
         value = _slowly_parsed(raw)
     if not isinstance(value, dict):

@@ -184,10 +184,9 @@ _TOLD = {
 
 def _step(line: Fields, output: object, turn: int, step: int) -> Step:
     known: Parsed = {}
-    for stored in _TOLD.keys() & line.keys():  # most lines hold few of them
-        if (value := line[stored]) is None:
+    for stored, value in line.items():
+        if value is None or (name := _TOLD.get(stored)) is None:
             continue
-        name = _TOLD[stored]
         found = _at(value, turn, step)
         if isinstance(found, str) if name in _WORDS else is_number(found):
             known[name] = found
