@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -172,12 +172,14 @@ def table_lines(model: ModelSummary) -> list[str]:
     return lines
 
 
+GAP = "  "
 FORMAT_HEAD = ("calls as", "tag", "documents as", "prompt", "style", "correct", "accuracy")
 
 
 def format_lines(model: ModelSummary) -> list[str]:
     """Format sensitivity: one aligned line per prompt format, then the spread over them (data spec §6.1)."""
     from pytest_bfcl.dataset.expansion import format_configs
+    from pytest_bfcl.reporting.printing import aligned
 
     found = model.get("format_sensitivity")
     if not found:
@@ -188,21 +190,19 @@ def format_lines(model: ModelSummary) -> list[str]:
             tag = "yes" if config.tool_call_tag else "no"
             told = (config.return_format, tag, config.doc_format, config.prompt_format, config.prompt_style)
             rows.append((*told, f"{cell['passed']}/{cell['total']}", percent(cell["accuracy"])))
-    widths = [max(len(row[column]) for row in rows) for column in range(len(FORMAT_HEAD))]
-    padded = [tuple(text.ljust(width) for text, width in zip(row[:5], widths, strict=False)) + row[5:] for row in rows]
     spread = f"largest difference {found['max_delta']:.2f}, standard deviation {found['standard_deviation']:.2f} points"
     title = "format sensitivity (no part of any overall score)"
-    return ["", title, *(_line(row, widths) for row in padded), spread, ""]
+    return ["", title, *aligned(rows, left=5, gap=GAP), spread, ""]
 
 
 def _table(model: ModelSummary, categories: list[str], groups: list[str]) -> list[str]:
+    from pytest_bfcl.reporting.printing import aligned
+
     rows = [HEAD, *(_row(name, model["categories"][name]) for name in categories)]
     tail = [_row(name, model["groups"][name]) for name in groups]
-    widths = [max(len(row[column]) for row in [*rows, *tail]) for column in range(len(HEAD))]
-    lines = [_line(row, widths) for row in rows]
-    if len(categories) > 1 and tail:
-        lines += ["-" * len(lines[0]), *(_line(row, widths) for row in tail)]
-    return lines
+    lines = list(aligned([*rows, *tail], gap=GAP))
+    shown, groups_shown = lines[: len(rows)], lines[len(rows) :]
+    return [*shown, "-" * len(lines[0]), *groups_shown] if len(categories) > 1 and tail else shown
 
 
 def _row(name: str, found: CategorySummary | GroupSummary) -> tuple[str, ...]:
@@ -217,11 +217,6 @@ def _row(name: str, found: CategorySummary | GroupSummary) -> tuple[str, ...]:
         str(found["errors"] or ""),
         str(found["skipped"] or ""),
     )
-
-
-def _line(row: Iterable[str], widths: list[int]) -> str:
-    first, *others = zip(row, widths, strict=True)
-    return "  ".join([first[0].ljust(first[1]), *(text.rjust(width) for text, width in others)]).rstrip()
 
 
 def fact_lines(model: ModelSummary) -> Iterator[str]:

@@ -85,6 +85,7 @@ class WireReport:
 
 def server_lines(server: Server) -> Iterator[str]:
     """A table by group, the trigger rate, the measures in both forms, the faults."""
+    from pytest_bfcl.reporting.printing import aligned
     from pytest_bfcl.reporting.wire import measure_lines
 
     rows = [HEAD]
@@ -92,10 +93,7 @@ def server_lines(server: Server) -> Iterator[str]:
         states = [record.state for record in server.records if record.group == group]
         rows.append((group, *(str(states.count(state) or "") for state in STATES)))
     rows.append(("all", *(str(server.counts[state] or "") for state in STATES)))
-    widths = [max(len(row[column]) for row in rows) for column in range(len(HEAD))]
-    for row in rows:
-        cells = [text.rjust(width) for text, width in zip(row[1:], widths[1:], strict=True)]
-        yield "  ".join([row[0].ljust(widths[0]), *cells]).rstrip()
+    yield from aligned(rows, gap="  ")
     if server.trigger_rate is not None:
         share = f"{100 * server.trigger_rate:.1f} %"
         yield f"trigger rate: the model called in {share} of the attempts in which it plainly should"

@@ -44,7 +44,7 @@ class Printer:
         self.line()
 
 
-def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> Iterator[str]:
+def aligned(rows: Sequence[Sequence[str]], left: int = 1, gap: str = GAP) -> Iterator[str]:
     """The rows as lines of equal columns: ``left`` of them filled up on the right, the others on the left."""
     shown = [[visible(cell) for cell in row] for row in rows]
     widths = [max(map(width, column)) for column in zip(*shown, strict=True)]
@@ -53,7 +53,7 @@ def aligned(rows: Sequence[Sequence[str]], left: int = 1) -> Iterator[str]:
             cell + " " * (wide - width(cell)) if position < left else " " * (wide - width(cell)) + cell
             for position, (cell, wide) in enumerate(zip(row, widths, strict=True))
         ]
-        yield GAP.join(cells).rstrip()
+        yield gap.join(cells).rstrip()
 
 
 def width(text: str) -> int:

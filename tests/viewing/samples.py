@@ -12,6 +12,7 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
+from pytest_bfcl.reporting.audit import FindingPage, write_audit_pages
 from pytest_bfcl.reporting.sources import EntrySource
 from pytest_bfcl.runs import json_line
 from pytest_bfcl.viewing.app import create_app
@@ -46,7 +47,7 @@ def dated(run: Path, day: int, **fields: Any) -> Path:
 
 
 def make_folder(folder: Path) -> Path:
-    """Three runs of one model, one of two models with repeats, damaged ones, foreign folders."""
+    """Three runs of one model, one of two models with repeats, damaged ones, foreign folders, an audit."""
     for day in (1, 2, 3):
         dated(stored_run(folder / f"night-{day}", records(day)), day)
     twice = [{**line, "repeat": repeat} for repeat in (1, 2) for line in records(9 + repeat, 8, MODELS)]
@@ -64,6 +65,11 @@ def make_folder(folder: Path) -> Path:
     (folder / "foreign").mkdir()
     (folder / "broken").mkdir()
     (folder / "broken" / "run.json").write_text('{"models": 3}')
+    finding = FindingPage(
+        "no_answer", "no call can be right", "a value is not allowed", "mend the answer", "defect", "simple_python_3",
+        "seats is not allowed", "possible_answer", ["seats: 3"],
+    )  # fmt: skip
+    write_audit_pages([finding], folder / "audit", "bundled")
     return folder
 
 

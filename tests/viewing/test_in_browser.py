@@ -31,13 +31,13 @@ PAGES = (
     "", "run/night-1/index.html", "run/torn/index.html", "run/both/index.html",
     "run/night-1/entries/simple_python_3.html", "entry/simple_python_3.html", "compare/index.html",
     "compare/night-1/night-2.html", "leaderboard.html", "history.html", "stability.html", "findings.html",
-    "run/night-1/live.html",
+    "run/night-1/live.html", "audit/audit.html",
 )  # fmt: skip
 SERIOUS = ("serious", "critical", None)
 FILES = (
     "index.html", "run/night-1/index.html", "run/night-1/list-1.html", "entry.html#night-1/simple_python_3.html",
     "entry.html#beside/simple_python_3", "compare/index.html", "compare/night-1/night-2.html", "leaderboard.html",
-    "history.html", "stability.html", "findings.html",
+    "history.html", "stability.html", "findings.html", "audit/audit.html",
 )  # fmt: skip
 
 

@@ -35,7 +35,7 @@ PAGES = (
     "", "index.html", "run/night-1/", "run/night-1/index.html", "run/both/index.html", "run/torn/index.html", ENTRY,
     "entry/simple_python_3.html", "entry/simple_python_3.html?runs=night-1,night-2", "compare/index.html",
     "compare/night-1/night-2.html", "compare/night-1/torn.html", "leaderboard.html", "history.html", "stability.html",
-    "findings.html", "run/night-1/live.html",
+    "findings.html", "run/night-1/live.html", "audit/audit.html",
 )  # fmt: skip
 
 
