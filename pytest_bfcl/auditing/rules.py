@@ -107,6 +107,8 @@ _ROWS: tuple[Rule, ...] = (
          "wrong_answer"),
     Rule("call_unbound", "a call of the ground truth does not fit its function", "its arguments do not bind",
          _FIX_ANSWER, "unpassable"),
+    Rule("call_misfit", "a call of the ground truth has an argument that its function's schema forbids",
+         "a model is told not to call it so", _FIX_ANSWER, "wrong_answer"),
     Rule("too_early", "a held-out function is expected before it arrives", "a model does not have it yet",
          "move the call to a later turn", "unpassable"),
     Rule("held_out_unused", "a held-out function is never expected", "holding it out changes nothing",

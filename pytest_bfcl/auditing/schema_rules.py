@@ -48,7 +48,7 @@ def _value_defects(entry: Entry, schema: Fields, values: list[Any], place: str) 
     if len(given) < len(values):
         return
     kind = str(schema.get("type"))
-    found = [list(_misfits(schema, value, 0)) for value in given]
+    found = [list(misfits(schema, value, 0)) for value in given]
     if not all(found):
         return
     rule, message = found[0][0]
@@ -65,7 +65,7 @@ def _is_variable(value: object, schema: Fields, entry: Entry) -> bool:
     return isinstance(value, str) and value.isidentifier() and any(value in text for text in said)
 
 
-def _misfits(schema: Fields, value: Any, depth: int) -> Iterator[tuple[str, str]]:
+def misfits(schema: Fields, value: Any, depth: int) -> Iterator[tuple[str, str]]:
     """Rule and message for everything in an acceptable value that its schema forbids.
 
     Objects are ``{key: [acceptable values]}`` in an answer, lists are lists of values (data spec §7).
@@ -84,7 +84,7 @@ def _misfits(schema: Fields, value: Any, depth: int) -> Iterator[tuple[str, str]
         yield from _object_misfits(schema, value, depth)
     elif isinstance(value, list | tuple) and isinstance(schema.get("items"), dict):
         for item in value:
-            for rule, message in _misfits(schema["items"], item, depth + 1):
+            for rule, message in misfits(schema["items"], item, depth + 1):
                 yield (rule if isinstance(item, dict) else "wrong_item", message)
 
 
@@ -102,7 +102,7 @@ def _object_misfits(schema: Fields, value: Parsed, depth: int) -> Iterator[tuple
             continue
         ways = values if isinstance(values, list) else [values]
         given = [way for way in ways if way != ""]
-        found = [list(_misfits(properties[key], way, depth + 1)) for way in given]
+        found = [list(misfits(properties[key], way, depth + 1)) for way in given]
         if given and all(found):
             yield found[0][0]
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.auditing.defect import Defect
 from pytest_bfcl.auditing.literals import Pool, literals, texts_in
+from pytest_bfcl.auditing.schema_rules import misfits
 from pytest_bfcl.checkers.response import is_error
 from pytest_bfcl.checkers.state import executor_of
 from pytest_bfcl.dataset import Entry
@@ -50,6 +51,7 @@ def _called(entry: Entry, executor: CallExecutor, pool: Pool, text: str, place: 
     call = _parsed(text)
     if call is not None:
         yield from _unread(entry, pool, call, text, place)
+        yield from _misfitting(entry, call, text, place)
     result = executor.execute(text)
     pool.add(_plain(result))
     if call is not None and is_error(result):
@@ -58,6 +60,17 @@ def _called(entry: Entry, executor: CallExecutor, pool: Pool, text: str, place: 
         if name in known:  # else told as unknown_function
             rule = "call_unbound" if _unbound(result) else "call_error"
             yield Defect(rule, entry.id, f"{text[:120]} gives an error", place, (text, f"→ {result[:SHOWN]}"))
+
+
+def _misfitting(entry: Entry, call: ParsedCall, text: str, place: str) -> Iterator[Defect]:
+    """Arguments that the function's schema forbids; a simulator may take them, a model is told not to give them."""
+    parameters = next((doc.get("parameters") for doc in entry.all_functions if doc.get("name") == call.name), None)
+    found = parameters.get("properties") if isinstance(parameters, dict) else None
+    properties = found if isinstance(found, dict) else {}
+    for name, value in [*zip(properties, call.args, strict=False), *call.kwargs.items()]:
+        if isinstance(properties.get(name), dict) and not isinstance(value, dict):
+            for _, message in misfits(properties[name], value, 0):
+                yield Defect("call_misfit", entry.id, f"{name}: {message}", place, (text,))
 
 
 def _seen_by_looking(entry: Entry) -> Iterator[str]:

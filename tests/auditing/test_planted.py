@@ -100,6 +100,7 @@ PLANTED: list[tuple[str, str, Plant]] = [
     ("config_unusable", "multi_turn_base_0", put("initial_config/GorillaFileSystem", {"root": 7})),
     ("call_error", "multi_turn_base_0", put("possible_answer/1/0", "cat(file_name='hives')")),
     ("call_unbound", "multi_turn_base_0", put("possible_answer/1/0", "grep(file_name='hive_b.txt')")),
+    ("call_misfit", "multi_turn_base_0", put("possible_answer/0/0", "ls(a=None)")),
     (
         "unreachable",
         "multi_turn_base_0",
