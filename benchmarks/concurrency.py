@@ -1,6 +1,7 @@
-"""`--bfcl-concurrency auto` beside fixed numbers, against real servers: 100 slots, 20 requests a second, 50 ms a token.
+"""`--bfcl-concurrency auto` beside fixed numbers, against real servers: 100 slots, 20 requests a second
+(answered after 0.3 s or after 2 s), 50 ms a token.
 
-    python benchmarks/concurrency.py [--entries 2000] [--servers slots rate tokens] [--fixed 8 32 128 256]
+    python benchmarks/concurrency.py [--entries 2000] [--servers slots rate slow-rate tokens] [--fixed 8 32 128 256]
 
 Each server is an asyncio process of its own that speaks chat completions; every side asks the same requests of the
 bundled data (repeated), one side after the other. The rate is that of answered requests over the whole run, the ramp
@@ -17,7 +18,7 @@ import random
 import sys
 import time
 
-SERVERS = ("slots", "rate", "tokens")
+SERVERS = ("slots", "rate", "slow-rate", "tokens")
 
 
 class Limits:
@@ -41,7 +42,7 @@ class Limits:
             if self.left < 1:
                 return False
             self.left -= 1
-            await asyncio.sleep(0.3 * self.rng.lognormvariate(-0.045, 0.3))
+            await asyncio.sleep((2.0 if self.kind == "slow-rate" else 0.3) * self.rng.lognormvariate(-0.045, 0.3))
         return True
 
 
@@ -107,11 +108,11 @@ def main(arguments: list[str] | None = None) -> dict:
     parser = argparse.ArgumentParser()
     parser.add_argument("--entries", type=int, default=2000)
     parser.add_argument("--servers", nargs="+", default=list(SERVERS), choices=SERVERS)
-    parser.add_argument("--fixed", type=int, nargs="+", default=[8, 32, 128, 256])
+    parser.add_argument("--fixed", type=int, nargs="+", default=[8, 40, 128, 256])
     options = parser.parse_args(arguments)
     shares = {}
     for kind in options.servers:
-        entries = options.entries // 4 if kind == "rate" else options.entries
+        entries = options.entries // 4 if kind.endswith("rate") else options.entries
         fixed = {number: measured(kind, number, False, entries) for number in options.fixed}
         auto = measured(kind, 256, True, entries)
         best = max(found["rate"] for found in fixed.values() if not found["errors"])
