@@ -118,6 +118,10 @@ def _is_id(value: object) -> bool:
     return isinstance(value, str) and 0 < len(value) <= 1000 and is_whole(value)
 
 
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and is_whole(value)
+
+
 def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
@@ -192,7 +196,7 @@ def _by_name(*fields: Field) -> dict[str, Field]:
 _BY_NAME = _by_name(
     Field("id", _NONE, _is_id, "the text of an id"),
     _choice("category", CATEGORIES, "a category"),
-    _text("model"),
+    Field("model", _NONE, _is_name, "text that can be written"),
     _choice("mode", ("fc", "prompt")),
     Field("repeat", _NONE, lambda value: _is_count(value) and value >= 1, "a whole number from 1"),
     _choice("outcome", OUTCOMES),

@@ -91,7 +91,8 @@ def test_two_thousand_damaged_runs_are_survived(
 
 def test_half_a_character_is_damage(good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An unpaired surrogate can be read from JSON and written nowhere."""
-    for number, (name, field) in enumerate((("results.jsonl", '"id":"'), ("run.json", '"rules_version": "'))):
+    fields = (("results.jsonl", '"id":"'), ("results.jsonl", '"model":"'), ("run.json", '"rules_version": "'))
+    for number, (name, field) in enumerate(fields):
         run_dir = shutil.copytree(good, tmp_path / f"run{number}")
         text = (run_dir / name).read_text(encoding="utf-8")
         assert field in text
