@@ -14,15 +14,19 @@ mkdir -p "$HOME"
 unset VIRTUAL_ENV PYTHONPATH PYTEST_ADDOPTS
 
 seconds() { date +%s.%N; }
-cpu() { times | tail -n 1 | awk '{ split($1, u, /[ms]/); split($2, s, /[ms]/); print 60 * (u[1] + s[1]) + u[2] + s[2] }'; }
+# `times` knows the children of this very shell only: no pipe, no substitution.
+children() { times > "$place/times"; }
+cpu() { awk 'END { split($1, u, /[ms]/); split($2, s, /[ms]/); print 60 * (u[1] + s[1]) + u[2] + s[2] }' "$place/times"; }
 installer=$(command -v uv > /dev/null && echo uv || echo pip)
 
 for caches in empty filled; do
+    children
     begun=$(seconds) spent=$(cpu)
     git clone --quiet --no-hardlinks "$repository" "$place/$caches"
     cloned=$(seconds)
     make --no-print-directory -C "$place/$caches" bench > "$place/shown"
     ended=$(seconds)
+    children
     test -s "$place/$caches/reports/bench/index.html"
     [ "$caches" = filled ] || tail -n 4 "$place/shown"
     awk -v begun="$begun" -v cloned="$cloned" -v ended="$ended" -v installer="$installer" -v caches="$caches" \
