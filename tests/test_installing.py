@@ -14,6 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PYTHON = getattr(sys, "_base_executable", sys.executable)
 """The Python this environment was made from: with nothing installed in it."""
+LEFT_OUT = ("VIRTUAL_ENV", "PYTHONPATH", "PYTEST_ADDOPTS")
 UV = os.environ.get("UV") or shutil.which("uv")
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(UV is None, reason="uv is not installed (or named by UV)")]
@@ -21,8 +22,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(UV is None, reason="uv is not
 
 def uv(*arguments: str, folder: Path, text: str | None = None) -> subprocess.CompletedProcess[str]:
     """uv in a folder, with nothing of this environment but the cache of packages."""
-    left_out = ("VIRTUAL_ENV", "PYTHONPATH", "PYTEST_ADDOPTS")
-    environment = {name: value for name, value in os.environ.items() if name not in left_out}
+    environment = {name: value for name, value in os.environ.items() if name not in LEFT_OUT}
     environment |= {"UV_TOOL_DIR": str(folder / "tools"), "PYTEST_BFCL_CACHE": str(folder / "cache"), "COLUMNS": "120"}
     return subprocess.run(
         [str(UV), *arguments], cwd=folder, env=environment, input=text, capture_output=True, text=True, timeout=600,
@@ -54,6 +54,20 @@ def test_a_model_is_scored_in_an_environment_of_the_moment(wheel: Path, tmp_path
     assert re.search(r"^simple_java +\d+/13 ", done.stdout, re.MULTILINE), done.stdout
     (place,) = (tmp_path / "reports").iterdir()
     assert (place / "index.html").is_file()
+
+
+@pytest.mark.skipif(not (shutil.which("make") and shutil.which("git")), reason="needs make and git")
+def test_make_bench_works_from_a_fresh_clone(tmp_path: Path) -> None:
+    subprocess.run(["git", "clone", "--quiet", str(ROOT), str(tmp_path / "clone")], check=True)
+    environment = {name: value for name, value in os.environ.items() if name not in LEFT_OUT}
+    environment["PATH"] = os.pathsep.join([str(Path(str(UV)).parent), environment["PATH"]])
+    done = subprocess.run(
+        ["make", "bench"], cwd=tmp_path / "clone", env=environment, capture_output=True, text=True, timeout=600,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    assert done.stdout.rstrip().splitlines()[-1] == "report: reports/bench/index.html"
+    assert (tmp_path / "clone" / "reports" / "bench" / "index.html").is_file()
 
 
 def resolved(folder: Path, *requirements: str) -> dict[str, str]:
