@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from pytest_bfcl.json_types import Fields
 
@@ -25,7 +26,24 @@ def documents_text(functions: Sequence[FunctionDoc], layout: str = "json") -> st
         return "\n\n".join(_python_function(function) for function in functions)
     if layout == "xml":
         return "\n".join(_xml_function(function) for function in functions)
-    return json.dumps(list(functions), indent=4)
+    return _indented_list(functions)
+
+
+def _indented_list(functions: Sequence[FunctionDoc]) -> str:
+    """``json.dumps(functions, indent=4)``; conversations about the same classes share their documents' texts."""
+    import pydantic_core
+
+    try:
+        keys = [pydantic_core.to_json(function, inf_nan_mode="constants") for function in functions]
+        texts = ",\n    ".join([_indented(key).replace("\n", "\n    ") for key in keys])
+    except (pydantic_core.PydanticSerializationError, ValueError, RecursionError):  # unpaired surrogates, say
+        return json.dumps(list(functions), indent=4)
+    return f"[\n    {texts}\n]" if keys else "[]"
+
+
+@lru_cache(maxsize=512)
+def _indented(document: bytes) -> str:
+    return json.dumps(json.loads(document), indent=4)
 
 
 def _described(schema: Fields) -> str:

@@ -180,3 +180,15 @@ def first_messages_digest(dataset):
 def test_official_prompts_are_those_of_the_reference(official):
     # Taken when all 10,306 entries (without memory content) equalled what the reference sends, byte for byte.
     assert first_messages_digest(official) == "689b718ab360464712f7910b9751de1562b79fe568c52ffa0d9414638d758ecf"
+
+
+def test_documents_are_indented_as_json_does_whatever_they_hold() -> None:
+    odd = [
+        {
+            "name": "f",
+            "parameters": {"properties": {"é": {"default": 1e16, "enum": ["a\n\u2028", None, True]}}, "x": []},
+        },
+        {"name": "g", "nothing": {}, "large": 10**30, "small": -0.0, "endless": [float("nan"), float("inf")]},
+    ]
+    for documents in ([], odd[:1], odd, [*odd, {"name": "\ud800"}], odd):
+        assert documents_text(documents) == json.dumps(documents, indent=4)
