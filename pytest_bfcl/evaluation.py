@@ -80,6 +80,8 @@ def run(
     search: object = None,
     progress: Callable[[ResultLine], None] | None = None,
     cluster: Place | str | None = None,
+    ids: Iterable[str] | None = None,
+    sample: int | None = None,
 ) -> RunResult:
     """Run a model over entries and judge it; see `arun`, which is the same for callers inside an event loop."""
     try:
@@ -92,7 +94,7 @@ def run(
         return asyncio.run(
             arun(
                 entries, model, out=out, settings=settings, categories=categories, search=search, progress=progress,
-                cluster=cluster,
+                cluster=cluster, ids=ids, sample=sample,
             )
         )  # fmt: skip
 
@@ -107,6 +109,8 @@ async def arun(
     search: object = None,
     progress: Callable[[ResultLine], None] | None = None,
     cluster: Place | str | None = None,
+    ids: Iterable[str] | None = None,
+    sample: int | None = None,
 ) -> RunResult:
     """Converse, judge, record and summarise.
 
@@ -123,11 +127,13 @@ async def arun(
         progress: Told of every record as it is made.
         cluster: Where conversations are held: `pytest_bfcl.cluster.Cluster`, or the address of a Ray cluster
             (``auto``, ``local``, ``HOST:PORT``). Default: in this process.
+        ids: Only these entries. Raises `UsageError` for one that the data does not have.
+        sample: So many entries in all, each category in proportion, drawn by the settings' seed.
 
     Provider trouble becomes records with outcome ``error``. Raises `UsageError` for wrong arguments.
     """
     settings = settings or Settings()
-    data, chosen = _chosen(entries, categories, settings)
+    data, chosen = _chosen(entries, categories, settings, None if ids is None else list(ids), sample)
     models = list(model) if isinstance(model, list | tuple) else [model]
     place = Path(out) if out is not None else None
     evaluation = _Evaluation(data, chosen, models, settings, place, search, _place(cluster))
@@ -280,10 +286,11 @@ def _contenders(models: Sequence[object], settings: Settings, data: DataSet, ear
 
 
 def _chosen(
-    entries: Any, categories: Iterable[str] | None, settings: Settings
+    entries: Any, categories: Iterable[str] | None, settings: Settings, ids: list[str] | None, sample: int | None
 ) -> tuple[DataSet, Sequence[EntryRef | Entry]]:
     """The data set and the entries of it to run."""
     from pytest_bfcl.dataset import DataSet, resolve_categories
+    from pytest_bfcl.dataset.selection import select_ids
 
     if isinstance(entries, str | Path):
         entries = open_data(entries)
@@ -295,16 +302,35 @@ def _chosen(
         for split in (settings.split, settings.trained_on):
             if split is not None:
                 check_data(split, entries)
-        refs = (ref for name in wanted for ref in entries.index(name) if part is None or is_in(part, ref.id))
+        if ids is not None:
+            named = select_ids(ids, entries, "ids")
+            found = [ref for ref in named if not ref.category.endswith("_prereq")]  # the plan adds write stages
+            found = [ref for ref in found if names is None or ref.category in names]
+        else:
+            found = [ref for name in wanted for ref in entries.index(name)]
+        refs = _sampled([ref for ref in found if part is None or is_in(part, ref.id)], sample, settings.seed)
         if not settings.transforms:
-            return entries, list(refs)
+            return entries, refs
         entries.rewordings = settings.rewordings
         return entries, [each for ref in refs for each in entries.variants(ref, settings.transforms)]
     given: Sequence[Entry] = list(entries)
     kept = [
         entry
         for entry in given
-        if (names is None or entry.category in names) and (part is None or is_in(part, entry.id))
+        if (names is None or entry.category in names)
+        and (part is None or is_in(part, entry.id))
+        and (ids is None or entry.id in ids)
     ]
+    kept = _sampled(kept, sample, settings.seed)
     # Entries do not know their data set: its texts matter, so official entries need the official set.
     return open_data("official" if any(entry.official for entry in kept) else "bundled"), kept
+
+
+def _sampled(found: list[Any], sample: int | None, seed: int) -> list[Any]:
+    """So many of these entries or references, in their order."""
+    if sample is None:
+        return found
+    from pytest_bfcl.dataset.sampling import stratified_sample
+
+    chosen = stratified_sample((each.id for each in found), sample, seed)
+    return [each for each in found if each.id in chosen]

@@ -11,7 +11,7 @@ import mkdocs_gen_files
 
 from pytest_bfcl.cli import MODULES, VERBS
 from pytest_bfcl.plugin.marks import marks
-from pytest_bfcl.plugin.options import OPTIONS, Option
+from pytest_bfcl.run_options import OPTIONS, Option
 
 PYTHON = """# Python
 

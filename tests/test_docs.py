@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from pytest_bfcl.cli import VERBS
-from pytest_bfcl.plugin.options import OPTIONS
+from pytest_bfcl.run_options import OPTIONS
 from pytest_bfcl.scoring.model_info import find_info, read_model_info
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_bfcl.checkers.corrected import CORRECTED_RULES
 from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
-from pytest_bfcl.plugin.options import OPTIONS
+from pytest_bfcl.run_options import OPTIONS
 from pytest_bfcl.scoring.aggregate import FORMULAS
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"

@@ -15,7 +15,7 @@ import pytest
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plugin import pytest_internals, selection
 from pytest_bfcl.plugin.notices import NOTES
-from pytest_bfcl.plugin.options import OPTIONS
+from pytest_bfcl.run_options import OPTIONS
 
 if TYPE_CHECKING:
     from pytest_bfcl.plugin.gating import Gates

@@ -12,6 +12,7 @@ import pytest
 
 from pytest_bfcl.failures import AdapterError, HarnessError, UsageError
 from pytest_bfcl.plugin import options
+from pytest_bfcl.run_options import OPTIONS
 
 if TYPE_CHECKING:
     from pytest_bfcl.gateways.asking import Answer
@@ -35,7 +36,7 @@ class _Asks:
         from pytest_bfcl.rescoring import open_data
         from pytest_bfcl.settings import Settings
 
-        named = {option.name: option for option in options.OPTIONS}
+        named = {option.name: option for option in OPTIONS}
         record, replay = (options.read(config, named[name]) for name in ("record", "replay"))
         if record and replay:
             raise UsageError("--bfcl-record and --bfcl-replay exclude each other")
@@ -128,7 +129,7 @@ class AnswersKept:
 
 def register_recording(session: Session) -> None:
     """With ``--bfcl-record``: answers go from every process to the one that reports. Raises `UsageError`."""
-    named = {option.name: option for option in options.OPTIONS}
+    named = {option.name: option for option in OPTIONS}
     record = options.read(session.config, named["record"])
     if not record:
         return

@@ -1,4 +1,4 @@
-"""Which entries run, in which parts: sampling, sharding, stripes. Pure functions over ids.
+"""Which entries run, in which parts: shards and stripes. Pure functions over ids.
 
 A memory scenario (its write stage and all its questions) is never split: the write stage fills the memory that the
 questions read.
@@ -6,12 +6,12 @@ questions read.
 
 from __future__ import annotations
 
-import random
 import re
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS, category_of
+from pytest_bfcl.dataset.sampling import stratified_sample as stratified_sample
 from pytest_bfcl.plugin.marks import WIRE, mark_names
 from pytest_bfcl.suggestions import close_names
 
@@ -92,23 +92,3 @@ def stripes(nodeids: Sequence[str], count: int) -> list[list[list[int]]]:
         dealt[lightest].append(unit)
         loads[lightest] += len(unit)
     return dealt
-
-
-def stratified_sample(ids: Iterable[str], total: int, seed: int) -> set[str]:
-    """``total`` of the ids, each category in proportion to its size (largest remainders), the same for one seed."""
-    strata: dict[str, list[str]] = {}
-    for entry_id in dict.fromkeys(ids):
-        strata.setdefault(category_of(entry_id), []).append(entry_id)
-    size = sum(map(len, strata.values()))
-    if total >= size:
-        return {entry_id for members in strata.values() for entry_id in members}
-    exact = {name: total * len(members) / size for name, members in strata.items()}
-    quota = {name: int(share) for name, share in exact.items()}
-    by_remainder = sorted(strata, key=lambda name: (quota[name] - exact[name], name))
-    for name in by_remainder[: total - sum(quota.values())]:
-        quota[name] += 1
-    return {
-        entry_id
-        for name, members in strata.items()
-        for entry_id in random.Random(f"{seed}:{name}").sample(members, quota[name])
-    }

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_bfcl.cli import main
+from pytest_bfcl.dataset.splits import Split
 from pytest_bfcl.evaluation import run
 from pytest_bfcl.settings import Settings
 from tests.cluster.comparing import scores, stored
@@ -54,16 +55,39 @@ def test_own_files_and_options_that_become_settings(tmp_path: Path) -> None:
     assert not (tmp_path / "run" / "index.html").exists()
 
 
+def test_parts_of_the_data(tmp_path: Path) -> None:
+    """Ids, samples and splits choose what they choose under pytest; a transform puts the chosen entries twice."""
+    words = ["run", "--model", "oracle:@fc", "--data", "bundled", "--report", "none", "--concurrency", "auto:8", "-o"]
+    (tmp_path / "ids.txt").write_text("simple_java_3\nirrelevance_1\nmemory_kv_0-student-0\n")
+    main([*words, str(tmp_path / "ids"), "--ids", str(tmp_path / "ids.txt"), "--transform", "whitespace"])
+    ran = {name for name, _, _ in stored(tmp_path / "ids") if "prereq" not in name}
+    assert {name.partition("~")[0] for name in ran} >= {"simple_java_3", "irrelevance_1", "memory_kv_0-student-0"}
+    assert len(ran) > 3
+    some = ["--categories", "simple_java,irrelevance"]
+    main([*words, str(tmp_path / "sample"), "--sample", "6", "--seed", "2", *some])
+    assert len(stored(tmp_path / "sample")) == 6
+    split = tmp_path / "bundled.split.json"
+    assert main(["split", "bundled", "--seed", "1", "-o", str(split)]) == 0
+    main([*words, str(tmp_path / "part"), "--split", str(split), "--trained-on", str(split), *some])
+    part = set(Split.read(split).ids("test"))
+    assert {name for name, _, _ in stored(tmp_path / "part")} == {
+        n for n in part if n.startswith(("simple_java_", "irr"))
+    }
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
         (["--model", "nobody:x"], "unknown provider"),
         (["--model", "oracle:", "--param", "x"], "NAME=VALUE"),
         (["--model", "oracle:", "--header", "X: a\nb"], "line break"),
-        (["--model", "oracle:", "--concurrency", "0"], "at least 1"),
+        (["--model", "oracle:", "--concurrency", "0"], "from 1 to"),
         (["--model", "oracle:", "--price", "x"], "does not fit"),
         (["--model", "oracle:", "--modle", "x"], "did you mean"),
         ([], "--model"),
+        (["--model", "oracle:", "--ids", "nowhere.txt", "--data", "bundled"], "cannot read the ids"),
+        (["--model", "oracle:", "--transform", "nonsense"], "--bfcl-transform"),
+        (["--model", "oracle:", "--model-info", "nowhere.toml"], "--bfcl-model-info: cannot read"),
         (["--model", "oracle:", "nowhere.jsonl"], "no data at"),
     ],
 )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bfcl.plugin import option_values as kinds
+from pytest_bfcl.run_options import values as kinds
 
 NONSENSE = [
     "concurrency=-1", "concurrency=1e3", "concurrency=99999999", "timeout=0", "timeout=-3", "timeout=nan",

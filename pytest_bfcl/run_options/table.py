@@ -1,0 +1,143 @@
+"""Every option of a run: its name, what it means, what its text may be and its default."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from pytest_bfcl.run_options import values as kinds
+from pytest_bfcl.settings import APIS, REASONING_POLICIES, THINK
+
+
+class Option(NamedTuple):
+    """One row: ``--bfcl-<name>`` and the ini key ``bfcl_<name>`` (dashes become underscores)."""
+
+    name: str
+    help: str
+    convert: Callable[[str], Any] = str
+    default: Any = None
+    metavar: str | None = None
+    choices: tuple[str, ...] = ()
+    many: bool = False
+    flag: bool = False
+    file: bool = False
+
+    @property
+    def key(self) -> str:
+        """Destination of the option and name of its ini twin."""
+        return "bfcl_" + self.name.replace("-", "_")
+
+
+OPTIONS: tuple[Option, ...] = (
+    Option("model", "model under test, provider:name[@fc|@prompt]; repeatable; without it this plugin does nothing",
+           metavar="SPEC", many=True),
+    Option("data", "entries to run: auto (fetched official set, else bundled), bundled, official, verified, a folder "
+           "in the official layout, or a .jsonl file of your own (write --bfcl-data=PATH: pytest takes PATH after a "
+           "blank for a place to look for its configuration)", default="auto", metavar="SET"),
+    Option("mode", "native calls (fc), calls written as text (prompt), or auto", default="auto",
+           choices=("auto", "fc", "prompt")),
+    Option("categories", "categories or groups, comma-separated; repeatable (default: all_scoring)", metavar="NAMES",
+           many=True),
+    Option("ids", "file of entry ids: one a line, or BFCL's test_case_ids_to_generate.json", metavar="FILE", file=True),
+    Option("split", "run one part of a split that `pytest-bfcl split` wrote (default: its test part)",
+           metavar="FILE[:train|:test]", file=True),
+    Option("trained-on", "the split whose training part the models were trained on: such entries are marked",
+           metavar="FILE", file=True),
+    Option("concurrency", "requests in flight per process; auto: as many as the server takes, at most N (256)",
+           kinds.concurrency, kinds.Concurrency(32), "N|auto[:N]"),
+    Option("timeout", "seconds without a byte before a request is given up", kinds.decimal(0, above=True), 120.0,
+           "SECONDS"),
+    Option("retries", "how often a failed request is repeated", kinds.whole(0, 1_000), 5, "N"),
+    Option("temperature", "sampling temperature; none lets the provider decide", kinds.temperature, 0.001, "T"),
+    Option("max-tokens", "limit of a reply (default: the provider's)", kinds.whole(1), None, "N"),
+    Option("base-url", "base URL of an OpenAI-compatible endpoint", metavar="URL"),
+    Option("api", "wire format: chat completions, OpenAI's responses, text completions, Anthropic's messages (default: "
+           "the provider's; responses at OpenAI's own address)", default=None, choices=APIS),
+    Option("stream", "ask for server-sent events and measure the time to the first token", flag=True),
+    Option("param", "a further field of every request, NAME=VALUE; VALUE is JSON, else text; null leaves the field "
+           "out; repeatable", metavar="NAME=VALUE", many=True),
+    Option("header", "an HTTP header of every request, 'NAME: VALUE'; no file shows the value; repeatable",
+           metavar="'NAME: VALUE'", many=True),
+    Option("reasoning", "reasoning of earlier replies in later requests: as the reference's handler sends it, always, "
+           "or never", default="reference", choices=REASONING_POLICIES),
+    Option("decoder", "format of calls that a server leaves in the text: a decoder's name, or auto (by the model's "
+           "name)", kinds.decoder, None, "NAME|auto"),
+    Option("think", "<think>…</think> in texts: as the model family's handler does, taken out, or left", default="auto",
+           choices=THINK),
+    Option("template", "render prompts here and ask for text completions: a model family's name, auto (by the model's "
+           "name), or the file or folder with the model's own chat template", metavar="NAME|FILE|DIR"),
+    Option("names", "native names in a replayed official result folder: with dots, with underscores, or as the calls "
+           "prove it", default="auto", choices=("auto", "dots", "underscores")),
+    Option("record", "own tests with the fixture ask: write the model's answers to this file", metavar="FILE",
+           file=True),
+    Option("replay", "own tests with the fixture ask: take the answers from this file, without a model", metavar="FILE",
+           file=True),
+    Option("serve", "start the engine the model names (vllm:, sglang:, llamacpp:, transformers:, ollama:) for this run",
+           flag=True),
+    Option("serve-args", "further arguments of the engine, quoted as for a shell", default="", metavar="ARGS"),
+    Option("system-prompt", "file that replaces the prompting text (placeholder {functions}); such runs are not "
+           "comparable", metavar="FILE", file=True),
+    Option("repeat", "run every entry K times", kinds.whole(1, 10_000), 1, "K"),
+    Option("sample", "run N entries in total, stratified by category", kinds.whole(1), None, "N"),
+    Option("seed", "seed of --bfcl-sample", kinds.whole(0), 0, "N"),
+    Option("shard", "run the I-th of N parts", kinds.shard, None, "I/N"),
+    Option("budget", "stop when this much is spent", kinds.decimal(0), None, "USD"),
+    Option("price", "USD per million tokens, 1,2 or in=1,out=2; goes before the list price", kinds.price, None,
+           "IN,OUT"),
+    Option("gpu-hour", "price of an hour of the machine that serves the model", kinds.decimal(0), None, "USD"),
+    Option("model-info", "TOML file: display name, link, organisation, licence, prices", metavar="FILE", file=True),
+    Option("dry-run", "print the expected calls, tokens and cost; send nothing", flag=True),
+    Option("precision", "with --bfcl-dry-run: how many entries of each category so many points of precision take",
+           kinds.decimal(0, 50, above=True), metavar="PTS"),
+    Option("out", "run directory (default: reports/<time>-<model>); naming an existing run continues it",
+           metavar="DIR"),
+    Option("label", "what `pytest-bfcl leaderboard --history` calls this run: a commit, a version", default="",
+           metavar="TEXT"),
+    Option("report", "HTML report: none, index (summary and list), or full (a page for every entry, too; default, "
+           "beyond 20,000 results index); pytest-bfcl report RUN writes it later", default=None,
+           choices=("none", "index", "full")),
+    Option("search", "where the web search comes from: auto, local, serpapi, record, replay, replay:RUN", kinds.search,
+           "auto", "SOURCE"),
+    Option("rest", "who answers the requests of retired categories: auto, local, live, record, replay, replay:PATH",
+           kinds.rest, "auto", "SOURCE"),
+    Option("transform", "put every entry otherwise too and show the drop: shuffle-tools, rename-tools, "
+           "rename-parameters, distractors, enum-order, short-descriptions, whitespace, lower-case, upper-case, or a "
+           ".jsonl of own words; repeatable", metavar="NAME", many=True),
+    Option("mcp", "where the MCP server is that entries of your own name: NAME=COMMAND or NAME=URL; repeatable",
+           metavar="NAME=WHERE", many=True),
+    Option("simulators", "our own simulators, or those of an installed bfcl-eval", default="own",
+           choices=("own", "reference")),
+    Option("fail-under", "gate: fail when the group's accuracy in percent is lower; repeatable", metavar="GROUP=PCT",
+           many=True),
+    Option("baseline", "gate: fail when significantly worse than this run", metavar="RUN"),
+    Option("baseline-margin", "loss against the baseline that is accepted, in percentage points",
+           kinds.decimal(0, 100), 0.0, "PTS"),
+    Option("noninferior", "gate: fail unless a loss against the baseline of more than so many points (1.5), or below "
+           "so much of its score (97%), is ruled out; of one group: GROUP=1.5; repeatable", metavar="[GROUP=]PTS|PCT%",
+           many=True),
+    Option("expected", "file of entries expected to fail (xfail)", metavar="FILE", file=True),
+    Option("write-expected", "write the failed entries to this file", metavar="FILE"),
+    Option("max-errors", "errors allowed, in percent of the entries; beyond it no score is claimed",
+           kinds.decimal(0, 100), 2.0, "PCT"),
+    Option("allow-missing", "gates on categories that did not run are met", flag=True),
+    Option("rules", "which rules give the headline verdict", default="official", choices=("official", "corrected")),
+)  # fmt: skip
+
+
+PYTESTS_OWN = frozenset((
+    "names", "record", "replay", "serve", "serve-args", "shard", "dry-run", "precision", "fail-under", "baseline",
+    "baseline-margin", "noninferior", "expected", "write-expected", "allow-missing",
+))  # fmt: skip
+"""What only a test session has: gates, expectations, parts of a session, engines and own tests."""
+
+
+def of_run() -> tuple[Option, ...]:
+    """The options that a run without pytest has, too."""
+    return tuple(option for option in OPTIONS if option.name not in PYTESTS_OWN)
+
+
+def help_of(option: Option) -> str:
+    """What the option means, with its default where the words do not tell it."""
+    if option.default in (None, "") or "default" in option.help:
+        return option.help
+    return f"{option.help} (default: {option.default})"
