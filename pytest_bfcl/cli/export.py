@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"note: {model} has {category} in several runs; the last one counts", file=sys.stderr)
     rows = standings.rows(_infos(args, sources, names))
     written += write_csvs(rows, args.out if csv_only else args.out / "score", official=args.official)
-    print(f"{len(written)} files for {len(rows)} models written to {args.out}")
+    print(f"{len(written)} files for {len(rows)} {'model' if len(rows) == 1 else 'models'} written to {args.out}")
     unjudged = [error for source in sources for error in source.unjudged]
     for error in unjudged[:5]:
         print(f"not judged, left out: {error}", file=sys.stderr)
