@@ -100,7 +100,7 @@ def test_export_writes_folders_and_files(tmp_path: Path, capsys: pytest.CaptureF
         run.append(single("simple_python_2", valid=False))
     out = tmp_path / "out"
     assert main(["export", str(tmp_path / "run"), "-o", str(out), "--official", "--data", "bundled"]) == 0
-    assert "8 files for 1 models" in capsys.readouterr().out
+    assert "8 files for 1 model written" in capsys.readouterr().out
     assert (out / "score" / "data_overall.csv").read_text().splitlines()[1].startswith("1,0.42%,openai:tiny@fc")
     # The score folder alone gives the same scores, without cost and latency.
     assert main(["export", str(out / "score"), "-o", str(tmp_path / "again"), "--official", "--csv-only"]) == 0
