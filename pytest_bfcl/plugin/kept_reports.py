@@ -34,10 +34,8 @@ class KeptReports:
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """After the terminal has counted it; its record has been written."""
+        """After the terminal has counted it. The report itself stays as it is: others (pytest-html) may hold it."""
         if report.outcome != "passed" or self._prints or hasattr(report, "wasxfail"):
-            if getattr(report, "bfcl", None):
-                report.bfcl = ""  # type: ignore[attr-defined]
             return
         if category_at(report.nodeid) is not None:
             kept = _small(report) if self._timed or report.when == "call" else None
