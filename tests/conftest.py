@@ -27,16 +27,8 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
 
 
 # pytester forgets what a session in this process imported, so that each of them would import these anew.
-for name in (
-    "filelock",
-    "statistics",
-    "xdist.dsession",
-    "xdist.scheduler",
-    "xdist.remote",
-    "aiohttp",
-    "jinja2",
-    "hypothesis",
-):
+SHARED = ("filelock", "statistics", "xdist.dsession", "xdist.scheduler", "xdist.remote", "aiohttp", "jinja2")
+for name in SHARED:
     with suppress(ModuleNotFoundError):  # `make bench` loads this file too, and has nothing of ours but the core
         import_module(name)
 

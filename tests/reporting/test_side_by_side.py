@@ -106,7 +106,7 @@ def test_state_differences_are_told_in_every_turn() -> None:
                 shown = [part.state for part in parts if part.state]
                 assert parts[0].state
                 assert parts[0].owner
-                assert page(found).count("<caption") == len(shown)
+                assert page(found).count('<dl class="state') == len(shown)
                 told.append(len(shown))
     assert max(told) > 1
 
