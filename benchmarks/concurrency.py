@@ -115,7 +115,7 @@ def main(arguments: list[str] | None = None) -> dict:
         entries = options.entries // 4 if kind.endswith("rate") else options.entries
         fixed = {number: measured(kind, number, False, entries) for number in options.fixed}
         auto = measured(kind, 256, True, entries)
-        best = max(found["rate"] for found in fixed.values() if not found["errors"])
+        best = max((found["rate"] for found in fixed.values() if not found["errors"]), default=float("nan"))
         shares[kind] = auto["rate"] / best
         told = ", ".join(f"{number}: {found['rate']:.1f}/s" for number, found in fixed.items())
         print(f"{kind}: {told}; auto: {auto['rate']:.1f}/s, {100 * shares[kind]:.0f} % of the best")
