@@ -108,11 +108,23 @@ $(RAY)/.installed: pyproject.toml constraints.txt
 	$(RAY)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[ray,memory]'
 	@touch $@
 
+# Well-known plugins of pytest, for the slow tier: in the suite's own Python all of them would take part in everything.
+NEIGHBOURS ?= .venv-neighbours
+$(NEIGHBOURS)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(NEIGHBOURS)
+	$(NEIGHBOURS)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(NEIGHBOURS)/bin/python -m pip install --quiet --disable-pip-version-check $(addprefix pytest-,json-report \
+	    github-actions-annotate-failures timeout randomly sugar rerunfailures cov order instafail clarity repeat reportlog \
+	    md split subtests mock icdiff random-order durations custom-exit-code)
+	@touch $@
+
 # The long tests; heavy neighbours live in a Python of their own.
-slow: $(STAMP) $(HEAVY)/.installed $(AGENTS)/.installed $(TRAINERS)/.installed $(VERL)/.installed $(RAY)/.installed
+slow: $(STAMP) $(HEAVY)/.installed $(AGENTS)/.installed $(TRAINERS)/.installed $(VERL)/.installed $(RAY)/.installed $(NEIGHBOURS)/.installed
 	BFCL_ENGINES=$(abspath $(HEAVY))/bin/python BFCL_AGENTS=$(abspath $(AGENTS))/bin/python BFCL_RAY=$(abspath $(RAY))/bin/python \
 	  BFCL_TRAINERS=$(abspath $(TRAINERS))/bin/python:$(abspath $(VERL))/bin/python BFCL_VERL_INTERACTIONS=$(abspath $(VERL))/interactions \
 	  $(BIN)/python -m pytest -q -n auto --dist worksteal -m "slow or not slow"
+	PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(NEIGHBOURS)/bin/python -m pytest -q -p no:cacheprovider -p pytest_asyncio.plugin \
+	  -m "slow or not slow" tests/plugin/test_neighbours.py
 
 # The site, into build/site; a warning ends it. The notices of its tools about their future are not warnings of ours.
 docs: $(DOCS)
@@ -152,4 +164,4 @@ prices: $(STAMP)
 	$(BIN)/python scripts/prices.py
 
 clean:
-	rm -rf $(VENV) $(HEAVY) $(AGENTS) $(RAY) $(TRAINERS) $(VERL) build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(HEAVY) $(AGENTS) $(RAY) $(TRAINERS) $(VERL) $(NEIGHBOURS) build dist .pytest_cache .mypy_cache .ruff_cache
