@@ -56,7 +56,11 @@ def documentation_of(page: str) -> str:
 
 
 def rerun_command(record: Fields, model: str, *, data: str, base_url: str | None = None) -> str:
-    """The shell command that asks ``model`` this one entry again; ``data`` as ``--bfcl-data`` takes it."""
+    """The shell command that asks ``model`` this one entry again; ``data`` as ``--bfcl-data`` takes it.
+
+    A recorded name says nothing of who serves the model: ``PROVIDER`` stands where the reader names it.
+    """
+    model = model if ":" in model else f"PROVIDER:{model}"
     words = ["pytest", "--model", model, "--bfcl-data", data]
     if base_url:
         words += ["--bfcl-base-url", base_url]

@@ -109,18 +109,13 @@ def entry_values(
 
 
 def _command(record: Fields, context: PageContext) -> str:
-    """Asks this entry again, of the model as it was named then (a replay's results carry the recorded name).
-
-    A recorded name says nothing of who serves the model: the reader puts the provider in its place.
-    """
+    """Asks this entry again, of the model as it was named then (a replay's results carry the recorded name)."""
     recorded = str(record.get("model") or "")
     asked = next((model for model in context.models if model.model == recorded), None)
     if asked is None and len(context.models) == 1:
         asked = context.models[0]
     base_url = asked.base_url if asked is not None else None
     name = asked.model if asked is not None else recorded
-    if ":" not in name:
-        name = f"PROVIDER:{name}"
     return rerun_command(record, name, data=context.choice, base_url=base_url)
 
 

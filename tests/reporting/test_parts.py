@@ -136,6 +136,11 @@ def test_the_command_is_safe_to_paste() -> None:
     ]  # fmt: skip
 
 
+def test_a_recorded_model_needs_a_provider_to_be_asked_again() -> None:
+    record = {"id": "simple_python_0", "category": "simple_python"}
+    assert rerun_command(record, "gpt-4o-FC@fc", data="official").startswith("pytest --model PROVIDER:gpt-4o-FC@fc ")
+
+
 def test_embedded_json_cannot_close_its_element() -> None:
     value = ["</script><!--", "\u2028&amp;", "é"]
     text = str(embedded_json(value))
