@@ -6,12 +6,16 @@ import random
 from collections.abc import Iterable
 
 from pytest_bfcl.dataset.categories import category_of
+from pytest_bfcl.dataset.sharding import natural
 
 
 def stratified_sample(ids: Iterable[str], total: int, seed: int) -> set[str]:
-    """``total`` of the ids, each category in proportion to its size (largest remainders), the same for one seed."""
+    """``total`` of the ids, each category in proportion to its size (largest remainders).
+
+    The same for one seed, in whatever order the ids stand.
+    """
     strata: dict[str, list[str]] = {}
-    for entry_id in dict.fromkeys(ids):
+    for entry_id in sorted(set(ids), key=natural):
         strata.setdefault(category_of(entry_id), []).append(entry_id)
     size = sum(map(len, strata.values()))
     if total >= size:

@@ -1,18 +1,62 @@
-"""Selecting entries by id: a file in the benchmark's shape or one id a line (data spec §11)."""
+"""Selecting entries: by category and group, or by id (a file in the benchmark's shape, or one id a line)."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.dataset.categories import CATEGORIES, resolve_categories
 from pytest_bfcl.dataset.entry import EntryRef
 from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Parsed
 
 _SHOWN = 10
+DEFAULT = "all_scoring"
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What of a data set a run is asked for; ``None`` says nothing.
+
+    ``categories`` are names of categories and groups; ``sample`` so many entries in all, in proportion to categories;
+    ``shard`` (from 1, of how many) one part of what the others choose.
+    """
+
+    categories: Sequence[str] | None = None
+    ids: Sequence[str] | None = None
+    sample: int | None = None
+    shard: Sequence[int] | None = None
+
+    def facts(self) -> Parsed:
+        """As it stands in a fingerprint: what was asked for, and nothing else."""
+        return {
+            **({"categories": list(self.categories)} if self.categories else {}),
+            **({"ids": list(self.ids)} if self.ids else {}),
+            **({"sample": self.sample} if self.sample else {}),
+            **({"shard": "{}/{}".format(*self.shard)} if self.shard else {}),
+        }
+
+
+def categories_to_run(dataset: DataSet, asked: Iterable[str] = (), also: Iterable[str] = ()) -> list[str]:
+    """The categories that names of categories and groups ask for; without any those that score, and one's own.
+
+    ``also`` joins the latter. A file that holds nothing but entries without a score was named for them. Raises
+    `UsageError` for unknown names, and when the data has none of those asked for.
+    """
+    have, names = dataset.categories(), list(asked)
+    if names:
+        found = [name for name in resolve_categories(names) if name in have or dataset.index(name)]
+        if not found:
+            raise UsageError(f"the {dataset.name} data has none of {', '.join(names)}; it has: {', '.join(have)}")
+        return found
+    wanted = resolve_categories([DEFAULT, "own", *also])
+    if not any(name in wanted for name in have):
+        return [name for name in have if not CATEGORIES[name].scored] if not dataset.official else []
+    return [name for name in have if name in wanted]
 
 
 def read_ids(path: Path | str, dataset: DataSet) -> list[EntryRef]:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.dataset.sampling import stratified_sample
+from pytest_bfcl.dataset.sharding import shard_of
 from pytest_bfcl.dataset.transforms import split_id
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.plugin import pytest_internals, selection
+from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.plugin.nodes import DataRoot, EntryFile, EntryItem, NodeContext
 from pytest_bfcl.plugin.wire_nodes import WireContext, WireFile
 from pytest_bfcl.running.planning import needed_stages
@@ -106,15 +108,13 @@ class Collection:
         kept = [item for item in entries if not item.is_write_stage]
         plan = self._plan
         if plan.sample is not None:
-            chosen = selection.stratified_sample(
+            chosen = stratified_sample(
                 (item.ref.id for item in kept if not item.ref.transform), plan.sample, plan.settings["seed"]
             )
             kept = [item for item in kept if split_id(item.ref.id)[0] in chosen]
         if plan.shard is not None:
-            index, count = plan.shard
-            units = selection.stripes([item.nodeid for item in kept], count)[index - 1]
-            positions = {position for unit in units for position in unit}
-            kept = [item for position, item in enumerate(kept) if position in positions]
+            mine = shard_of([item.asked for item in kept], *plan.shard)
+            kept = [item for item in kept if item.asked in mine]
         kept = [item for item in self._with_write_stages(kept, stages) if not self._earlier.is_settled(item.trial())]
         chosen_items = set(kept)
         if deselected := [item for item in entries if item not in chosen_items]:

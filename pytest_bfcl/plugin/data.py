@@ -10,6 +10,7 @@ import pytest
 
 from pytest_bfcl.dataset.categories import CATEGORIES, category_of, resolve_categories
 from pytest_bfcl.dataset.loading import joint_digest
+from pytest_bfcl.dataset.selection import Selection, categories_to_run
 from pytest_bfcl.dataset.splits import check_data, is_in
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
@@ -178,25 +179,16 @@ class SessionData:
 
     def categories_of(self, dataset: DataSet, default: list[str] | None = None) -> list[str]:
         """Categories to collect: those asked for by option, else the default and those a mark expression names."""
-        have = dataset.categories()
         if self._plan.categories:
-            wanted = resolve_categories(self._plan.categories)
-            found = [name for name in wanted if name in have or dataset.index(name)]
-            if not found and default is None:
-                raise UsageError(
-                    f"the {dataset.name} data has none of {', '.join(self._plan.categories)}; it has: {', '.join(have)}"
-                )
-            return found
+            if default is not None:
+                have = dataset.categories()
+                return [n for n in resolve_categories(self._plan.categories) if n in have or dataset.index(n)]
+            return categories_to_run(dataset, self._plan.categories)
         if default is not None:
             return default
         if self.ids is not None:
             return list(dict.fromkeys(ref.category for ref in map(dataset.find, self.ids) if ref is not None))
-        asked = selection.mentioned(self._marks)
-        wanted = resolve_categories([selection.DEFAULT, "own", *asked])
-        own = [name for name in have if not CATEGORIES[name].scored] if not dataset.official else []
-        if not any(name in wanted for name in have):
-            wanted = own  # a user's file that holds nothing but such entries was named for them
-        return [name for name in have if name in wanted]
+        return categories_to_run(dataset, also=selection.mentioned(self._marks))
 
     def virtual_files(self) -> list[tuple[str, set[str] | None]]:
         """Category → the ids wanted of it (``None``: all), for data that is not a file on the command line."""
@@ -242,17 +234,14 @@ class SessionData:
     def asked_for(self) -> Parsed:
         """What was asked for, as it stands in the fingerprint."""
         option = self._config.option
+        chosen = Selection(self._plan.categories, self.ids, self._plan.sample, self._plan.shard)
         asked = {
-            "categories": list(self._plan.categories),
-            "ids": self.ids,
-            "sample": self._plan.sample,
-            "shard": "{}/{}".format(*self._plan.shard) if self._plan.shard else None,
             "marks": getattr(option, "markexpr", "") or None,
             "keywords": getattr(option, "keyword", "") or None,
             "last_failed": self._is_rerun,
             "arguments": [f"{category}::{name}" if name else category for category, name in self.arguments or ()],
         }
-        return {name: value for name, value in asked.items() if value}
+        return chosen.facts() | {name: value for name, value in asked.items() if value}
 
     # -- arguments -----------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pytest
 
 from pytest_bfcl.dataset.categories import CATEGORIES, groups_of
+from pytest_bfcl.dataset.sharding import Asked
 from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.plugin.marks import LANGUAGES
 from pytest_bfcl.running import Trial
@@ -238,6 +239,11 @@ class EntryItem(pytest.Function):
     def contender(self) -> Contender:
         """The model of the run that this item is about."""
         return self.variant.contender
+
+    @property
+    def asked(self) -> Asked:
+        """What shards deal."""
+        return Asked(self.ref.id, self.variant.label or "")
 
     @property
     def is_write_stage(self) -> bool:

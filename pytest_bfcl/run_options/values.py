@@ -72,10 +72,9 @@ def concurrency(text: str) -> Concurrency:
 
 def shard(text: str) -> list[int]:
     """``I/N``."""
-    index, _, count = text.partition("/")
-    if not (index.isdecimal() and count.isdecimal() and 1 <= int(index) <= int(count)):
-        raise ValueError("I/N with 1 <= I <= N")
-    return [int(index), int(count)]
+    from pytest_bfcl.dataset.sharding import read_shard
+
+    return list(read_shard(text))
 
 
 def price(text: str) -> list[float]:

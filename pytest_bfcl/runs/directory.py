@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from pytest_bfcl.dataset.sharding import MOST_SHARDS
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.runs.archives import NAMES, archive_digest
@@ -47,7 +48,6 @@ RUN_FILE = "run.json"
 RESULTS_FILE = "results.jsonl"
 SUMMARY_FILE = "summary.json"
 LOCK_FILE = ".lock"
-MOST_SHARDS = 10_000
 LAST_FAILED = "last_failed"
 """In a selection: only entries that failed before were run again (``--lf``)."""
 

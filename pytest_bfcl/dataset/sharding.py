@@ -1,0 +1,91 @@
+"""A selection dealt in parts: the shards of several jobs, the stripes of worker processes. Pure functions over ids.
+
+A memory scenario (its write stage and all its questions) is never split: the write stage fills the memory that the
+questions read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
+
+from pytest_bfcl.dataset.categories import CATEGORIES, category_of
+
+_PARTS = re.compile(r"\d+|\D+")
+_WORD = 1 << 60
+_PLACES = {name: number for number, name in enumerate(CATEGORIES)}
+
+MOST_SHARDS = 9_999
+"""Parts a selection may be dealt in."""
+
+
+class Asked(NamedTuple):
+    """An entry put to one model once. ``label`` tells models and repeats of a run apart; empty: one of each."""
+
+    entry_id: str
+    label: str = ""
+
+
+def scenario_of(entry_id: str) -> tuple[str, str] | None:
+    """(memory category, scenario) of a memory question or write stage, ``None`` for every other entry.
+
+    The scenario is the middle of the id's index (data spec §5); an id of another form stands for the whole category.
+    """
+    category = category_of(entry_id).removesuffix("_prereq")
+    row = CATEGORIES.get(category)
+    if row is None or not row.backend:
+        return None
+    parts = entry_id.rpartition("_")[2].split("-")
+    return category, parts[1] if len(parts) == 3 else ""
+
+
+def deal(asked: Sequence[Asked], count: int) -> list[list[list[int]]]:
+    """Positions dealt to ``count`` parts: part → units → positions. Deterministic: controller and workers agree.
+
+    A unit is one trial, or all of one memory scenario with one model and repeat. Each unit goes to the lightest part.
+    """
+    units: dict[Hashable, list[int]] = {}
+    for position, each in enumerate(asked):
+        scenario = scenario_of(each.entry_id)
+        key: Hashable = position if scenario is None else (*scenario, each.label)
+        units.setdefault(key, []).append(position)
+    dealt: list[list[list[int]]] = [[] for _ in range(count)]
+    loads = [0] * count
+    for unit in units.values():
+        lightest = loads.index(min(loads))
+        dealt[lightest].append(unit)
+        loads[lightest] += len(unit)
+    return dealt
+
+
+def shard_of(asked: Sequence[Asked], index: int, count: int) -> set[Asked]:
+    """The ``index``-th (from 1) of ``count`` parts, the same in whatever order the selection stands.
+
+    Jobs that shuffle their tests, or name their files in another order, make parts of one whole all the same.
+    """
+    ordered = sorted(set(asked), key=_place)
+    return {ordered[position] for unit in deal(ordered, count)[index - 1] for position in unit}
+
+
+def read_shard(text: str) -> tuple[int, int]:
+    """``I/N`` as two numbers; raises `ValueError` saying what would fit."""
+    index, _, count = text.partition("/")
+    if index.isdecimal() and count.isdecimal() and 1 <= int(index[:9]) <= int(count[:9]) <= MOST_SHARDS:
+        return int(index[:9]), int(count[:9])
+    raise ValueError("I/N with 1 <= I <= N" + (f", N at most {MOST_SHARDS:,}" if len(count) > 4 else ""))
+
+
+def natural(entry_id: str) -> list[tuple[int, str]]:
+    """A key that sorts ids by category, in the table's order, then as people count: ``_9`` before ``_10``."""
+    place = _PLACES.get(category_of(entry_id), len(_PLACES))
+    return [(place, ""), *map(_part, _PARTS.findall(entry_id))]
+
+
+def _part(text: str) -> tuple[int, str]:
+    """Numbers before words, short ones (without leading zeros) first; an id may hold thousands of digits."""
+    return (len(text.lstrip("0")), text) if text.isdecimal() else (_WORD, text)
+
+
+def _place(asked: Asked) -> tuple[list[tuple[int, str]], str]:
+    return natural(asked.entry_id), asked.label
