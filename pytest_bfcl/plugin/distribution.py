@@ -18,7 +18,7 @@ from pytest_bfcl.plugin.notices import NOTES
 from pytest_bfcl.run_options import OPTIONS
 
 if TYPE_CHECKING:
-    from pytest_bfcl.plugin.gating import Gates
+    from pytest_bfcl.plugin.gating import SessionGates
     from pytest_bfcl.plugin.recording import Recording
     from pytest_bfcl.plugin.results import Results
     from pytest_bfcl.plugin.session import Session
@@ -37,7 +37,7 @@ class Distribution:
         session: Session,
         recording: Recording,
         results: Results,
-        gates: Gates,
+        gates: SessionGates,
         skip_reason: Callable[[str], str | None],
     ) -> None:
         self._skip_reason = skip_reason

@@ -129,11 +129,13 @@ def make_plan(config: pytest.Config) -> Plan:
     from pytest_bfcl.failures import UsageError
     from pytest_bfcl.plugin.refusals import refuse_ineffective
     from pytest_bfcl.run_options.reading import model_info_of, settings_of
+    from pytest_bfcl.scoring.expectations import read_expected
 
     values = {option.name: read(config, option) for option in OPTIONS}
     refuse_ineffective(config)
     try:
         settings = settings_of(values)
+        expected = None if values["expected"] is None else read_expected(values["expected"])
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
     return Plan(
@@ -152,24 +154,8 @@ def make_plan(config: pytest.Config) -> Plan:
         baseline=values["baseline"],
         baseline_margin=values["baseline-margin"],
         noninferior=list(values["noninferior"] or []),
-        expected=_json(values["expected"], "expected"),
+        expected=expected,
         write_expected=values["write-expected"],
         allow_missing=values["allow-missing"],
         model_info=model_info_of(values["model-info"]),
     )
-
-
-def _json(path: str | None, option: str) -> Any:
-    import json
-
-    from pytest_bfcl.failures import UsageError
-    from pytest_bfcl.run_options.reading import text_of
-
-    if path is None:
-        return None
-    try:
-        return json.loads(text_of(path, option))
-    except UsageError as error:
-        raise pytest.UsageError(str(error)) from None
-    except ValueError as error:
-        raise pytest.UsageError(f"--bfcl-{option}: {path} is not JSON: {error}") from None

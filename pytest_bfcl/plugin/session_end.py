@@ -15,7 +15,7 @@ from pytest_bfcl.dataset.transforms import is_transformed
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.plugin.data import category_at
-from pytest_bfcl.plugin.gating import JUDGED, Gates
+from pytest_bfcl.plugin.gating import JUDGED, SessionGates
 from pytest_bfcl.plugin.selection import entry_id_of
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class SessionEnd:
         self.summary: Summary | None = None
         self.unkept = False
         self._began = time.monotonic()
-        self.gates = Gates(session, recording, expectations)
+        self.gates = SessionGates(session, recording, expectations)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -75,14 +75,14 @@ class SessionEnd:
         summary = self.summary = self._summarise(run, entries)
         code = self._exit_code(session, run, stopped)
         self._kept(lambda: run.write_summary(summary))
-        self._kept(lambda: self._expectations.write(run))
+        self._write_expected(run)
         self._session.config.hook.pytest_bfcl_summary(summary=summary)
         self._tell_reporters(run.path, summary)
         if interrupted:  # whoever pressed Ctrl-C waits
             self._notices.note(f"no report yet: pytest-bfcl report {run.path} writes it")
         else:
             self._pages.write(run, summary)
-        self._write_step_summary()
+        self._write_step_summary(summary)
         self._kept(run.close)
         if self.unkept:
             code = pytest.ExitCode.INTERRUPTED
@@ -96,6 +96,16 @@ class SessionEnd:
         except HarnessError as error:
             self.unkept = True
             self._notices.stopped = self._notices.stopped or error.message
+
+    def _write_expected(self, run: RunDirectory) -> None:
+        """The file of ``--bfcl-write-expected``, where it is asked for."""
+        path = self._session.plan.write_expected
+        if path is None:
+            return
+        directory = self._session.config.invocation_params.dir
+        self._kept(
+            lambda: self._notices.note(self._expectations.write(path, run.records(), run.fingerprint, directory))
+        )
 
     def _seen(self, run: RunDirectory) -> tuple[set[tuple[str, str]], set[tuple[str, str]], bool]:
         """(model, mode) and (entry id, category) of the results, and whether any got an answer, in one reading."""
@@ -200,16 +210,9 @@ class SessionEnd:
             except Exception as error:
                 self._notices.note(f"the reporter {point.name} ({point.value}) failed: {type(error).__name__}: {error}")
 
-    def _write_step_summary(self) -> None:
-        """The summary as Markdown, appended to the file GitHub shows with a job (``$GITHUB_STEP_SUMMARY``)."""
+    def _write_step_summary(self, summary: Summary) -> None:
+        """The summary as Markdown, where GitHub shows it with a job."""
+        from pytest_bfcl.reporting.annotations import append_step_summary
 
-        path = os.environ.get("GITHUB_STEP_SUMMARY")
-        if not path or self.summary is None:
-            return
-        from pytest_bfcl.reporting import write_markdown
-
-        try:
-            with open(path, "a", encoding="utf-8", errors="backslashreplace") as file:
-                file.write(write_markdown(self.summary))
-        except OSError as error:
-            self._notices.note(f"the step summary could not be written: {error}")
+        if trouble := append_step_summary(summary, os.environ):
+            self._notices.note(trouble)

@@ -17,7 +17,7 @@ from pytest_bfcl.suggestions import did_you_mean
 if TYPE_CHECKING:
     from pytest_bfcl.plugin.conversations import Conversations
     from pytest_bfcl.plugin.engines import Engines
-    from pytest_bfcl.plugin.gating import Gates
+    from pytest_bfcl.plugin.gating import SessionGates
     from pytest_bfcl.plugin.recording import Recording
     from pytest_bfcl.plugin.results import Results
     from pytest_bfcl.plugin.session import Session
@@ -33,7 +33,7 @@ class SessionStart:
         results: Results,
         conversations: Conversations,
         engines: Engines | None,
-        gates: Gates,
+        gates: SessionGates,
     ) -> None:
         self._gates = gates
         self._engines = engines
@@ -69,10 +69,13 @@ class SessionStart:
         categories = (item.ref.category for item in self._conversations.items)
         self._session.notices.say_skips(categories, self._conversations.skip_reason)
         if self._session.plan.dry_run:
-            from pytest_bfcl.plugin.dry_run import print_estimate
+            from pytest_bfcl.running.estimate import estimate_lines
 
-            asked = [item for item in session.items if isinstance(item, EntryItem)]
-            print_estimate(session.config, asked, self._session.plan.precision)
+            reporter = session.config.pluginmanager.getplugin("terminalreporter")
+            say = reporter.write_line if reporter is not None else print
+            trials = [item.trial() for item in session.items if isinstance(item, EntryItem)]
+            for line in estimate_lines(trials, self._session.plan.precision):
+                say(line)
             return True
         items = self._conversations.items
         here = not self._session.distributed

@@ -12,8 +12,6 @@ import pytest
 from pytest_bfcl.dataset.categories import GROUPS
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plugin import pytest_internals
-from pytest_bfcl.plugin.annotations import annotation_lines, are_wanted
-from pytest_bfcl.plugin.gating import gate_lines
 from pytest_bfcl.plugin.selection import virtual_argument
 
 if TYPE_CHECKING:
@@ -127,6 +125,9 @@ class Terminal:
         if self._end.gates.asked and not summary["gate"]["checks"]:
             why = self._notices.stopped or "the session ended early"
             reporter.write_line(f"gates: no verdict: {why}", yellow=True)
+        from pytest_bfcl.reporting.annotations import annotation_lines, are_wanted
+        from pytest_bfcl.scoring.gating import gate_lines
+
         for line, good in gate_lines(summary["gate"], self._results.foreign_failures):
             reporter.write_line(line, green=good is True, red=good is False)
         if are_wanted(os.environ):

@@ -1,6 +1,7 @@
-"""GitHub's annotations: missed gates as errors, the entries that regressed worst as warnings.
+"""What a job of GitHub's is told: annotations (missed gates, the worst regressions), and its summary page.
 
-They are lines on standard output that the runner obeys (workflow commands of GitHub Actions); it shows ten of a kind.
+Annotations are lines on standard output that the runner obeys (workflow commands of GitHub Actions); it shows ten of a
+kind. The summary page is a file named by ``$GITHUB_STEP_SUMMARY``.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pytest_bfcl.runs.summary_types import CheckSummary, GateSummary
+    from pytest_bfcl.runs.summary_types import CheckSummary, GateSummary, Summary
 
 SHOWN = 10
 """Annotations of a kind that a job shows."""
@@ -45,3 +46,21 @@ def _command(kind: str, title: str, message: str) -> str:
 
 def _escaped(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def append_step_summary(summary: Summary, environment: Mapping[str, str]) -> str | None:
+    """Append the summary as Markdown to the file that GitHub shows with a job, where there is one.
+
+    Why that could not be, in words; else ``None``.
+    """
+    path = environment.get("GITHUB_STEP_SUMMARY")
+    if not path:
+        return None
+    from pytest_bfcl.reporting.markdown import write_markdown
+
+    try:
+        with open(path, "a", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(write_markdown(summary))
+    except OSError as error:
+        return f"the step summary could not be written: {error}"
+    return None

@@ -1,0 +1,101 @@
+"""What a run would ask and cost, estimated from the data; nothing is sent (``--bfcl-dry-run``)."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_bfcl.conversation.planning import expected_requests
+from pytest_bfcl.failures import HarnessError
+from pytest_bfcl.models.prices import cost
+
+if TYPE_CHECKING:
+    from pytest_bfcl.running.trial import Trial
+
+CHARACTERS_PER_TOKEN = 4.0
+REPLY_TOKENS = 60
+LOOKED_AT = 20
+"""Entries of a category whose size is measured; the rest are taken to be like them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What one model would be asked: trials, requests, tokens; ``usd`` is ``None`` where no price is known."""
+
+    model: str
+    entries: int
+    calls: float
+    input_tokens: float
+    output_tokens: float
+    usd: float | None
+
+    def __str__(self) -> str:
+        money = "no price known (--bfcl-price IN,OUT)" if self.usd is None else f"about {self.usd:.2f} USD"
+        return (
+            f"{self.model}: {self.entries} entries, about {self.calls:,.0f} calls, "
+            f"{self.input_tokens:,.0f} tokens in, {self.output_tokens:,.0f} out, {money}; nothing was sent"
+        )
+
+
+def estimates(trials: Iterable[Trial]) -> list[Estimate]:
+    """One for each model, in the order of the trials."""
+    return [_estimate(model, categories) for model, categories in _grouped(trials).items()]
+
+
+def estimate_lines(trials: Sequence[Trial], precision: float | None = None) -> Iterator[str]:
+    """Expected calls, tokens and cost of each model, and the entries that so many points of precision take."""
+    for found in estimates(trials):
+        yield f"dry run: {found}"
+    if precision is not None and trials:
+        for line in _sizes(next(iter(_grouped(trials).values())), precision):
+            yield f"dry run: {line}"
+
+
+def _grouped(trials: Iterable[Trial]) -> dict[str, dict[str, list[Trial]]]:
+    """Model → category → its trials."""
+    grouped: dict[str, dict[str, list[Trial]]] = defaultdict(lambda: defaultdict(list))
+    for trial in trials:
+        grouped[trial.contender.label][trial.category].append(trial)
+    return grouped
+
+
+def _estimate(model: str, categories: Mapping[str, list[Trial]]) -> Estimate:
+    calls = tokens_in = tokens_out = 0.0
+    for category, members in categories.items():
+        requests = expected_requests(category)
+        size = _mean_tokens(members)
+        calls += requests * len(members)
+        tokens_out += requests * len(members) * REPLY_TOKENS
+        tokens_in += len(members) * requests * (size + (requests - 1) / 2 * 2 * REPLY_TOKENS)
+    price = next(iter(categories.values()))[0].contender.price
+    usd = cost(round(tokens_in), round(tokens_out), price)
+    return Estimate(model, sum(map(len, categories.values())), calls, tokens_in, tokens_out, usd)
+
+
+def _mean_tokens(members: Sequence[Trial]) -> float:
+    """Mean size of some entries' first requests; a broken entry asks nothing."""
+    looked = [size for size in map(_tokens, members[:: max(1, len(members) // LOOKED_AT)]) if size is not None]
+    return sum(looked) / len(looked) if looked else 0.0
+
+
+def _tokens(trial: Trial) -> float | None:
+    try:
+        entry = trial.load()
+    except HarnessError:
+        return None
+    return len(json.dumps([entry.question[:1], entry.function])) / CHARACTERS_PER_TOKEN
+
+
+def _sizes(categories: Mapping[str, list[Trial]], precision: float) -> Iterator[str]:
+    """Entries of each category that give its score within ``precision`` points; repeats of an entry count once."""
+    from pytest_bfcl.scoring.sample_size import entries_needed, half_width
+
+    yield f"for ±{precision:g} points (95 %) of what all entries of a category would give:"
+    for category, members in categories.items():
+        entries = len({trial.entry_id for trial in members})
+        needed = entries_needed(precision / 100, entries)
+        ability = 100 * half_width(entries)
+        yield f"  {category}: {needed} of {entries} entries; all of them tell the ability behind within ±{ability:.1f}"

@@ -1,0 +1,112 @@
+"""Expected failures (``--bfcl-expected``, ``--bfcl-write-expected``): known failures are no news, only others miss.
+
+The file is JSON: the data set and the rules it holds for, and the failures, keyed on model, mode and entry id.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Fields
+from pytest_bfcl.scoring.gates import GateCheck
+
+if TYPE_CHECKING:
+    from pytest_bfcl.runs import Fingerprint
+
+Key = tuple[str, str, str]
+"""Model, mode, entry id."""
+
+
+def key_of(record: Fields) -> Key:
+    """The key of a result line or of a line of the file."""
+    return str(record["model"]), str(record["mode"]), str(record["id"])
+
+
+def read_expected(path: Path | str) -> Any:
+    """The content of such a file; raises `UsageError`."""
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeError) as error:
+        raise UsageError(f"--bfcl-expected: cannot read {path}: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"--bfcl-expected: {path} is not JSON: {error}") from None
+    return [] if content is None else content  # null expects nothing, and is no such file either
+
+
+class Expectations:
+    """The entries expected to fail. ``content`` of the file; ``None``: there is none, and no gate on it."""
+
+    def __init__(self, content: Any = None) -> None:
+        self.asked = content is not None
+        self._content = content
+        self.failures = self._read(content)
+
+    @staticmethod
+    def _read(content: Any) -> dict[Key, Fields]:
+        if content is None:
+            return {}
+        try:
+            return {key_of(failure): failure for failure in content["failures"]}
+        except (TypeError, KeyError):
+            raise UsageError(
+                '--bfcl-expected: the file must hold {"dataset": …, "failures": [{"model", "mode", "id"}, …]}; '
+                "--bfcl-write-expected FILE writes one"
+            ) from None
+
+    def check_conditions(self, run: Fingerprint) -> None:
+        """Refuse a file written for other data or other rules. Raises `UsageError`."""
+        if not isinstance(self._content, dict):
+            return
+        data = run.to_dict()["dataset"]
+        if self._content.get("dataset", data) != data:
+            raise UsageError("--bfcl-expected was written for another data set; write it anew with this one")
+        if self._content.get("rules", run.rules) != run.rules:
+            raise UsageError(
+                f"--bfcl-expected was written under {self._content['rules']} rules, this run has {run.rules}"
+            )
+
+    def check(self, records: Iterable[Fields]) -> GateCheck | None:
+        """The gate: no failure that is not in the file. Unexpected passes are told, they fail nothing."""
+        if not self.asked:
+            return None
+        judged = [record for record in records if record["outcome"] in ("passed", "failed")]
+        failed = {key_of(record): record for record in judged if record["outcome"] == "failed"}
+        passed = {key_of(record) for record in judged} - failed.keys()
+        news = tuple(
+            f"{record['id']}: {record['reason']}" for key, record in failed.items() if key not in self.failures
+        )
+        noun = "failure that is" if len(news) == 1 else "failures that are"
+        why = f"{len(news)} {noun} not expected, {len(failed) - len(news)} that are"
+        if fixed := len(passed & self.failures.keys()):
+            why += f"; {fixed} expected ones passed (--bfcl-write-expected rewrites the file)"
+        return GateCheck("expected", "", not news, why, entries=news)
+
+    def write(self, path: Path | str, records: Iterable[Fields], run: Fingerprint, directory: Path = Path()) -> str:
+        """Write the failed entries; expected ones that were not run this time are kept. What became of it, in words.
+
+        ``path`` counts from ``directory``.
+        """
+        judged: set[Key] = set()
+        failed: dict[Key, Fields] = {}
+        for record in records:
+            if record["outcome"] in ("passed", "failed"):
+                judged.add(key_of(record))
+            if record["outcome"] == "failed":
+                failed[key_of(record)] = {name: record[name] for name in ("model", "mode", "id", "reason")}
+        failures = {key: dict(failure) for key, failure in self.failures.items() if key not in judged} | failed
+        content = {
+            "dataset": run.to_dict()["dataset"],
+            "rules": run.rules,
+            "failures": [failures[key] for key in sorted(failures)],
+        }
+        target = directory / path
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        except OSError as error:
+            return f"--bfcl-write-expected: cannot write {target}: {error.strerror}"
+        return f"{len(failures)} expected failures written to {path}"
