@@ -5,6 +5,7 @@ A page links to those before and after it with the same outcome, so it can be wr
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -54,18 +55,20 @@ class EntryPages:
 
     def write(self, name: str, record: Fields, neighbours: Neighbours) -> Written:
         """One page. A line edited by hand must not cost the others their pages: its page says what is wrong."""
-        self.folder.mkdir(exist_ok=True)
         entry = self.questions(str(record["id"]))
         stored = stored_of(self._transcripts, record_key(record))  # type: ignore[arg-type]
-        messages = (stored or {}).get("messages") or ()
-        request = beginning(request_of(record, entry, messages))
         try:
-            page = entry_page(record, entry, stored, self._context, neighbours)
+            request, page = entry_page(record, entry, stored, self._context, neighbours)
         except Exception as error:
             record = {**record, "detail": {"error": f"the details on this line cannot be shown: {error!r}"}}
-            page = entry_page(record, entry, stored, self._context, neighbours)
-        rendering.write_page(self.folder / name, page)
-        return Written(neighbours, request)
+            request, page = entry_page(record, entry, stored, self._context, neighbours)
+        path = f"{self.folder}{os.sep}{name}"
+        try:
+            rendering.write_page(path, page)
+        except FileNotFoundError:
+            self.folder.mkdir(exist_ok=True)
+            rendering.write_page(path, page)
+        return Written(neighbours, beginning(request))
 
     def request(self, record: Fields) -> str:
         """The beginning of what the user asked, for a list without pages."""

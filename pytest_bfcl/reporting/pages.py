@@ -72,10 +72,13 @@ def entry_page(
     stored: Fields | None,
     context: PageContext,
     neighbours: Neighbours,
-) -> bytes:
-    """The HTML of one record's page. ``stored`` is its transcript record (``messages``, ``functions``), if there is."""
+) -> tuple[str, bytes]:
+    """What the user asked (`request_of`), and the HTML of one record's page.
+
+    ``stored`` is its transcript record (``messages``, ``functions``), if there is.
+    """
     title, values = entry_values(record, entry, stored, context, neighbours)
-    return rendering.framed("entry", title, rendering.macro(TEMPLATE, "body", **values))
+    return values["entry"].request, rendering.framed("entry", title, rendering.macro(TEMPLATE, "body", **values))
 
 
 def entry_values(

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from pytest_bfcl.dataset.index import read_line
+from pytest_bfcl.dataset.index import LineFiles
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.runs.lines import (
@@ -29,6 +29,8 @@ from pytest_bfcl.transcript import Transcript
 
 INDEX_SUFFIX = ".index.jsonl"
 BEYOND = "the index leads beyond its end"
+LONGEST_ASKED = 1 << 20
+"""Bytes of a member up to which reading tells whether they are there."""
 GZIP = 16 + zlib.MAX_WBITS
 """What `zlib` calls data with the header and checksum of a gzip file."""
 
@@ -64,6 +66,7 @@ class TranscriptStore:
         self._index: dict[EntryKey, tuple[Path, int, int]] | None = None
         self._damaged_lines: list[DamagedLine] = []
         self._unreadable: dict[Path, dict[EntryKey, str]] = {}
+        self._files = LineFiles()
 
     def save(self, transcript: Transcript) -> None:
         """Append one conversation's messages and offered functions."""
@@ -88,9 +91,11 @@ class TranscriptStore:
             return None
         path, offset, length = place
         try:
-            if offset + length > path.stat().st_size:
+            if length > LONGEST_ASKED and offset + length > path.stat().st_size:
+                raise ValueError(BEYOND)  # nobody asks the system for that much room
+            if len(member := self._files.read(path, offset, length)) < length:
                 raise ValueError(BEYOND)
-            return parse_object(_unpacked(read_line(path, offset, length)))
+            return parse_object(_unpacked(member))
         except (OSError, ValueError, zlib.error) as error:
             self._unreadable.setdefault(path, {})[key] = str(error)
             raise HarnessError(
@@ -136,6 +141,7 @@ class TranscriptStore:
         for writer in self._writers or ():
             writer.close()
         self._writers = None
+        self._files = LineFiles()
 
     def _open(self) -> tuple[LineAppender, LineAppender]:
         end = max((offset + length for _, (offset, length) in _read_index(self._index_path)), default=0)
