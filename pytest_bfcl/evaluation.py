@@ -59,6 +59,9 @@ class RunResult:
     stopped: str | None = None
     notes: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:  # short: asyncio formats what the main task gave
+        return f"<RunResult {len(self.records)} records{f' in {self.path}' if self.path else ''}>"
+
     @property
     def counts(self) -> dict[str, tuple[int, int]]:
         """Category → (passed, passed + failed); errors and skipped entries are in neither, write stages not at all."""

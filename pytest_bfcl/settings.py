@@ -155,6 +155,8 @@ class Settings:
 
     def for_model(self, spec: str) -> Settings:
         """These settings as they are for one model; parameters and headers of its own are added to the run's."""
+        if not self.models:
+            return self
         found = self.models.get(spec)
         if found is None:
             base, at, mode = spec.rpartition("@")

@@ -142,6 +142,13 @@ class Reply:
             return [{"name": c.name, "arguments": c.arguments} for c in self.tool_calls]
         return self.text
 
+    def timed(self, latency_s: float, attempts: int) -> Reply:
+        """The reply with the time it took and the attempts it needed."""
+        return Reply(
+            self.text, self.tool_calls, self.reasoning, self.finish_reason, self.input_tokens, self.output_tokens,
+            latency_s, attempts, self.problem, self.reasoning_tokens, self.first_token_s, self.state,
+        )  # fmt: skip
+
     @classmethod
     def from_output(cls, output: Any, **metadata: Any) -> Reply:
         """The inverse of `output`; also takes a list of one-key ``{name: arguments}`` objects and an empty list.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from pytest_bfcl.decoding import DecodeError, call_texts, decode_reply
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.transcript import Call, Mode, Reply, Transcript
 
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
 def fill_calls(entry: Entry, transcript: Transcript) -> Transcript:
     """Set ``calls`` (or ``error``) of every step that has neither; the same transcript comes back."""
-    from pytest_bfcl.decoding import DecodeError
-
     for step in transcript.steps:
         if step.calls is not None or step.error is not None:
             continue
@@ -31,7 +30,6 @@ def exact_texts(reply: Reply, mode: Mode, decoder: str | None, functions: Sequen
 
     `call_texts` has the defects of the reference, which the benchmark's own entries are judged by.
     """
-    from pytest_bfcl.decoding import decode_reply
     from pytest_bfcl.decoding.writing import exact_text
 
     if mode == "fc" and decoder is None and not reply.tool_calls:
@@ -40,8 +38,6 @@ def exact_texts(reply: Reply, mode: Mode, decoder: str | None, functions: Sequen
 
 
 def _calls(entry: Entry, transcript: Transcript, reply: Reply) -> list[str] | list[Call]:
-    from pytest_bfcl.decoding import call_texts, decode_reply
-
     if entry.row.checker == "served":
         return exact_texts(reply, transcript.mode, transcript.decoder, transcript.functions)
     if entry.row.multi_step:

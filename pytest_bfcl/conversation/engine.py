@@ -69,7 +69,8 @@ async def converse(
         if transcript is None:
             if services is not None and is_executed(entry):
                 await asyncio.to_thread(require, entry, services)
-            async with _world_of(entry, settings) as (offered, world):
+            held = _served(entry, settings) if entry.row.checker == "served" else contextlib.nullcontext((entry, None))
+            async with held as (offered, world):
                 kind = PlayedConversation if hasattr(model, "play") else _Conversation
                 conversation = kind(offered, model, settings, texts, journal, repeat, on_reply)
                 transcript = conversation.transcript
@@ -92,11 +93,8 @@ async def converse(
 
 
 @contextlib.asynccontextmanager
-async def _world_of(entry: Entry, settings: Settings) -> AsyncIterator[tuple[Entry, ServedWorld | None]]:
-    """An entry on a user's MCP server with the tools that server lists, and its world; any other entry as it is."""
-    if entry.row.checker != "served":
-        yield entry, None
-        return
+async def _served(entry: Entry, settings: Settings) -> AsyncIterator[tuple[Entry, ServedWorld | None]]:
+    """An entry on a user's MCP server with the tools that server lists, and its world."""
     from pytest_bfcl.conversation.served import served_entry
 
     async with served_entry(entry, settings) as served:
@@ -156,7 +154,7 @@ class _Conversation:
         request = self.dialogue.request()
         if self.journal is None:
             return await self._live(request)
-        from pytest_bfcl.runs import ReplyKey, RequestDigests
+        from pytest_bfcl.runs.journal import ReplyKey, RequestDigests
 
         self.digests = self.digests or RequestDigests()
         digest = self.digests.of(request.messages, request.functions, request.parameters)

@@ -164,7 +164,7 @@ class LookAhead:
         self._loop = asyncio.get_running_loop()
         promise = self.ask(key, job)
         try:
-            return await asyncio.shield(promise)
+            return promise.result() if promise.done() else await asyncio.shield(promise)
         finally:
             if promise.done():
                 self._forget(key)

@@ -131,7 +131,7 @@ class OpenAIModel:
         native = bool(request.functions) and self.mode == "fc"
         body: dict[str, Any] = {"model": self.name, **self.api.body(request, tools=native)}
         if native and self.api.name != "completions":
-            tools = self._tools.of(request.functions)
+            tools = self._tools.of(request.functions, kept=request.entry.row.multi_step)
             body["tools"] = with_cache_mark(tools) if self._marks(request) else tools
         if self.settings.stream:
             body |= self.api.streaming()

@@ -8,7 +8,7 @@ import math
 import random
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.failures import AdapterError
@@ -238,7 +238,7 @@ class Caller:
                 retryable=True,
             ) from None
         latency = time.perf_counter() - start - (self.stopwatch.stalled_s - stalled)
-        return replace(reply, latency_s=round(max(latency, 0.0), 6), attempts=number)
+        return reply.timed(round(max(latency, 0.0), 6), number)
 
     async def _again(self, attempt: Attempt, error: AdapterError) -> Reply:
         """Attempts two and later, after the error of the first."""

@@ -58,9 +58,17 @@ class CompiledTools:
         self._single: OrderedDict[tuple[_Key, str], _Compiled] = OrderedDict()
         self._latest: _Compiled | None = None
 
-    def of(self, functions: Sequence[Fields]) -> list[Parsed]:
-        """`compile_tools` of these documents; shared, not to be changed."""
-        self._latest = self._find(functions)
+    def of(self, functions: Sequence[Fields], *, kept: bool = True) -> list[Parsed]:
+        """`compile_tools` of these documents; shared, not to be changed.
+
+        ``kept``: whether they will be asked for again, as in every step of a conversation. Entries of one request have
+        documents of their own, and looking for them would take as long as compiling.
+        """
+        if kept:
+            self._latest = self._find(functions)
+        else:
+            made = compile_tools(functions, self.style)
+            self._latest = _Compiled((), made, _json_text(made))
         tools: list[Parsed] = self._latest.tools
         return tools
 
@@ -187,23 +195,20 @@ def _properties(properties: Fields, depth: int) -> Parsed:
 
 
 def _property(schema: Any, depth: int) -> Parsed:
-    if depth > _DEPTH_LIMIT or not isinstance(schema, Mapping):
+    if depth > _DEPTH_LIMIT or not (type(schema) is dict or isinstance(schema, Mapping)):
         return {"type": "string"}
     word = schema.get("type")
     kind = _json_type(word)
-    members = kind == "array" or kind == "object"
-    result: Parsed = {}
+    result: Parsed = {**schema}
     for key, value in schema.items():
         if type(value) is str:
-            result[key] = value
-        elif key == "properties":
-            if members:
-                result[key] = _properties(value or {}, depth + 1)
-        elif key == "items":
-            if members:
-                result[key] = _items(value, depth + 1)
-        else:
+            continue
+        if key != "properties" and key != "items":
             result[key] = _copy(value)
+        elif kind != "array" and kind != "object":
+            del result[key]
+        else:
+            result[key] = _properties(value or {}, depth + 1) if key == "properties" else _items(value, depth + 1)
     result["type"] = kind
     if word == "float":
         result["format"] = "float"
@@ -234,7 +239,7 @@ def _items(schema: Any, depth: int) -> Parsed:
 
 
 def _json_type(word: object) -> str:
-    return JSON_TYPES.get(word, "string") if isinstance(word, str) else "string"
+    return JSON_TYPES.get(word, "string") if type(word) is str else "string"
 
 
 def _copy(value: object) -> Any:

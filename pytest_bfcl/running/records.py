@@ -33,8 +33,8 @@ def judged_record(
     ``model`` names the conversation when the transcript does not; ``rules`` picks the headline outcome; ``price`` gives
     the cost; ``place`` is where a person mends the entry if its data is broken.
     """
-    from pytest_bfcl.checkers import judge_both
-    from pytest_bfcl.runs import result_record
+    from pytest_bfcl.checkers.judge import judge_both
+    from pytest_bfcl.runs.results import result_record
 
     if model is not None and not transcript.model:
         transcript.model = model.spec
@@ -66,10 +66,10 @@ def _verified_outcome(
 
     ``None`` where it says nothing new: entries that are not on the list, the same outcome, errors.
     """
-    from pytest_bfcl.checkers import judge
-
     if entry.verified is None or official.outcome not in ("passed", "failed"):
         return None
+    from pytest_bfcl.checkers import judge
+
     if entry.verified == "excluded":
         return "excluded"
     outcome: str = judge(entry.verified, transcript, simulators=simulators).outcome

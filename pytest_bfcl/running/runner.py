@@ -79,8 +79,9 @@ class Runner:
 
     def skip_reason(self, category: str, data: DataSet, contender: Contender | None = None) -> str | None:
         """Why a category cannot be run here with a contender, or with any of them; ``None`` when it can."""
-        asked = [contender] if contender is not None else self.contenders
-        reasons = [self.outside.skip_reason(category, data, each) for each in asked]
+        if contender is not None:
+            return self.outside.skip_reason(category, data, contender)
+        reasons = [self.outside.skip_reason(category, data, each) for each in self.contenders]
         return reasons[0] if all(reasons) else None
 
     async def plan(self, trials: Iterable[Trial]) -> None:

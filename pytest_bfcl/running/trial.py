@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_bfcl.conversation.planning import expected_requests
@@ -40,6 +40,11 @@ class Trial:
     repeat: int = 1
     ref: EntryRef | None = None
     given: Entry | None = None
+    key: TrialKey = field(init=False)
+    """What the trial is known by in a run."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", self.key_of(self.entry_id))  # asked for a dozen times
 
     @classmethod
     def of(cls, item: EntryRef | Entry, contender: Contender, data: DataSet, repeat: int = 1) -> Trial:
@@ -47,11 +52,6 @@ class Trial:
         if isinstance(item, tuple):
             return cls(item.id, item.category, contender, data, repeat, ref=item)
         return cls(item.id, item.category, contender, data, repeat, given=item)
-
-    @property
-    def key(self) -> TrialKey:
-        """What the trial is known by in a run."""
-        return self.key_of(self.entry_id)
 
     def key_of(self, entry_id: str) -> TrialKey:
         """The key of another entry of the same data, for the same contender and repeat."""

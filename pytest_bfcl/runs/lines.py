@@ -134,9 +134,9 @@ class LineAppender:
                 raise HarnessError("storage", f"{self.path} is closed")
             start = self.size
             try:
-                view = memoryview(data)
-                while view:
-                    view = view[os.write(self._fd, view) :]
+                written = os.write(self._fd, data)
+                while written < len(data):
+                    written += os.write(self._fd, memoryview(data)[written:])
             except OSError as error:
                 with contextlib.suppress(OSError):
                     os.ftruncate(self._fd, start)

@@ -80,7 +80,7 @@ class TranscriptStore:
         """Append a record that is compressed already (`packed_transcript`)."""
         data, index = self._writers or self._open()
         offset, length = data.append_bytes(member)
-        index.append(_key_dict(key) | {"offset": offset, "length": length})
+        index.append_bytes(json_line_of_parsed(_key_dict(key) | {"offset": offset, "length": length}))
         if self._index is not None:
             self._index[key] = (self._data_path, offset, length)
 
