@@ -177,7 +177,10 @@ class Collection:
         if broken and session.testsfailed <= len(broken):
             pytest_internals.continue_on_collection_errors(session)
         if not self._plan.dry_run:
-            self._conversations.items = [item for item in session.items if isinstance(item, EntryItem)]
+            items = [item for item in session.items if isinstance(item, EntryItem)]
+            self._conversations.items = items
+            for file in {item.file for item in items}:
+                file.hooks = file.ihook
 
 
 class LastFailedGuard:

@@ -113,7 +113,9 @@ class Conversations:
 
     def _transcript(self, item: EntryItem, model: object, loop: Loop, source: Source) -> Transcript:
         contender = item.contender if source.own else self._lent(item, model, source)
-        trial = self._trials[item] = item.trial(contender)
+        if contender is not item.contender:
+            self._trials[item] = item.trial(contender)
+        trial = self.trial_of(item)
         elsewhere = self.model_loop not in (None, loop.loop) and not source.own
         if not source.shared or elsewhere:
             self._say_slow(source)

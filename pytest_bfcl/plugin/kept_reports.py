@@ -31,13 +31,16 @@ class KeptReports:
         self._config = config
         self._prints = bool(_PRINTING & set(config.getoption("reportchars", None) or ""))
         self._timed = config.getoption("durations", None) is not None
+        self._latest: tuple[str, bool] = "", False  # a node id, and whether it is an entry's: three reports an item
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """After the terminal has counted it. The report itself stays as it is: others (pytest-html) may hold it."""
         if report.outcome != "passed" or self._prints or hasattr(report, "wasxfail"):
             return
-        if category_at(report.nodeid) is not None:
+        if report.nodeid != self._latest[0]:
+            self._latest = report.nodeid, category_at(report.nodeid) is not None
+        if self._latest[1]:
             kept = _small(report) if self._timed or report.when == "call" else None
             pytest_internals.replace_counted(self._config, report, kept)
 

@@ -109,6 +109,8 @@ class EntryFile(pytest.Module):
 
     obj = None
     shown_path: str | None = None
+    hooks: Any = None
+    """What `ihook` gives from the end of collection on, when all conftest files are known; asked for all the time."""
     context: NodeContext
     dataset: DataSet
     categories: list[str]
@@ -146,6 +148,8 @@ class EntryFile(pytest.Module):
     @property
     def ihook(self) -> Any:
         """Hooks of the user's conftest files, also when the data lies outside the project."""
+        if self.hooks is not None:
+            return self.hooks
         if self.virtual:
             return self.session.gethookproxy(self.config.invocation_params.dir)
         return super().ihook

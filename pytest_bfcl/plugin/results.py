@@ -117,8 +117,7 @@ class Results:
 
     def _crash_record(self, report: pytest.TestReport) -> ResultLine | None:
         """The record of an entry during which a worker died; ``None`` for every other report."""
-        category = self._session.data.category_at(report.nodeid)
-        if str(report.when) != "???" or category is None:
+        if str(report.when) != "???" or (category := self._session.data.category_at(report.nodeid)) is None:
             return None
         label = report.nodeid.partition("[")[2].removesuffix("]")
         variants = {variant.label: variant for variant in self._variants}

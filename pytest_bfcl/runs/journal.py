@@ -289,4 +289,3 @@ def _key_of(line: Fields) -> ReplyKey:
 
 
 _KEY = {"model": str, "mode": str, "id": str, "repeat": int, "turn": int, "step": int, "request_sha256": str}
-
