@@ -24,7 +24,7 @@ from pytest_bfcl.models.probing import likely_mend, probe_request
 from pytest_bfcl.models.redaction import discreet, redact
 from pytest_bfcl.models.retrying import Caller, RetryPolicy
 from pytest_bfcl.models.wire import Api
-from pytest_bfcl.rendering.tools import CompiledTools, Style
+from pytest_bfcl.rendering.tools import CompiledTools, Style, json_text
 from pytest_bfcl.transcript import Message, Mode, Reply
 
 if TYPE_CHECKING:
@@ -153,8 +153,8 @@ class OpenAIModel:
     def _encoded(self, body: dict[str, Any], request: Request) -> bytes:
         """The body as JSON; the tools, which stay the same through a conversation, are encoded once."""
         if "tools" not in body or self._marks(request) or "tools" in request.parameters:
-            return json.dumps(body).encode()
-        rest = json.dumps({name: value for name, value in body.items() if name != "tools"})
+            return json_text(body).encode()
+        rest = json_text({name: value for name, value in body.items() if name != "tools"})
         return f'{rest[:-1]}, "tools": {self._tools.text(request.functions, body["tools"])}}}'.encode()
 
     async def _attempt(self, request: Request) -> Reply:

@@ -68,7 +68,7 @@ class CompiledTools:
             self._latest = self._find(functions)
         else:
             made = compile_tools(functions, self.style)
-            self._latest = _Compiled((), made, _json_text(made))
+            self._latest = _Compiled((), made, json_text(made))
         tools: list[Parsed] = self._latest.tools
         return tools
 
@@ -91,18 +91,18 @@ class CompiledTools:
         held = self._single.pop(key, None)
         if held is None:
             tool = _wrap(_function(doc, name), doc, self.style)
-            held = _Compiled((doc,), tool, _json_text(tool))
+            held = _Compiled((doc,), tool, json_text(tool))
         return _keep(self._single, key, held, 8 * self.size)
 
 
-def _json_text(tool: object) -> str:
-    """JSON of a compiled tool; pydantic's writer takes a quarter of the time of Python's."""
+def json_text(value: object) -> str:
+    """JSON of what is sent; pydantic's writer takes a quarter of the time of Python's."""
     import pydantic_core
 
     try:
-        return pydantic_core.to_json(tool, inf_nan_mode="constants").decode()
+        return pydantic_core.to_json(value, inf_nan_mode="constants").decode()
     except (pydantic_core.PydanticSerializationError, ValueError, RecursionError):
-        return json.dumps(tool)
+        return json.dumps(value)
 
 
 _Key = tuple[Any, Any, int, int]

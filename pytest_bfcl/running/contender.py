@@ -138,6 +138,8 @@ class Contender:
     @property
     def mode(self) -> Mode:
         """The mode it is asked in, as far as that is known before the first request."""
+        if self._switch is not None and not self._lent:  # what `identity` comes to, sooner
+            return self._switch.model.mode
         return self.identity.mode
 
     @property
@@ -229,10 +231,10 @@ class Contender:
 
     def stop_reason(self) -> str | None:
         """Why it must not be asked any more: endpoint down, key refused, budget spent."""
-        asked = [each for each in (self, *self._lent.values()) if each._switch is not None]
-        reasons = (stop_reason(each.model) for each in asked)
-        found = next((reason for reason in reasons if reason), None)
-        return found or self.users_trouble.reason or self.budget.stop_reason()
+        for each in (self, *self._lent.values()):
+            if each._switch is not None and (reason := stop_reason(each._switch.model)):
+                return reason
+        return self.users_trouble.reason or self.budget.stop_reason()
 
     async def aclose(self) -> None:
         """Close the adapters that were made; lent ones are their owners' to close."""

@@ -244,8 +244,10 @@ class Runner:
 
     def stop_reason(self) -> str | None:
         """Why no further conversation should start: endpoint down, key refused, budget spent, disk full."""
-        reasons = (contender.stop_reason() for contender in self.contenders)
-        return next((reason for reason in reasons if reason), self._unkept or self._halted())
+        for contender in self.contenders:
+            if reason := contender.stop_reason():
+                return reason
+        return self._unkept or self._halted()
 
     def trouble(self) -> str | None:
         """What is wrong with an endpoint just now, while requests wait or are repeated; ``None`` when nothing is."""
