@@ -67,9 +67,13 @@ class _Slot:
         """The future that will hold the transcript or what went wrong."""
         if self.future is None:
             self.future = loop.create_future()
-            # Reading the exception silences "exception was never retrieved" for conversations nobody asks for.
-            self.future.add_done_callback(lambda done: done.cancelled() or done.exception())
         return self.future
+
+    def fail(self, error: Exception) -> None:
+        """Put what went wrong into the promise; nobody may ask, and asyncio must not print it then."""
+        if self.future is not None and not self.future.done():
+            self.future.set_exception(error)
+            self.future.exception()
 
 
 class LookAhead:
@@ -343,8 +347,7 @@ class LookAhead:
             transcript = await self._converse(slot.job)
         except Exception as error:
             self._ended[slot.job.key] = error if isinstance(error, BenchmarkError) else None
-            if not promise.done():
-                promise.set_exception(error)
+            slot.fail(error)
         else:
             self._ended[slot.job.key] = None
             if not promise.done():
@@ -378,8 +381,8 @@ class LookAhead:
     def _refuse(self, reason: str) -> None:
         """Tell those who wait for a job that has not started that it will not."""
         for slot in self._slots.values():
-            if not slot.started and slot.future is not None and not slot.future.done():
-                slot.future.set_exception(RunStopped(reason))
+            if not slot.started:
+                slot.fail(RunStopped(reason))
 
 
 def _dependent_error(job: Job, key: Hashable, trouble: BenchmarkError) -> BenchmarkError:

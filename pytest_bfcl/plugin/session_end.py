@@ -146,8 +146,8 @@ class SessionEnd:
         elsewhere = pytest_internals.distributed_stop(self._session.config)
         reasons = (self._notices.stopped, session.shouldfail, session.shouldstop, elsewhere)
         reason = next((reason for reason in reasons if reason), None)
-        planned = [nodeid for nodeid in self._results.planned if category_at(nodeid)]
-        if reason is None and self._results.counts.total() < len(planned):
+        planned, reported = self._results.planned, self._results.counts.total()
+        if reason is None and reported < len(planned) and reported < sum(map(bool, map(category_at, planned))):
             reason = INTERRUPTED
         if reason is not None and self._notices.stopped is None:
             self._notices.stopped = str(reason)
