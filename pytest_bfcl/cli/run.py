@@ -1,14 +1,15 @@
 """Run models over entries without pytest: in this process, or on a Ray cluster (--ray).
 
-The same conversations, lines, run directory and report as `pytest --model …`; options are spelled as there, with or
-without bfcl- in front. Naming an existing run directory (-o) goes on with it: nothing answered is asked again. Gates,
-shards and expectations are pytest's. Exit code 0 all passed, 1 something failed or ended in an error,
-2 stopped (Ctrl-C, budget, endpoint down; results are kept) or usage.
+The same conversations, lines, run directory, gates and report as `pytest --model …`; options are spelled as there, with
+or without bfcl- in front. Naming an existing run directory (-o) goes on with it: nothing answered is asked again. Exit
+code 0 all passed, or all gates met; 1 something failed or ended in an error without a gate, or a gate was missed;
+2 stopped (Ctrl-C, budget, endpoint down; results are kept) or usage; 5 nothing selected.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import sys
 import time
@@ -24,12 +25,15 @@ from pytest_bfcl.run_options import values as kinds
 if TYPE_CHECKING:
     from pytest_bfcl.cluster import Cluster
     from pytest_bfcl.dataset import DataSet
-    from pytest_bfcl.evaluation import RunResult
-    from pytest_bfcl.runs import ResultLine
+    from pytest_bfcl.evaluation import DryRun, RunResult
+    from pytest_bfcl.reporting.printing import Printer
+    from pytest_bfcl.runs import ResultLine, Summary
+    from pytest_bfcl.scoring.gating import GateOptions
 
 PROGRESS_EVERY_S = 1.0
 ACTORS = Option("ray-actors", "processes that hold conversations", kinds.whole(1))
 CPUS = Option("ray-cpus", "what each reserves", kinds.decimal(0))
+NOTHING = "nothing is selected: no entry of the data is asked for"
 FULL_REPORT = 20_000
 """Results up to which every entry gets a page unless something else is asked for."""
 
@@ -64,10 +68,9 @@ def _add(parser: argparse.ArgumentParser, option: Option) -> None:
     if option.flag:
         more |= {"action": "store_true"}
     elif option.many:
-        more |= {"action": "append", "metavar": option.metavar, "default": option.default}
+        more |= {"action": "append", "metavar": option.metavar}
     else:
-        more |= {"metavar": option.metavar, "choices": option.choices or None, "default": option.default,
-                 "type": _kind(option)}  # fmt: skip
+        more |= {"metavar": option.metavar, "choices": option.choices or None, "type": _kind(option)}
     parser.add_argument(f"--{option.name}", f"--bfcl-{option.name}", **more)
 
 
@@ -82,41 +85,79 @@ def _kind(option: Option) -> Callable[[str], Any]:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run, summarise, write the report; what people should know goes to standard output."""
-    from pytest_bfcl.dataset import open_files
-    from pytest_bfcl.dataset.selection import read_ids
-    from pytest_bfcl.evaluation import open_data
+    """Run, summarise, judge the gates, write the report; what people should know goes to standard output."""
+    from pytest_bfcl.evaluation import dry_run
     from pytest_bfcl.evaluation import run as carry_out
-    from pytest_bfcl.run_options.reading import settings_of
+    from pytest_bfcl.run_options.reading import model_info_of, settings_of
+    from pytest_bfcl.run_options.refusals import refuse_ineffective
     from pytest_bfcl.runs import default_path
-    from pytest_bfcl.simulators import documents_of
 
-    values = _values(args)
-    data = open_files(args.files, documents_of) if args.files else open_data(values["data"])
-    models = list(dict.fromkeys(values["model"]))
-    names = [name for text in values["categories"] or [] for name in text.replace(",", " ").split()] or None
-    out = args.out or default_path(models)
+    typed = {option.name: getattr(args, option.key, None) for option in OPTIONS}
+    refuse_ineffective(typed)
+    values: Parsed = {
+        option.name: option.default if typed[option.name] is None else typed[option.name] for option in OPTIONS
+    }
     settings = settings_of(values)
-    ids = None if values["ids"] is None else [ref.id for ref in read_ids(values["ids"], data)]
-    cluster = _cluster(args)
+    models = list(dict.fromkeys(values["model"]))
+    gates = _gates(values)
+    data = _data(args.files, values, gates)
+    asked: Parsed = {"settings": settings, "gates": gates, "model_info": model_info_of(values["model-info"])}
+    asked |= _selection(values, data)
+    if values["dry-run"]:
+        return _told_dry(dry_run(data, models, out=args.out, precision=values["precision"], **asked))
+    out = args.out or default_path(models)
     progress = _Progress(sys.stderr)
     try:
-        result = carry_out(
-            data, models, out=out, settings=settings, categories=names, progress=progress, cluster=cluster,
-            ids=ids, sample=values["sample"],
-        )  # fmt: skip
+        result = carry_out(data, models, out=out, progress=progress, cluster=_cluster(args), **asked)
     except KeyboardInterrupt:
         print(f"\nstopped: interrupted; what was answered is kept in {out}")
         print(f"to go on: the same command with -o {shlex.quote(str(out))}")
         return 2
     finally:
         progress.finish()
-    return _told(result, data, out, values["report"])
+    return _told(result, data, values)
 
 
-def _values(args: argparse.Namespace) -> Parsed:
-    """Option → its value; those that only a test session has keep their defaults."""
-    return {option.name: getattr(args, option.key, option.default) for option in OPTIONS}
+def _gates(values: Parsed) -> GateOptions:
+    from pytest_bfcl.scoring.expectations import read_expected
+    from pytest_bfcl.scoring.gating import GateOptions
+
+    return GateOptions(
+        fail_under=values["fail-under"] or (),
+        baseline=values["baseline"],
+        baseline_margin=values["baseline-margin"],
+        noninferior=values["noninferior"] or (),
+        expected=None if values["expected"] is None else read_expected(values["expected"]),
+        allow_missing=values["allow-missing"],
+    )
+
+
+def _data(files: list[Path], values: Parsed, gates: GateOptions) -> DataSet:
+    """The files named, else the set; raises `UsageError`, also for a gate over data that is only guessed."""
+    from pytest_bfcl.dataset import open_files
+    from pytest_bfcl.dataset.opening import NOT_FETCHED
+    from pytest_bfcl.evaluation import open_data
+    from pytest_bfcl.scoring.gating import Gates
+    from pytest_bfcl.simulators import documents_of
+
+    if files:
+        return open_files(files, documents_of)
+    if values["data"] == "auto":
+        Gates(gates).refuse_guessed_data()
+    data = open_data(values["data"])
+    if values["data"] == "auto" and data.name == "bundled":
+        print(NOT_FETCHED)
+    return data
+
+
+def _selection(values: Parsed, data: DataSet) -> Parsed:
+    """The arguments of `pytest_bfcl.run` that say which entries."""
+    from pytest_bfcl.dataset.selection import read_ids
+
+    names = [name for text in values["categories"] or [] for name in text.replace(",", " ").split()]
+    ids = None if values["ids"] is None else [ref.id for ref in read_ids(values["ids"], data)]
+    shard = None if values["shard"] is None else tuple(values["shard"])
+    return {"categories": names or None, "ids": ids, "sample": values["sample"], "shard": shard}
 
 
 def _cluster(args: argparse.Namespace) -> Cluster | None:
@@ -127,16 +168,54 @@ def _cluster(args: argparse.Namespace) -> Cluster | None:
     return Cluster(args.ray, args.ray_actors, args.ray_cpus, send_keys=not args.ray_own_keys)
 
 
-def _told(result: RunResult, data: DataSet, out: Path, level: str | None) -> int:
-    """Say what came of it, as `pytest --model` does; returns the exit code."""
-    from pytest_bfcl.reporting import write_report
+def _told_dry(found: DryRun) -> int:
+    """Say what a run would ask; returns the exit code."""
     from pytest_bfcl.reporting.printing import Printer
+    from pytest_bfcl.whole_run import NOTHING_SELECTED
 
     printer = Printer()
-    for note in result.notes:
+    for problem in found.problems:
+        printer.line(f"not usable: {problem}", "red")
+    for line in found.lines:
+        printer.line(line)
+    if found.estimates:
+        return int(bool(found.problems))
+    printer.line(NOTHING)
+    return int(bool(found.problems)) or NOTHING_SELECTED
+
+
+def _told(result: RunResult, data: DataSet, values: Parsed) -> int:
+    """Say what came of it, as `pytest --model` does; returns the exit code."""
+    from pytest_bfcl.reporting import write_report
+    from pytest_bfcl.reporting.annotations import append_step_summary
+    from pytest_bfcl.reporting.printing import Printer
+    from pytest_bfcl.running.skips import skip_lines
+
+    printer = Printer()
+    for note in [*result.notes, *skip_lines(result.skips)]:
         printer.line(note, "yellow")
+    if result.path is None:
+        printer.line(NOTHING)
+        return _told_gates(printer, result, values)
+    outcomes = _told_scores(printer, result.summary)
+    if result.stopped:
+        printer.line(f"stopped: {result.stopped}; results are kept", "red")
+    printer.line(result.fingerprint.short())
+    report = values["report"] or ("full" if sum(outcomes.values()) <= FULL_REPORT else "index")
+    if report != "none":
+        printer.line(f"report: {write_report(result.path, entry_source=data, level=report)}")  # type: ignore[arg-type]
+    if trouble := append_step_summary(result.summary, os.environ):
+        printer.line(trouble, "yellow")
+    printer.line(f"run: {result.path}")
+    if result.stopped or outcomes["error"]:
+        printer.line(f"to ask for what is missing: the same command with -o {shlex.quote(str(result.path))}")
+    return _told_gates(printer, result, values)
+
+
+def _told_scores(printer: Printer, summary: Summary) -> Counter[str]:
+    """A table a model; returns how many entries passed, failed and ended in an error."""
     outcomes: Counter[str] = Counter()
-    for name, model in result.summary["models"].items():
+    for name, model in summary["models"].items():
         printer.line(name, "bold")
         rows = []
         for category, found in model["categories"].items():
@@ -150,16 +229,32 @@ def _told(result: RunResult, data: DataSet, out: Path, level: str | None) -> int
         overall = model["overall"]
         told = "not claimed" if overall["value"] is None else f"{100 * overall['value']:.1f} %"
         printer.line(f"overall: {told}" + (f", {overall['why']}" if overall.get("why") else ""))
-    if result.stopped:
-        printer.line(f"stopped: {result.stopped}; results are kept", "red")
-    printer.line(result.fingerprint.short())
-    report = level or ("full" if sum(outcomes.values()) <= FULL_REPORT else "index")
-    if report != "none":
-        printer.line(f"report: {write_report(out, entry_source=data, level=report)}")  # type: ignore[arg-type]
-    printer.line(f"run: {out}")
-    if result.stopped or outcomes["error"]:
-        printer.line(f"to ask for what is missing: the same command with -o {shlex.quote(str(out))}")
-    return 2 if result.stopped else int(outcomes["failed"] + outcomes["error"] > 0)
+    if "machine_cost_usd" in summary:
+        printer.line(f"machine: {summary['machine_cost_usd']:.4f} USD")
+    return outcomes
+
+
+def _told_gates(printer: Printer, result: RunResult, values: Parsed) -> int:
+    """The last lines: places of the data that cannot be used, the file of expected failures, the gates' verdict."""
+    from pytest_bfcl.reporting.annotations import annotation_lines, are_wanted
+    from pytest_bfcl.scoring.expectations import Expectations
+    from pytest_bfcl.scoring.gating import gate_lines
+
+    if values["write-expected"] is not None and result.path is not None:
+        expected = Expectations(_gates(values).expected)
+        printer.line(expected.write(values["write-expected"], result.records, result.fingerprint), "yellow")
+    for problem in result.problems:
+        printer.line(f"not usable: {problem}", "red")
+    gate = result.summary["gate"]
+    asked = any(values[name] for name in ("fail-under", "baseline", "expected"))
+    if asked and not gate["checks"]:
+        printer.line(f"gates: no verdict: {result.stopped or 'nothing was selected'}", "yellow")
+    for line, good in gate_lines(gate, len(result.problems), "places of the data cannot be used"):
+        printer.line(line, {True: "green", False: "red", None: ""}[good])
+    if are_wanted(os.environ):
+        for line in annotation_lines(gate):
+            print(line)
+    return result.exit_code
 
 
 class _Progress:

@@ -16,6 +16,12 @@ from pytest_bfcl.dataset.verified import NAME, verification
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.suggestions import close_names, did_you_mean
 
+NOT_FETCHED = (
+    "the official data is not here (run pytest-bfcl fetch): these are our own bundled entries, "
+    "their scores are not BFCL scores"
+)
+"""What to say where ``auto`` came to the bundled set."""
+
 
 def open_dataset(choice: str | Path = "auto", documents: Callable[[str], list[FunctionDoc]] | None = None) -> DataSet:
     """Open ``auto`` (fetched official set, else the bundled one), ``bundled``, ``official``, ``verified`` or a path.

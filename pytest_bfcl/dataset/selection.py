@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,8 @@ from typing import Any
 from pytest_bfcl.dataset.categories import CATEGORIES, resolve_categories
 from pytest_bfcl.dataset.entry import EntryRef
 from pytest_bfcl.dataset.loading import DataSet
+from pytest_bfcl.dataset.sampling import stratified_sample
+from pytest_bfcl.dataset.splits import is_in
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 
@@ -57,6 +59,48 @@ def categories_to_run(dataset: DataSet, asked: Iterable[str] = (), also: Iterabl
     if not any(name in wanted for name in have):
         return [name for name in have if not CATEGORIES[name].scored] if not dataset.official else []
     return [name for name in have if name in wanted]
+
+
+def entries_to_run(
+    dataset: DataSet, selection: Selection, *, part: Container[str] | None = None, seed: int = 0
+) -> list[EntryRef]:
+    """The entries a selection chooses, by category, before its shard is dealt.
+
+    ``part``: only entries of it (of a split). Write stages are among them where they are named by id. Raises
+    `UsageError` for unknown names and ids.
+    """
+    if selection.categories is not None and not selection.categories:
+        return []
+    if selection.ids is None:
+        found = [ref for name in categories_to_run(dataset, selection.categories or ()) for ref in dataset.index(name)]
+    else:
+        found = select_ids(selection.ids, dataset, "ids")
+        if selection.categories:
+            wanted = resolve_categories(selection.categories)
+            found = [ref for ref in found if ref.category in wanted]
+    return sampled([ref for ref in found if part is None or is_in(part, ref.id)], dataset, selection.sample, seed)
+
+
+def sampled(refs: list[EntryRef], dataset: DataSet, sample: int | None, seed: int) -> list[EntryRef]:
+    """So many of these entries, in their order; what no sample leaves out is beside them.
+
+    That are write stages, and own entries that cannot be judged: they are told whatever else runs.
+    """
+    if sample is None:
+        return refs
+    always = {ref.id for ref in refs if is_write_stage(ref) or is_broken(dataset, ref)}
+    chosen = stratified_sample((ref.id for ref in refs if ref.id not in always), sample, seed) | always
+    return [ref for ref in refs if ref.id in chosen]
+
+
+def is_write_stage(ref: EntryRef) -> bool:
+    """Whether an entry only fills a memory."""
+    return CATEGORIES[ref.category].group == "memory_prereq"
+
+
+def is_broken(dataset: DataSet, ref: EntryRef) -> bool:
+    """Whether an own entry cannot be judged as meant."""
+    return dataset.own and bool(dataset.entry_errors(ref))
 
 
 def read_ids(path: Path | str, dataset: DataSet) -> list[EntryRef]:

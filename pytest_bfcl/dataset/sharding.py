@@ -7,7 +7,7 @@ questions read.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
 from pytest_bfcl.dataset.categories import CATEGORIES, category_of
@@ -47,9 +47,7 @@ def deal(asked: Sequence[Asked], count: int) -> list[list[list[int]]]:
     """
     units: dict[Hashable, list[int]] = {}
     for position, each in enumerate(asked):
-        scenario = scenario_of(each.entry_id)
-        key: Hashable = position if scenario is None else (*scenario, each.label)
-        units.setdefault(key, []).append(position)
+        units.setdefault(position if scenario_of(each.entry_id) is None else _unit(each), []).append(position)
     dealt: list[list[list[int]]] = [[] for _ in range(count)]
     loads = [0] * count
     for unit in units.values():
@@ -59,13 +57,18 @@ def deal(asked: Sequence[Asked], count: int) -> list[list[list[int]]]:
     return dealt
 
 
-def shard_of(asked: Sequence[Asked], index: int, count: int) -> set[Asked]:
+def shard_of(asked: Iterable[Asked], index: int, count: int) -> set[Asked]:
     """The ``index``-th (from 1) of ``count`` parts, the same in whatever order the selection stands.
 
-    Jobs that shuffle their tests, or name their files in another order, make parts of one whole all the same.
+    Jobs that shuffle their tests, or name their files in another order, make parts of one whole all the same. A write
+    stage that is named beside its questions goes with them and weighs nothing: where it is not, they bring it.
     """
     ordered = sorted(set(asked), key=_place)
-    return {ordered[position] for unit in deal(ordered, count)[index - 1] for position in unit}
+    scenarios = {_unit(each) for each in ordered if not _is_stage(each)}
+    dealt = [each for each in ordered if not (_is_stage(each) and _unit(each) in scenarios)]
+    mine = {dealt[position] for unit in deal(dealt, count)[index - 1] for position in unit}
+    units = {_unit(each) for each in mine if scenario_of(each.entry_id) is not None}
+    return mine | {each for each in ordered if _is_stage(each) and _unit(each) in units}
 
 
 def read_shard(text: str) -> tuple[int, int]:
@@ -85,6 +88,15 @@ def natural(entry_id: str) -> list[tuple[int, str]]:
 def _part(text: str) -> tuple[int, str]:
     """Numbers before words, short ones (without leading zeros) first; an id may hold thousands of digits."""
     return (len(text.lstrip("0")), text) if text.isdecimal() else (_WORD, text)
+
+
+def _unit(asked: Asked) -> Hashable:
+    return scenario_of(asked.entry_id), asked.label
+
+
+def _is_stage(asked: Asked) -> bool:
+    row = CATEGORIES.get(category_of(asked.entry_id))
+    return row is not None and row.group == "memory_prereq"
 
 
 def _place(asked: Asked) -> tuple[list[tuple[int, str]], str]:

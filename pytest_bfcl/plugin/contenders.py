@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plugin import pytest_internals
-from pytest_bfcl.running.contender import Contender, asked_mode
-from pytest_bfcl.settings import Price
+from pytest_bfcl.running.contender import Contender, asked_mode, check_contenders, variant_label
+from pytest_bfcl.scoring.model_info import told_price
 
 if TYPE_CHECKING:
     from pytest_bfcl.models import Model, ModelSpec
@@ -74,14 +73,7 @@ def contenders_of(session: Session, earlier: EarlierParts) -> list[Contender]:
     """
     factories = Factories(session.config)
     contenders = [_contender(session, spec, earlier, factories) for spec in session.specs]
-    named: dict[str, str] = {}
-    for contender in contenders:
-        name = contender.identity.model
-        other = named.setdefault(name, contender.label)
-        if other != contender.label:
-            raise UsageError(f"{other} and {contender.label} are one model in results: {name}")
-    if session.settings.budget_usd is not None and not any(contender.price for contender in contenders):
-        raise UsageError("--bfcl-budget needs a price: no list knows this model's (--bfcl-price IN,OUT)")
+    check_contenders(contenders, session.settings)
     return contenders
 
 
@@ -89,7 +81,7 @@ def variants_of(contenders: Sequence[Contender], repeats: int) -> list[Variant]:
     """Every model and repeat an entry is run with."""
     several = len(contenders) > 1 or repeats > 1
     return [
-        Variant(each, repeat, (each.label if repeat == 1 else f"{each.label}-r{repeat}") if several else None)
+        Variant(each, repeat, variant_label(each, repeat, several=several))
         for each in contenders
         for repeat in range(1, repeats + 1)
     ]
@@ -113,17 +105,6 @@ def _contender(session: Session, spec: ModelSpec, earlier: EarlierParts, factori
         session.settings,
         make=make,
         settled=settled,
-        price=_told_price(session, spec.text, spec.with_mode(expected).text, spec.base),
+        price=told_price(session.model_info, session.settings, spec.text, spec.with_mode(expected).text, spec.base),
         budget_share=session.processes,
     )
-
-
-def _told_price(session: Session, *names: str) -> Price | None:
-    """The price in the model info file: it goes before the list's and gives way to the option's."""
-    if session.settings.price.input is not None:
-        return None
-    for name in names:
-        info = session.model_info.get(name)
-        if info is not None and info.input_price is not None:
-            return Price(info.input_price, info.output_price)
-    return None

@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import re
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
 
 from pytest_bfcl.plugin import pytest_internals
+from pytest_bfcl.running.skips import skips_ahead
 
 NOTES = "bfcl_notes"
 """Key of a worker's last message to the controller."""
@@ -66,12 +66,8 @@ class Notices:
 
     def say_skips(self, categories: Iterable[str], why: Callable[[str], str | None]) -> None:
         """Print how many entries of these categories, one an entry, will be skipped: before the first one is asked."""
-        reasons: Counter[str] = Counter()
-        for category, count in Counter(categories).items():
-            if reason := why(category):
-                reasons[reason] += count
-        for reason, count in reasons.items():
-            self.say(f"{count} {'entry' if count == 1 else 'entries'} will be skipped: {reason}")
+        for line in skips_ahead(categories, why):
+            self.say(line)
 
     def pytest_sessionfinish(self) -> None:
         """On a worker: the controller prints what came up here."""

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 
 import pytest
 
+from pytest_bfcl.failures import UsageError
+
 
 def refuse_unknown(args: Sequence[str], names: Iterable[str]) -> None:
     """Raise `pytest.UsageError` for an option that looks like ours and is none, saying which one may be meant.
@@ -49,30 +51,13 @@ def _named_options(args: Sequence[object]) -> list[str]:
     return list(dict.fromkeys(text.partition("=")[0] for text in texts if text.startswith("--bfcl")))
 
 
-_NEEDS = {"precision": "dry-run", "serve-args": "serve", "baseline-margin": "baseline"}
-"""Options that do nothing without another one."""
-
-
 def refuse_ineffective(config: pytest.Config) -> None:
     """Raise `pytest.UsageError` for what was typed and would change nothing."""
-    for name, needed in _NEEDS.items():
-        if _is_typed(config, name) and not _is_typed(config, needed) and not config.getini(_key(needed)):
-            raise pytest.UsageError(f"--bfcl-{name} does nothing without --bfcl-{needed}: add it, or leave both out")
-    if _is_typed(config, "record") and _is_typed(config, "replay"):
-        raise pytest.UsageError("--bfcl-record and --bfcl-replay exclude each other")
-    replay = config.getoption("bfcl_replay", None)
-    if replay and not (config.invocation_params.dir / replay).is_file():
-        raise pytest.UsageError(f"--bfcl-replay: there is no recording {replay}; --bfcl-record FILE makes one")
-    target = config.getoption("bfcl_write_expected", None)
-    if target and (config.invocation_params.dir / target).is_dir():
-        raise pytest.UsageError(f"--bfcl-write-expected: {target} is a folder; name the file to write")
-    if any(not text.replace(",", " ").split() for text in config.getoption("bfcl_categories", None) or ()):
-        raise pytest.UsageError("--bfcl-categories names nothing; leave it out for all categories that score")
+    from pytest_bfcl.run_options import OPTIONS, refusals
 
-
-def _is_typed(config: pytest.Config, name: str) -> bool:
-    return config.getoption(_key(name), None) not in (None, False)
-
-
-def _key(name: str) -> str:
-    return f"bfcl_{name.replace('-', '_')}"
+    typed = {option.name: config.getoption(option.key, None) for option in OPTIONS}
+    configured = {option.name for option in OPTIONS if config.getini(option.key)}
+    try:
+        refusals.refuse_ineffective(typed, configured, config.invocation_params.dir)
+    except UsageError as error:
+        raise pytest.UsageError(str(error)) from None

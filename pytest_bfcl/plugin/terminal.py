@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_bfcl.dataset.categories import GROUPS
+from pytest_bfcl.dataset.opening import NOT_FETCHED
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.plugin.selection import virtual_argument
+from pytest_bfcl.running.skips import skip_lines
 
 if TYPE_CHECKING:
     from pytest_bfcl.plugin.recording import Recording
@@ -21,11 +23,6 @@ if TYPE_CHECKING:
     from pytest_bfcl.plugin.session_end import SessionEnd
     from pytest_bfcl.plugin.short_summary import FoldedFailures
     from pytest_bfcl.runs.summary_types import CategorySummary, GroupSummary, ModelSummary
-
-NOT_FETCHED = (
-    "the official data is not here (run pytest-bfcl fetch): these are our own bundled entries, "
-    "their scores are not BFCL scores"
-)
 
 
 class Terminal:
@@ -136,7 +133,6 @@ class Terminal:
         return result
 
 
-MOST_REASONS = 10
 UNREVIEWED = '{} of the entries were made by a program, and nobody has read them ("reviewed": false)'
 
 
@@ -147,15 +143,6 @@ def rerun_line(model: ModelSummary) -> str:
     passed = sum(found["passed"] for found in model["categories"].values())
     failed = sum(found["failed"] for found in model["categories"].values())
     return f"{RERUN}: {passed} of {passed + failed} pass now"
-
-
-def skip_lines(skips: Mapping[str, int]) -> Iterator[str]:
-    """Why entries were skipped, the commonest reasons first; services that are down give a reason an entry."""
-    ranked = sorted(skips.items(), key=lambda item: -item[1])
-    for reason, count in ranked[:MOST_REASONS]:
-        yield f"{count} {'entry' if count == 1 else 'entries'} skipped: {reason}"
-    if rest := ranked[MOST_REASONS:]:
-        yield f"{sum(count for _, count in rest)} more skipped for {len(rest)} other reasons (-rs lists them)"
 
 
 SHOWN_GROUPS = ("non_live", "live", "multi_turn", "web_search", "memory", "agentic")

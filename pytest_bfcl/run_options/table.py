@@ -124,11 +124,8 @@ OPTIONS: tuple[Option, ...] = (
 )  # fmt: skip
 
 
-PYTESTS_OWN = frozenset((
-    "names", "record", "replay", "serve", "serve-args", "shard", "dry-run", "precision", "fail-under", "baseline",
-    "baseline-margin", "noninferior", "expected", "write-expected", "allow-missing",
-))  # fmt: skip
-"""What only a test session has: gates, expectations, parts of a session, engines and own tests."""
+PYTESTS_OWN = frozenset(("record", "replay", "serve", "serve-args"))
+"""What only a test session has: recordings of own tests, and engines that live as long as it does."""
 
 
 def of_run() -> tuple[Option, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_bfcl.conversation import Budget, ModeSwitch
@@ -253,6 +253,28 @@ class Contender:
     def _tell_switch(self, error: AdapterError) -> None:
         if self.on_switch is not None:
             self.on_switch(self, error)
+
+
+def check_contenders(contenders: Sequence[Contender], settings: Settings) -> None:
+    """Raise `UsageError` when two models could not be told apart in results, or a budget has no price to go by."""
+    named: dict[str, str] = {}
+    for contender in contenders:
+        name = contender.identity.model
+        if name in named:
+            raise UsageError(f"{named[name]} and {contender.label} are one model in results: {name}")
+        named[name] = contender.label
+    if settings.budget_usd is not None and not any(contender.price for contender in contenders):
+        raise UsageError("--bfcl-budget needs a price: no list knows this model's (--bfcl-price IN,OUT)")
+
+
+def variant_label(contender: Contender, repeat: int, *, several: bool) -> str | None:
+    """What tells an entry's trials apart, in node ids and shards: model and repeat; ``None`` where there is only one.
+
+    ``several``: the run has more than one model, or repeats.
+    """
+    if not several:
+        return None
+    return contender.label if repeat == 1 else f"{contender.label}-r{repeat}"
 
 
 def asked_mode(spec: ModelSpec, settings: Settings) -> Mode | None:

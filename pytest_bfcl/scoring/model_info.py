@@ -26,7 +26,15 @@ from typing import Any
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.settings import APIS, REASONING_POLICIES, THINK, check_header, check_parameter
+from pytest_bfcl.settings import (
+    APIS,
+    REASONING_POLICIES,
+    THINK,
+    Price,
+    Settings,
+    check_header,
+    check_parameter,
+)
 from pytest_bfcl.suggestions import instead_of
 
 
@@ -127,6 +135,17 @@ def _check_asking(where: str, name: str, value: object) -> None:
                     raise ValueError(f"the value of the header {key} must be a text")
     except ValueError as error:
         raise UsageError(f"{where}: {name}: {error}") from None
+
+
+def told_price(infos: Mapping[str, ModelInfo], settings: Settings, *names: str) -> Price | None:
+    """The price of a model of these names: it goes before the list's and gives way to the option's."""
+    if settings.price.input is not None:
+        return None
+    for name in names:
+        info = infos.get(name)
+        if info is not None and info.input_price is not None:
+            return Price(info.input_price, info.output_price)
+    return None
 
 
 def find_info(infos: Mapping[str, ModelInfo], model: str) -> ModelInfo | None:

@@ -1,0 +1,34 @@
+"""What options must not say: what would change nothing, what excludes each other, what is not there."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from pathlib import Path
+
+from pytest_bfcl.failures import UsageError
+
+NEEDS = {"precision": "dry-run", "serve-args": "serve", "baseline-margin": "baseline"}
+"""Options that do nothing without another one."""
+
+
+def refuse_ineffective(typed: Mapping[str, object], configured: Container[str] = (), directory: Path = Path()) -> None:
+    """Raise `UsageError` for what was typed and would change nothing, or cannot be.
+
+    ``typed``: option → its value on the command line, ``None`` or ``False`` where it is not there; ``configured``:
+    options that a configuration file sets. Paths count from ``directory``.
+    """
+    named = {name for name, value in typed.items() if value not in (None, False)}
+    for name, needed in NEEDS.items():
+        if name in named and needed not in named and needed not in configured:
+            raise UsageError(f"--bfcl-{name} does nothing without --bfcl-{needed}: add it, or leave both out")
+    if {"record", "replay"} <= named:
+        raise UsageError("--bfcl-record and --bfcl-replay exclude each other")
+    replay = typed.get("replay")
+    if replay and not (directory / str(replay)).is_file():
+        raise UsageError(f"--bfcl-replay: there is no recording {replay}; --bfcl-record FILE makes one")
+    target = typed.get("write-expected")
+    if target and (directory / str(target)).is_dir():
+        raise UsageError(f"--bfcl-write-expected: {target} is a folder; name the file to write")
+    categories = typed.get("categories")
+    if isinstance(categories, list) and any(not str(text).replace(",", " ").split() for text in categories):
+        raise UsageError("--bfcl-categories names nothing; leave it out for all categories that score")

@@ -1,0 +1,404 @@
+"""One run without pytest, from its plan to its summary, gates and exit code; `pytest_bfcl.evaluation` is its face."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_bfcl.conversation import RunStopped
+from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.dataset.selection import Selection, categories_to_run, is_broken
+from pytest_bfcl.dataset.sharding import Asked, shard_of
+from pytest_bfcl.dataset.transforms import is_transformed
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Fields
+from pytest_bfcl.models import parse_spec
+from pytest_bfcl.running import Contender, EarlierParts, Runner, Store, Trial, plan_trials
+from pytest_bfcl.running.contender import asked_mode, check_contenders, variant_label
+from pytest_bfcl.running.skips import skips_ahead
+from pytest_bfcl.settings import Settings
+
+if TYPE_CHECKING:
+    from pytest_bfcl.cluster import Place, RemoteRunner
+    from pytest_bfcl.dataset import DataSet, Entry, EntryRef
+    from pytest_bfcl.running.estimate import Estimate
+    from pytest_bfcl.runs import Fingerprint, ResultLine, RunDirectory, Summary
+    from pytest_bfcl.scoring import Measurement
+    from pytest_bfcl.scoring.gating import Gates
+    from pytest_bfcl.scoring.model_info import ModelInfo
+
+HELD_RECORDS = 20_000
+"""Lines of a run directory that are handed over as a list; more are read from it when they are asked for."""
+NOTHING_SELECTED = 5
+"""The exit code where there was nothing to run: pytest's own for a session that collected nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """A finished run: its result lines, summary and place.
+
+    Beyond 20,000 lines ``records`` reads each from the run directory when it is asked for. ``path`` is ``None`` for a
+    run in memory, and where nothing was selected.
+    ``stopped`` says why it ended early, if it did; ``notes`` what a person should know (a damaged line that was met, a
+    switch to prompting). ``problems`` are places of the data that cannot be used, ``skips`` the reasons of skipped
+    entries and how many this part of the run had. ``exit_code`` is that of the command line (docs/contracts.md).
+    """
+
+    records: Sequence[ResultLine]
+    summary: Summary
+    fingerprint: Fingerprint
+    path: Path | None = None
+    stopped: str | None = None
+    notes: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    skips: Mapping[str, int] = field(default_factory=dict)
+    exit_code: int = 0
+
+    def __repr__(self) -> str:  # short: asyncio formats what the main task gave
+        return f"<RunResult {len(self.records)} records{f' in {self.path}' if self.path else ''}>"
+
+    @property
+    def counts(self) -> dict[str, tuple[int, int]]:
+        """Category → (passed, passed + failed); errors and skipped entries are in neither, write stages not at all."""
+        found: dict[str, tuple[int, int]] = {}
+        for record in self.records:
+            if record["outcome"] in ("passed", "failed") and not record["category"].endswith("_prereq"):
+                passed, total = found.get(record["category"], (0, 0))
+                found[record["category"]] = (passed + (record["outcome"] == "passed"), total + 1)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """What a run would ask and cost, by model; ``lines`` tell it, and what would be skipped and why."""
+
+    estimates: tuple[Estimate, ...]
+    lines: tuple[str, ...]
+    problems: tuple[str, ...] = ()
+
+
+class WholeRun:
+    """One run: some models over some entries. Raises `UsageError` for what cannot be run together.
+
+    ``chosen`` are the entries before their shard is dealt; ``model_info`` is the content of such a file.
+    """
+
+    runner: Runner | RemoteRunner
+
+    def __init__(
+        self,
+        data: DataSet,
+        chosen: Sequence[EntryRef | Entry],
+        models: Sequence[object],
+        settings: Settings,
+        *,
+        selection: Selection,
+        gates: Gates,
+        out: Path | None = None,
+        model_info: Fields | None = None,
+    ) -> None:
+        from pytest_bfcl.scoring.model_info import parse_model_info
+
+        self.data = data
+        self.chosen = chosen
+        self.settings = settings
+        self.out = out
+        self.notes: list[str] = []
+        self.earlier = EarlierParts.read(out, self.notes.append)
+        self.model_info = model_info or {}
+        self.infos = parse_model_info(self.model_info, "--bfcl-model-info")
+        self.contenders = _contenders(models, settings, data, self.earlier, self.infos)
+        self.directory: RunDirectory | None = None
+        self.selection = selection
+        self.fingerprint = self._fingerprint()
+        if out is not None:
+            self.earlier.refuse_other(self.fingerprint, out)
+        self.gates = gates
+        if gates.options.knows_data:
+            gates.check_conditions(self.fingerprint, data, [each.label for each in self.contenders])
+        self._mine = self._shard()
+        self._began = time.monotonic()
+        self._outcomes: Counter[str] = Counter()
+        self._skips: Counter[str] = Counter()
+        self._broken: set[str] = set()
+        self._answered = False
+
+    def open_runner(self, search: object = None, place: Place | None = None) -> None:
+        """Make what holds the conversations: in this process, or at ``place``. Raises `UsageError`."""
+        note, on_switch = self.notes.append, self._note_switch
+        if place is None:
+            store = Store(self.out, note=note)
+            self.runner = Runner(
+                self.data, self.contenders, self.settings, store, search=search, note=note, on_switch=on_switch
+            )
+            return
+        if search is not None:
+            raise UsageError("a search provider of your own does not travel to a cluster: name one in the settings")
+        from pytest_bfcl.cluster import RemoteRunner
+
+        self.runner = RemoteRunner(
+            place, self.data, self.contenders, self.settings, self.earlier, self.out, note=note, on_switch=on_switch
+        )
+
+    # -- what is asked -------------------------------------------------------------------------------------------
+
+    def _fingerprint(self) -> Fingerprint:
+        from pytest_bfcl.runs import Fingerprint
+
+        identities = [each.identity for each in self.contenders]
+        return Fingerprint.of(self.data, identities, self.settings, self.selection.facts())
+
+    def _every(self) -> Iterator[Trial]:
+        """All trials of the selection, by repeat, entry and model."""
+        for repeat in range(1, self.settings.repeat + 1):
+            for entry in self.chosen:
+                for contender in self.contenders:
+                    yield Trial.of(entry, contender, self.data, repeat)
+
+    def _asked(self, trial: Trial) -> Asked:
+        several = len(self.contenders) > 1 or self.settings.repeat > 1
+        return Asked(trial.entry_id, variant_label(trial.contender, trial.repeat, several=several) or "")
+
+    def _shard(self) -> set[Asked] | None:
+        """The part of the selection that is this run's; ``None``: all of it."""
+        if self.selection.shard is None:
+            return None
+        index, count = self.selection.shard
+        # What cannot be judged asks nothing and is told in every part, as files with such lines are.
+        broken = {each.id for each in self.chosen if isinstance(each, tuple) and is_broken(self.data, each)}
+        every = list(map(self._asked, self._every()))
+        mine = shard_of((each for each in every if each.entry_id not in broken), index, count)
+        return mine | {each for each in every if each.entry_id in broken}
+
+    def _selected(self) -> Iterator[Trial]:
+        """The trials of this run's part."""
+        return (trial for trial in self._every() if self._mine is None or self._asked(trial) in self._mine)
+
+    def planned(self) -> list[Trial]:
+        """Those without a verdict, with the write stages they need."""
+        return list(plan_trials(self._selected(), self.earlier, self._stage))
+
+    def _stage(self, question: Trial, stage_id: str) -> Trial:
+        """The trial of a write stage that is not among the chosen entries."""
+        ref = self.data.find(stage_id)
+        return Trial.of(ref or self.data.entry(stage_id), question.contender, self.data, question.repeat)
+
+    def _refuse_unreachable(self, trials: Sequence[Trial]) -> None:
+        """Stop before the first request where a gate cannot be met. Raises `UsageError`."""
+        if not self.gates.thresholds:
+            return
+        categories = {each.id: each.category for each in self.chosen}
+        earlier = (categories.get(name) or _category(self.data, name) for name in self.earlier.settled_ids)
+        selected = {trial.category for trial in trials} | {name for name in earlier if name is not None}
+        self.gates.refuse_unreachable(selected, self.data)
+
+    def dry_run(self, precision: float | None = None) -> DryRun:
+        """What it would ask and cost; nothing is sent or written. ``precision``: in percentage points."""
+        from pytest_bfcl.running.estimate import estimate_lines, estimates
+
+        trials = [trial for trial in self.planned() if trial.ref is None or not is_broken(self.data, trial.ref)]
+        runner = Runner(self.data, self.contenders, self.settings)
+        skips = skips_ahead((trial.category for trial in trials), lambda name: runner.skip_reason(name, self.data))
+        lines = [*skips, *estimate_lines(trials, precision)]
+        return DryRun(tuple(estimates(trials)), tuple(lines), self._problems())
+
+    # -- running it ----------------------------------------------------------------------------------------------
+
+    async def run(self, progress: Callable[[ResultLine], None] | None = None) -> RunResult:
+        """Everything still to be done, continuing what is there; then summary and gates."""
+        trials = self.planned()
+        self._refuse_unreachable(trials)
+        if isinstance(self.runner, Runner) and trials:
+            for contender in self.contenders:
+                contender.check_key()
+        if not trials and not self.earlier.settled:
+            await self.runner.aclose()
+            return self._result([], None)
+        await self.runner.ready(min(self.settings.concurrency, len(trials)) or 1)
+        with ExitStack() as stack:
+            if self.out is not None:
+                from pytest_bfcl.runs import RunDirectory
+
+                planned = len(trials) + len(self.earlier.settled)
+                self.fingerprint = replace(self.fingerprint, planned=planned)
+                self.directory = stack.enter_context(RunDirectory.start(self.out, self.fingerprint))
+            records: list[ResultLine] = []
+            stopped: str | None = "interrupted"
+            try:
+                stopped = await self._keep_all(trials, records, progress) or self._unanswered(records)
+            finally:
+                if self.directory is not None:
+                    self.directory.state(f"stopped:{stopped}" if stopped else "finished")
+                await self.runner.aclose()
+            return self._result(records, stopped)
+
+    async def _keep_all(
+        self, trials: Sequence[Trial], records: list[ResultLine], progress: Callable[[ResultLine], None] | None
+    ) -> str | None:
+        """Keep every line as it is made; returns why the run stopped before the last, if it did."""
+        try:
+            async for record in self.runner.records(trials):
+                if self.directory is not None:
+                    self.directory.append(record)
+                else:
+                    records.append(record)
+                self._count(record)
+                if progress is not None:
+                    progress(record)
+        except RunStopped as stop:
+            return stop.reason
+        return None
+
+    def _count(self, record: ResultLine) -> None:
+        self._outcomes[record["outcome"]] += 1
+        self._answered = self._answered or _got_an_answer(record)
+        if record["outcome"] == "skipped":
+            self._skips[str(record["detail"].get("error"))] += 1
+        if self.data.own and record["reason"] == "harness:data":
+            self._broken.add(str(record["detail"].get("error")))
+
+    def _unanswered(self, held: Sequence[ResultLine]) -> str | None:
+        """Why the run counts as stopped where nothing but errors came of it, in earlier parts neither."""
+        if self._answered or not self._outcomes:
+            return None
+        records = self.directory.records() if self.directory is not None else held
+        return None if any(map(_got_an_answer, records)) else "no request got an answer"
+
+    def _note_switch(self, contender: Contender) -> None:
+        self.fingerprint = replace(self.fingerprint, models=self._fingerprint().models)
+        if self.directory is not None:
+            self.directory.update(self.fingerprint)
+
+    # -- what it came to -----------------------------------------------------------------------------------------
+
+    def _result(self, held: list[ResultLine], stopped: str | None) -> RunResult:
+        records: Sequence[ResultLine]
+        if self.directory is not None:
+            self.fingerprint = self.directory.fingerprint
+            found = self.directory.stored_records() if self.directory.results_path.exists() else ()
+            records = found if len(found) > HELD_RECORDS else list(found)
+        else:
+            self.fingerprint = self.fingerprint.ended(f"stopped:{stopped}" if stopped else "finished")
+            records = self.runner.in_order(held)
+        summary = self._summarise(records)
+        if self.gates.asked and stopped is None and (self._outcomes or self.earlier.settled):
+            summary["gate"] = self.gates.evaluate(summary, records, self._measurement(records))
+        if self.directory is not None:
+            self.directory.write_summary(summary)
+        problems = self._problems()
+        path = None if self.directory is None else self.out
+        code = self._exit_code(summary, stopped, problems)
+        notes = tuple(dict.fromkeys(self.notes))
+        return RunResult(records, summary, self.fingerprint, path, stopped, notes, problems, dict(self._skips), code)
+
+    def _summarise(self, records: Sequence[ResultLine]) -> Summary:
+        from pytest_bfcl.dataset import known_issues
+        from pytest_bfcl.scoring import full_sizes, summarise
+        from pytest_bfcl.scoring.model_info import described
+
+        summary = summarise(
+            records,
+            fingerprint=self.fingerprint.to_dict(),
+            known_issues=known_issues(self.data.version),
+            sizes=self._sizes(),
+            max_errors_pct=self.settings.max_errors_pct,
+            full_sizes=full_sizes(self.data),
+            infos=self.infos,
+        )
+        if self.model_info:
+            summary["model_info"] = described(self.model_info)
+        if self.settings.gpu_hour_usd is not None:  # what the machine cost while this part ran
+            hours = (time.monotonic() - self._began) / 3600
+            summary["machine_cost_usd"] = round(hours * self.settings.gpu_hour_usd, 6)
+        return summary
+
+    def _sizes(self) -> dict[str, int]:
+        """Entries per category, in this part of the run and in earlier ones."""
+        asked = None if self._mine is None else {each.entry_id for each in self._mine}
+        found = {each.id: each.category for each in self.chosen if asked is None or each.id in asked}
+        for key in self.earlier.settled | self.earlier.errored:
+            if key.entry_id not in found and (category := _category(self.data, key.entry_id)) is not None:
+                found[key.entry_id] = category
+        return Counter(
+            category
+            for entry_id, category in found.items()
+            if CATEGORIES[category].checker != "none" and not is_transformed(entry_id, self.settings.transforms)
+        )
+
+    def _measurement(self, records: Sequence[ResultLine]) -> Measurement:
+        from pytest_bfcl.scoring import Measurement, by_model, measurement_of_run
+
+        if self.directory is not None:
+            return measurement_of_run(self.directory)
+        plain = [each for each in records if not is_transformed(each["id"], self.settings.transforms)]
+        return Measurement(
+            "this run",
+            lambda rules: by_model(plain, rules),
+            self.fingerprint,
+            lines=lambda ids: (each for each in plain if each["id"] in ids),
+        )
+
+    def _problems(self) -> tuple[str, ...]:
+        """Lines of the data that cannot be used, and own entries that were met and cannot be judged."""
+        lines = (str(problem) for name in self._categories() for problem in self.data.problems(name))
+        return tuple(dict.fromkeys([*lines, *sorted(self._broken)]))
+
+    def _categories(self) -> list[str]:
+        if self.selection.ids is None and all(isinstance(each, tuple) for each in self.chosen):
+            return categories_to_run(self.data, self.selection.categories or ())
+        return list(dict.fromkeys(each.category for each in self.chosen))
+
+    def _exit_code(self, summary: Summary, stopped: str | None, problems: Sequence[str]) -> int:
+        """The one of docs/contracts.md, as a session of pytest's ends over the same lines."""
+        if stopped:
+            return 2
+        if problems or summary["gate"]["verdict"] == "failed":
+            return 1
+        if summary["gate"]["verdict"] == "passed":
+            return 0
+        if not self._outcomes and not self.earlier.settled:
+            return NOTHING_SELECTED
+        scores = (found for model in summary["models"].values() for found in model["categories"].values())
+        wrong = self._outcomes["failed"] + self._outcomes["error"] + sum(f["failed"] + f["errors"] for f in scores)
+        return int(wrong > 0)
+
+
+def _contenders(
+    models: Sequence[object], settings: Settings, data: DataSet, earlier: EarlierParts, infos: Mapping[str, ModelInfo]
+) -> list[Contender]:
+    """The models of a run. Raises `UsageError` when there are none, or two could not be told apart in results."""
+    contenders = [_contender(model, settings, data, earlier, infos) for model in models]
+    check_contenders(contenders, settings)
+    if not contenders:
+        raise UsageError("no model is named")
+    return contenders
+
+
+def _contender(
+    model: object, settings: Settings, data: DataSet, earlier: EarlierParts, infos: Mapping[str, ModelInfo]
+) -> Contender:
+    from pytest_bfcl.scoring.model_info import told_price
+
+    if not isinstance(model, str):
+        return Contender.of_adapter(model, settings)
+    spec = parse_spec(model)
+    settled = earlier.modes.get(spec.base)
+    mode = asked_mode(spec, settings) or settled or "fc"
+    price = told_price(infos, settings, spec.text, spec.with_mode(mode).text, spec.base)
+    return Contender.of_spec(spec, settings, data=data, settled=settled, price=price)
+
+
+def _category(data: DataSet, entry_id: str) -> str | None:
+    ref = data.find(entry_id)
+    return None if ref is None else ref.category
+
+
+def _got_an_answer(record: ResultLine) -> bool:
+    from pytest_bfcl.scoring.tally import is_answered
+
+    return is_answered(record) or record["outcome"] == "skipped"
