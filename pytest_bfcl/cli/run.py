@@ -64,7 +64,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add(parser: argparse.ArgumentParser, option: Option) -> None:
-    more: Parsed = {"dest": option.key, "help": help_of(option).replace("%", "%%"), "required": option.name == "model"}
+    more: Parsed = {
+        "dest": option.key, "help": help_of(option).replace("%", "%%"), "required": option.name == "model",
+        "default": False if option.flag else argparse.SUPPRESS,
+    }  # fmt: skip
     if option.flag:
         more |= {"action": "store_true"}
     elif option.many:
@@ -92,11 +95,9 @@ def run(args: argparse.Namespace) -> int:
     from pytest_bfcl.run_options.refusals import refuse_ineffective
     from pytest_bfcl.runs import default_path
 
-    typed = {option.name: getattr(args, option.key, None) for option in OPTIONS}
-    refuse_ineffective(typed)
-    values: Parsed = {
-        option.name: option.default if typed[option.name] is None else typed[option.name] for option in OPTIONS
-    }
+    given = vars(args)  # what was not typed is not there: --temperature none is None
+    refuse_ineffective({option.name: given.get(option.key) for option in OPTIONS})
+    values: Parsed = {option.name: given.get(option.key, option.default) for option in OPTIONS}
     settings = settings_of(values)
     models = list(dict.fromkeys(values["model"]))
     gates = _gates(values)
@@ -115,7 +116,7 @@ def run(args: argparse.Namespace) -> int:
         return 2
     finally:
         progress.finish()
-    return _told(result, data, values)
+    return _told(result, data, values, gates)
 
 
 def _gates(values: Parsed) -> GateOptions:
@@ -184,7 +185,7 @@ def _told_dry(found: DryRun) -> int:
     return int(bool(found.problems)) or NOTHING_SELECTED
 
 
-def _told(result: RunResult, data: DataSet, values: Parsed) -> int:
+def _told(result: RunResult, data: DataSet, values: Parsed, gates: GateOptions) -> int:
     """Say what came of it, as `pytest --model` does; returns the exit code."""
     from pytest_bfcl.reporting import write_report
     from pytest_bfcl.reporting.annotations import append_step_summary
@@ -196,7 +197,7 @@ def _told(result: RunResult, data: DataSet, values: Parsed) -> int:
         printer.line(note, "yellow")
     if result.path is None:
         printer.line(NOTHING)
-        return _told_gates(printer, result, values)
+        return _told_gates(printer, result, gates, values["write-expected"])
     outcomes = _told_scores(printer, result.summary)
     if result.stopped:
         printer.line(f"stopped: {result.stopped}; results are kept", "red")
@@ -209,7 +210,7 @@ def _told(result: RunResult, data: DataSet, values: Parsed) -> int:
     printer.line(f"run: {result.path}")
     if result.stopped or outcomes["error"]:
         printer.line(f"to ask for what is missing: the same command with -o {shlex.quote(str(result.path))}")
-    return _told_gates(printer, result, values)
+    return _told_gates(printer, result, gates, values["write-expected"])
 
 
 def _told_scores(printer: Printer, summary: Summary) -> Counter[str]:
@@ -234,20 +235,19 @@ def _told_scores(printer: Printer, summary: Summary) -> Counter[str]:
     return outcomes
 
 
-def _told_gates(printer: Printer, result: RunResult, values: Parsed) -> int:
+def _told_gates(printer: Printer, result: RunResult, gates: GateOptions, write_expected: str | None) -> int:
     """The last lines: places of the data that cannot be used, the file of expected failures, the gates' verdict."""
     from pytest_bfcl.reporting.annotations import annotation_lines, are_wanted
     from pytest_bfcl.scoring.expectations import Expectations
     from pytest_bfcl.scoring.gating import gate_lines
 
-    if values["write-expected"] is not None and result.path is not None:
-        expected = Expectations(_gates(values).expected)
-        printer.line(expected.write(values["write-expected"], result.records, result.fingerprint), "yellow")
+    if write_expected is not None and result.path is not None:
+        expected = Expectations(gates.expected)
+        printer.line(expected.write(write_expected, result.records, result.fingerprint), "yellow")
     for problem in result.problems:
         printer.line(f"not usable: {problem}", "red")
     gate = result.summary["gate"]
-    asked = any(values[name] for name in ("fail-under", "baseline", "expected"))
-    if asked and not gate["checks"]:
+    if (gates.fail_under or gates.knows_data) and not gate["checks"]:
         printer.line(f"gates: no verdict: {result.stopped or 'nothing was selected'}", "yellow")
     for line, good in gate_lines(gate, len(result.problems), "places of the data cannot be used"):
         printer.line(line, {True: "green", False: "red", None: ""}[good])
