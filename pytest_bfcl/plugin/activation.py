@@ -92,6 +92,7 @@ def _build(config: pytest.Config) -> None:
     for module in fixtures_of(config, conversations, models=len(contenders), spare=spare):
         plugins.register(module, module.__name__)
     if pages is not None:
+        plugins.register(pages, "bfcl-pages")
         results = Results(session, recording, variants, outcomes.take_fresh, pages)
         plugins.register(results, "bfcl-results")
         _build_controller(session, recording, results, conversations, expectations, engines, pages)

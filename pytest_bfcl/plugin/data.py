@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_bfcl.dataset.categories import CATEGORIES, category_of, resolve_categories
-from pytest_bfcl.dataset.loading import joint_digest
+from pytest_bfcl.dataset.joint import JointData
 from pytest_bfcl.dataset.selection import Selection, categories_to_run
 from pytest_bfcl.dataset.splits import check_data, is_in
 from pytest_bfcl.failures import UsageError
@@ -19,35 +19,8 @@ from pytest_bfcl.plugin.marks import WIRE
 from pytest_bfcl.suggestions import did_you_mean
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import DataSet, Entry
+    from pytest_bfcl.dataset import DataSet
     from pytest_bfcl.plugin.options import Plan
-
-
-class JointData:
-    """The chosen set and files beside it: what both are, as a fingerprint and a report need it."""
-
-    def __init__(self, chosen: DataSet, files: DataSet) -> None:
-        self._sets = (chosen, files)
-        self.name = f"{chosen.name}+{files.name}"
-        self.version = chosen.version
-        self.root = files.root
-        self.file_digests = {chosen.name: chosen.sha256, **(files.file_digests or {files.name: files.sha256})}
-        self.sha256 = joint_digest(self.file_digests)
-
-    def entry(self, entry_id: str) -> Entry:
-        """The entry of this id; raises `pytest_bfcl.dataset.UnknownEntry`."""
-        chosen, files = self._sets
-        return (chosen if chosen.find(entry_id) is not None else files).entry(entry_id)
-
-    def clash(self) -> str | None:
-        """The first id that both have, with both places."""
-        chosen, files = self._sets
-        for ref in (ref for name in files.categories() for ref in files.index(name)):
-            other = chosen.find(ref.id)
-            if other is not None:
-                places = f"{other.path}:{other.line} and in {ref.path}:{ref.line}"
-                return f"the id {ref.id!r} stands in {places}: results are kept by id, so give one of them another"
-        return None
 
 
 class SessionData:

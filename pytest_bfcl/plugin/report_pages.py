@@ -1,4 +1,4 @@
-"""The HTML report of a session: how much of it is written, and pages written while the run waits for replies."""
+"""The HTML report of a session: how much of it is written, and by which process, most of it while the run goes on."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.plugin.recording import Recording
     from pytest_bfcl.plugin.session import Session
     from pytest_bfcl.reporting.ahead import PagesAhead
+    from pytest_bfcl.reporting.beside import ReportBeside
     from pytest_bfcl.reporting.report import Level
     from pytest_bfcl.running import Store
     from pytest_bfcl.runs import ResultLine, RunDirectory, Summary
@@ -15,19 +16,23 @@ if TYPE_CHECKING:
 MOST_PAGES = 20_000
 """Results beyond which nobody is thought to read every page: at 14 KB and half a millisecond each, 10⁵ of them would
 take 1.4 GB and a minute."""
+LEAST_BESIDE = 500
+"""Results from which on a process of its own writes the report: it takes half a second of CPU to start."""
 
 
 class ReportPages:
     """Writes the report, on the controller.
 
-    Conversations are held and reported in one process, so pages are written ahead there; with workers they are not,
-    since the conversations lie in other processes' files until the end.
+    A process beside this one writes it, where the run is large enough and there is a processor for it. Otherwise pages
+    are written ahead here while nothing else is to do; with workers they are not, since the conversations lie in other
+    processes' files until the end.
     """
 
     def __init__(self, session: Session, recording: Recording, store: Store) -> None:
         self._session = session
         self._recording = recording
         self._store = store
+        self._beside: ReportBeside | None = None
         self._ahead: PagesAhead | None = None
         self._level: Level | None = None
 
@@ -44,11 +49,16 @@ class ReportPages:
         return cast("Level", asked)
 
     def add(self, record: ResultLine, line: str | None, planned: int) -> None:
-        """A result that has just been kept, ``planned`` being how many there will be in this session."""
-        if self._level is None:
-            self._level = self._level_for(planned + len(self._recording.earlier.settled))
-            if self._level == "full" and not self._session.distributed:
-                self._ahead = self._opened()
+        """A result that has just been kept; ``planned``: how many this session will have, 0 until that is known."""
+        if self._level is None and planned:
+            results = planned + len(self._recording.earlier.settled)
+            self._level = self._level_for(results)
+            if self._level == "full":
+                self._beside = self._started() if results >= LEAST_BESIDE else None
+                self._ahead = self._opened() if self._beside is None else None
+        elif self._beside is not None and self._beside.ended:  # it refused, or died
+            self._give_up()
+            self._ahead = self._opened()
         if self._ahead is not None and line is not None:
             self._ahead.add(record, line)
 
@@ -67,7 +77,7 @@ class ReportPages:
         categories = (found for model in summary["models"].values() for found in model["categories"].values())
         results = sum(found["total"] for found in categories)
         level = self._level or self._level_for(results)
-        if level == "none":
+        if level == "none" or (self._beside is not None and self._beside.finish()):
             return
         try:
             from pytest_bfcl.reporting import write_report
@@ -82,10 +92,32 @@ class ReportPages:
                 f"the report has no pages of its {results:,} entries: pytest-bfcl report {run.path} writes them"
             )
 
+    def pytest_unconfigure(self) -> None:
+        """The session is over, however it ended."""
+        self._give_up()
+
+    def _give_up(self) -> None:
+        if self._beside is not None:
+            self._beside.stop()
+            self._beside = None
+
+    def _started(self) -> ReportBeside | None:
+        """The process beside this one; ``None`` where it would not pay, or not know what this one knows."""
+        from pytest_bfcl.reporting.beside import ReportBeside, processors
+        from pytest_bfcl.simulators import registered_names
+
+        run = self._recording.run
+        if run is None or processors() < 2 or registered_names():
+            return None
+        try:
+            return ReportBeside(run.path, self._session.data.measured)
+        except Exception:  # no process to be had, data that cannot be sent: the report is written here
+            return None
+
     def _opened(self) -> PagesAhead | None:
         run = self._recording.run
         transcripts = self._store.transcripts
-        if run is None or transcripts is None:
+        if run is None or transcripts is None or self._session.distributed:
             return None
         from pytest_bfcl.reporting.ahead import PagesAhead
         from pytest_bfcl.reporting.sources import questions

@@ -14,19 +14,22 @@ from pytest_bfcl.json_types import Fields
 from pytest_bfcl.reporting import rendering
 from pytest_bfcl.reporting.entry_pages import EntryPages, Head, Written, head_of
 from pytest_bfcl.reporting.pages import Neighbours
+from pytest_bfcl.reporting.replayed import memory_shown
 from pytest_bfcl.reporting.sources import Questions
-from pytest_bfcl.runs import ModelFingerprint, RunDirectory, TranscriptStore
+from pytest_bfcl.runs import ModelFingerprint, Place, RunDirectory, TranscriptStore
 from pytest_bfcl.runs.lines import parse_object
 
 MOST_HELD = 2_000
 """Lines held for their pages; with more, the run has no time to spare, and the end writes the later ones."""
+MOST_WRITTEN = 200_000
+"""Pages written ahead, each remembered with some 500 bytes."""
 
 
 class _Held(NamedTuple):
-    """A line whose page can be written: all its links are known."""
+    """A result whose page can be written: all its links are known."""
 
     page: str
-    line: str
+    result: str | Fields
     neighbours: Neighbours
 
 
@@ -40,31 +43,38 @@ class PagesAhead:
         self._pages = EntryPages(run, found, transcripts)
         self._models = run.fingerprint.models
         self._named: list[str] | None = None
-        self._last: dict[str, tuple[Head, str, str]] = {}  # outcome → its last line's head, page before it, line
+        self._last: dict[str, tuple[Head, str, str | Fields]] = {}  # outcome → last head, page before it, result
         self._held: deque[_Held] = deque()
         self._written: dict[str, Written] = {}
         self._seen: set[str] = set()
+        self._left: set[str] = set()  # pages left to the end
         self._full = False
         self._warm: deque[Callable[[], object]] = deque(
             (rendering.environment, lambda: rendering.environment().get_template("index.html.jinja"))
         )
 
-    def add(self, record: Fields, line: str) -> None:
-        """One result, with its line; its page can be written once the next one with the same outcome is known."""
+    def add(self, record: Fields, line: str | None = None) -> None:
+        """One result; its page can be written once the next one with the same outcome is known.
+
+        Given its line too, that is held in the meantime: it takes less memory than what was parsed of it.
+        """
         if self._full:
             return
         self._named = self._named or ([str(record.get("model") or "")] if len(self._models) <= 1 else [])
         head = head_of(record, self._named)
         if head.page in self._seen:  # the entry ran again: its earlier line no longer counts
+            self._left.add(head.page)
             self._written.pop(head.page, None)
             return
         self._seen.add(head.page)
+        if memory_shown(record):  # another host may not have sent it yet
+            self._left.add(head.page)
         before = self._last.get(head.outcome)
         if before is not None:
-            last, page_before, last_line = before
-            self._held.append(_Held(last.page, last_line, Neighbours(page_before, head.page)))
-        self._last[head.outcome] = head, before[0].page if before is not None else "", line
-        self._full = len(self._held) >= MOST_HELD
+            last, page_before, last_result = before
+            self._held.append(_Held(last.page, last_result, Neighbours(page_before, head.page)))
+        self._last[head.outcome] = head, before[0].page if before is not None else "", line or record
+        self._full = len(self._held) >= MOST_HELD or len(self._seen) >= MOST_WRITTEN
 
     def work(self) -> bool:
         """Do one small thing: write one page, or load what the end will need; ``False`` when there is nothing to do."""
@@ -73,15 +83,22 @@ class PagesAhead:
             return True
         if not self._held:
             return False
-        page, line, neighbours = self._held.popleft()
-        self._written[page] = self._pages.write(page, parse_object(line.encode()), neighbours)
+        page, result, neighbours = self._held.popleft()
+        if page not in self._left:
+            record = parse_object(result.encode()) if isinstance(result, str) else result
+            self._written[page] = self._pages.write(page, record, neighbours)
         return True
 
-    def take(self, page: str, neighbours: Neighbours, models: tuple[ModelFingerprint, ...]) -> Written | None:
-        """What a page was written with, if it was, and as the finished run wants it; asked once a page."""
+    def take(
+        self, page: str, neighbours: Neighbours, models: tuple[ModelFingerprint, ...], place: Place | None
+    ) -> Written | None:
+        """What a page was written with, if it was, and as the finished run wants it; asked once a page.
+
+        ``place`` is where the finished run has the entry's transcript.
+        """
         written = self._written.pop(page, None)
-        fits = written is not None and written.neighbours == neighbours and tuple(models) == tuple(self._models)
-        return written if fits else None
+        fits = written is not None and (written.neighbours, written.place) == (neighbours, place)
+        return written if fits and tuple(models) == tuple(self._models) else None
 
     def remove_others(self) -> None:
         """Remove the pages nobody took: the finished run names them otherwise."""

@@ -18,16 +18,17 @@ from pytest_bfcl.reporting import rendering
 from pytest_bfcl.reporting.links import ENTRIES, page_name
 from pytest_bfcl.reporting.pages import Neighbours, PageContext, entry_page, request_of
 from pytest_bfcl.reporting.sources import Questions
-from pytest_bfcl.runs import EntryKey, Fingerprint, RunDirectory, TranscriptStore, record_key
+from pytest_bfcl.runs import EntryKey, Fingerprint, Place, RunDirectory, TranscriptStore, record_key
 
 REQUEST = 140
 
 
 class Written(NamedTuple):
-    """What a page was written with: its links, and the beginning of what the user asked."""
+    """What a page was written with: its links, the beginning of what the user asked, where its transcript lies."""
 
     neighbours: Neighbours
     request: str
+    place: Place | None
 
 
 class Head(NamedTuple):
@@ -56,7 +57,8 @@ class EntryPages:
     def write(self, name: str, record: Fields, neighbours: Neighbours) -> Written:
         """One page. A line edited by hand must not cost the others their pages: its page says what is wrong."""
         entry = self.questions(str(record["id"]))
-        stored = stored_of(self._transcripts, record_key(record))  # type: ignore[arg-type]
+        key = record_key(record)  # type: ignore[arg-type]
+        stored = stored_of(self._transcripts, key)
         try:
             request, page = entry_page(record, entry, stored, self._context, neighbours)
         except Exception as error:
@@ -68,7 +70,7 @@ class EntryPages:
         except FileNotFoundError:
             self.folder.mkdir(exist_ok=True)
             rendering.write_page(path, page)
-        return Written(neighbours, beginning(request))
+        return Written(neighbours, beginning(request), self._transcripts.index().get(key))
 
     def request(self, record: Fields) -> str:
         """The beginning of what the user asked, for a list without pages."""

@@ -97,7 +97,7 @@ def entry_values(
     again = results_again(record, entry)
     if again is not None:
         record = {**record, "tool_results": again}
-    memory = stored_memory(context.run, record, entry) if failed else None
+    memory = stored_memory(context.run, record, entry)
     return f"{about.id} · {about.outcome}", {
         "entry": about,
         "nav": neighbours,

@@ -15,7 +15,7 @@ from pytest_bfcl.reporting.ahead import PagesAhead
 from pytest_bfcl.reporting.entry_pages import EntryPages, heads_of, neighbours_of
 from pytest_bfcl.reporting.listing import Listing
 from pytest_bfcl.reporting.sources import EntrySource, Questions, questions
-from pytest_bfcl.runs import RunDirectory, Summary
+from pytest_bfcl.runs import RunDirectory, Summary, record_key
 from pytest_bfcl.scoring import summarise
 
 INDEX = "index.html"
@@ -73,7 +73,9 @@ def _listed(run: RunDirectory, found: Questions, level: Level, ahead: PagesAhead
     neighbours = neighbours_of(heads)
     for head, record in zip(heads, run.records(), strict=False):
         beside = neighbours[head.page]
-        written = ahead.take(head.page, beside, asked) if ahead is not None else None
+        written = None
+        if ahead is not None:
+            written = ahead.take(head.page, beside, asked, run.transcripts.index().get(record_key(record)))
         written = written or pages.write(head.page, record, beside)
         listing.add(record, written.request)
     if ahead is not None:

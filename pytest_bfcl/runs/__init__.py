@@ -2,6 +2,7 @@
 
 from pytest_bfcl.runs.directory import RunDirectory, default_path, is_run
 from pytest_bfcl.runs.fingerprint import RULES_VERSION, Fingerprint, ModelFingerprint, plugin_version, utc_now
+from pytest_bfcl.runs.following import FollowedResults, FollowedTranscripts
 from pytest_bfcl.runs.journal import (
     Journal,
     ReplyKey,
@@ -31,15 +32,18 @@ from pytest_bfcl.runs.results import (
 )
 from pytest_bfcl.runs.snapshots import Snapshots, snapshots_of
 from pytest_bfcl.runs.summary_types import Summary
-from pytest_bfcl.runs.transcripts import EntryKey, TranscriptStore, packed_transcript
+from pytest_bfcl.runs.transcripts import EntryKey, Place, TranscriptStore, packed_transcript
 
 __all__ = [
     "RULES_VERSION",
     "DamagedLine",
     "EntryKey",
     "Fingerprint",
+    "FollowedResults",
+    "FollowedTranscripts",
     "Journal",
     "ModelFingerprint",
+    "Place",
     "ReplayLine",
     "ReplyKey",
     "RequestDigests",

@@ -55,6 +55,14 @@ def _packed(key: EntryKey, record: Fields) -> bytes:
     return gzip.compress(json_line_of_parsed(body), compresslevel=1, mtime=0)
 
 
+class Place(NamedTuple):
+    """Where a transcript lies: its file, and in it offset and length in bytes."""
+
+    path: Path
+    offset: int
+    length: int
+
+
 class TranscriptStore:
     """The transcripts of one run; one writer per process name, readers see all processes."""
 
@@ -63,7 +71,7 @@ class TranscriptStore:
         self._data_path = directory / f"{process}.jsonl.gz"
         self._index_path = directory / f"{process}{INDEX_SUFFIX}"
         self._writers: tuple[LineAppender, LineAppender] | None = None
-        self._index: dict[EntryKey, tuple[Path, int, int]] | None = None
+        self._index: dict[EntryKey, Place] | None = None
         self._damaged_lines: list[DamagedLine] = []
         self._unreadable: dict[Path, dict[EntryKey, str]] = {}
         self._files = LineFiles()
@@ -82,7 +90,7 @@ class TranscriptStore:
         offset, length = data.append_bytes(member)
         index.append_bytes(json_line_of_parsed(_key_dict(key) | {"offset": offset, "length": length}))
         if self._index is not None:
-            self._index[key] = (self._data_path, offset, length)
+            self._index[key] = Place(self._data_path, offset, length)
 
     def load(self, key: EntryKey) -> Parsed | None:
         """The record of ``key`` (``messages``, ``functions`` …), or ``None`` when none was saved."""
@@ -102,14 +110,14 @@ class TranscriptStore:
                 "storage", f"cannot read the transcript of {key.entry_id} from {path}: {error}"
             ) from error
 
-    def index(self) -> dict[EntryKey, tuple[Path, int, int]]:
-        """Where every saved transcript lies: data file, offset, length in bytes."""
+    def index(self) -> dict[EntryKey, Place]:
+        """Where every saved transcript lies."""
         if self._index is None:
             self._index = {}
             for path in sorted(self.directory.glob(f"*{INDEX_SUFFIX}")):
-                data = path.with_name(path.name.removesuffix(INDEX_SUFFIX) + ".jsonl.gz")
+                data = data_of(path)
                 found = _read_index(path, self._damaged_lines.append)
-                self._index.update((key, (data, *place)) for key, place in found)
+                self._index.update((key, Place(data, *place)) for key, place in found)
         return self._index
 
     def damaged(self) -> Iterator[DamagedLine]:
@@ -166,16 +174,25 @@ def _read_index(path: Path, on_damaged: OnDamaged | None = None) -> Iterator[tup
     if not path.is_file():
         return
     for line in read_json_lines(path, on_damaged):
-        value = line.value
-        texts = [value.get(name) for name in ("model", "mode", "id")]
-        numbers = [value.get(name) for name in ("repeat", "offset", "length")]
-        if all(isinstance(text, str) for text in texts) and all(map(is_place, numbers)):
-            yield (
-                EntryKey(value["model"], value["mode"], value["id"], value["repeat"]),
-                (value["offset"], value["length"]),
-            )
+        found = indexed(line.value)
+        if found is not None:
+            yield found
         elif on_damaged is not None:
             on_damaged(DamagedLine(path, line.number, "no place of a transcript"))
+
+
+def indexed(line: Fields) -> tuple[EntryKey, tuple[int, int]] | None:
+    """What a line of an index tells: a transcript, its offset and length in bytes; ``None`` when it tells no such."""
+    texts = [line.get(name) for name in ("model", "mode", "id")]
+    numbers = [line.get(name) for name in ("repeat", "offset", "length")]
+    if all(isinstance(text, str) for text in texts) and all(map(is_place, numbers)):
+        return EntryKey(line["model"], line["mode"], line["id"], line["repeat"]), (line["offset"], line["length"])
+    return None
+
+
+def data_of(index: Path) -> Path:
+    """The file an index is of."""
+    return index.with_name(index.name.removesuffix(INDEX_SUFFIX) + ".jsonl.gz")
 
 
 def is_place(value: object) -> bool:

@@ -5,6 +5,7 @@ from pytest_bfcl.simulators.registry import (
     create_simulator,
     documents_of,
     register_simulator,
+    registered_names,
     simulator_class,
     simulator_names,
 )
@@ -20,6 +21,7 @@ __all__ = [
     "create_simulator",
     "documents_of",
     "register_simulator",
+    "registered_names",
     "serialise",
     "simulator_class",
     "simulator_names",

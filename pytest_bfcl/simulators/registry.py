@@ -52,6 +52,11 @@ def register_simulator(cls: type[S], name: str | None = None) -> type[S]:
     return cls
 
 
+def registered_names() -> list[str]:
+    """The names registered in this process: no other process knows these classes."""
+    return sorted(_registered)
+
+
 def simulator_names() -> list[str]:
     """Every class name `create_simulator` knows, built-in ones first."""
     others = {*_registered, *(point.name for point in entry_points(group=ENTRY_POINT_GROUP))}

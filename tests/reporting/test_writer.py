@@ -1,0 +1,191 @@
+"""The process beside a run: the pages it writes are those of the end, and nothing depends on its being there."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pytest_bfcl.dataset import DataSet, open_files
+from pytest_bfcl.dataset.joint import JointData
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.reporting import beside, write_report
+from pytest_bfcl.reporting.beside import Order, ReportBeside
+from pytest_bfcl.reporting.writer import Writer
+from pytest_bfcl.runs import EntryKey, FollowedResults, FollowedTranscripts, TranscriptStore
+from tests.reporting.samples import booking, entry, make_run, record, stored_run, write_data
+
+OUTCOMES = ("passed", "failed", "passed", "error", "passed", "failed", "skipped")
+
+
+def report_of(run: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in (*(run / "entries").iterdir(), run / "index.html")}
+
+
+def ended(number: int, within_s: float = 10.0) -> bool:
+    """Whether a process has ended; one that nobody waited for counts as ended."""
+    until = time.monotonic() + within_s
+    while time.monotonic() < until:
+        try:
+            if Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                return True
+        except OSError:
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def finished_run(path: Path) -> tuple[DataSet, Path]:
+    data = write_data(path / "bench")
+    return data, make_run(path / "run", data, {"simple_python_1": booking(film="Heat", seats=3)})
+
+
+def test_results_and_transcripts_are_read_as_they_are_added(tmp_path: Path) -> None:
+    lines = [json.dumps(record(f"simple_python_{number}", "simple_python", "openai:a@fc")) for number in range(3)]
+    results, path = FollowedResults(tmp_path / "results.jsonl"), tmp_path / "results.jsonl"
+    assert results.read(10) == []
+    path.write_text(lines[0] + "\n" + lines[1][:40])
+    assert [each["id"] for each in results.read(10)] == ["simple_python_0"]
+    assert results.read(10) == []
+    with path.open("r+") as file:  # a write that failed is taken back, the next line is a longer one
+        file.truncate(len(lines[0]) + 1)
+    with path.open("a") as file:
+        file.write("broken\n" + lines[1] + "\n" + lines[2] + "\n")
+    assert [each["id"] for each in results.read(1)] == ["simple_python_1"], "what is broken is passed over"
+    assert [each["id"] for each in results.read(10)] == ["simple_python_2"]
+
+    keys = [EntryKey("openai:a@fc", "fc", f"simple_python_{number}") for number in range(3)]
+    stores = [TranscriptStore(tmp_path / "transcripts", name) for name in ("gw0", "gw1")]
+    followed = FollowedTranscripts(tmp_path / "transcripts")
+    assert followed.load(keys[0]) is None
+    for number, key in enumerate(keys):
+        stores[number % 2].save_record(key, {"messages": [{"role": "user", "content": str(number)}]})
+        found = followed.load(key)
+        assert found is not None
+        assert found["messages"][0]["content"] == str(number)
+    assert followed.index() == TranscriptStore(tmp_path / "transcripts").index()
+
+
+def test_pages_of_a_growing_run_are_those_of_the_end(tmp_path: Path) -> None:
+    data, run = finished_run(tmp_path)
+    whole = (run / "results.jsonl").read_bytes().splitlines(keepends=True)
+    (run / "results.jsonl").write_bytes(b"")
+    writer = Writer(Order(str(run), data.unread()))
+    for line in whole:
+        with (run / "results.jsonl").open("ab") as file:
+            file.write(line)
+        while writer.work():
+            pass
+    early = {path.name for path in (run / "entries").iterdir()}
+    assert len(early) == 6 - 2, "the last page of each outcome waits for what comes after it"
+    writer.finish()
+    made = report_of(run)
+    write_report(run, entry_source=data)
+    assert report_of(run) == made
+    assert b"Two seats for Heat" in made["simple_python_0.html"]
+
+
+def test_runs_of_an_entry_again_and_transcripts_that_come_later(tmp_path: Path) -> None:
+    model = "openai:a@fc"
+    records = [
+        record(f"simple_python_{number}", "simple_python", model, OUTCOMES[number % len(OUTCOMES)])
+        for number in range(20)
+    ]
+    # The first entry ran twice in a row: its links stay, what it says does not.
+    again = [records[0] | {"latency_s": 9.0}, records[3] | {"outcome": "passed"}]
+    late = record("memory_kv_0-customer-0", "memory_kv", model, "failed")
+    kept = [records[0], again[0], *records[1:12], again[1], late, *records[12:]]
+    data = write_data(tmp_path / "bench")
+    run = stored_run(tmp_path / "run", kept, dataset=data.name, sha256=data.sha256)
+    store = TranscriptStore(run / "transcripts", "gw0")
+    writer = Writer(Order(str(run), data.unread()))
+    while writer.work():
+        pass
+    assert not (run / "entries" / "memory_kv_0-customer-0.html").exists(), "memories of other hosts come later"
+    said = {"messages": [{"role": "user", "content": "come later"}], "functions": []}
+    store.save_record(EntryKey(model, "fc", "simple_python_5"), said)
+    store.close()
+    writer.finish()
+    made = report_of(run)
+    write_report(run, entry_source=data)
+    assert report_of(run) == made
+    assert b"come later" in made["simple_python_5.html"]
+    assert b"9.00 s" in made["simple_python_0.html"]
+
+
+def test_data_that_is_not_what_was_measured_is_refused(tmp_path: Path) -> None:
+    data, run = finished_run(tmp_path)
+    with (tmp_path / "bench" / "simple_python.jsonl").open("a") as file:
+        file.write(json.dumps(entry("simple_python_9")) + "\n")
+    with pytest.raises(UsageError, match="not what was measured"):
+        Writer(Order(str(run), data.unread()))
+    process = ReportBeside(run, data)
+    assert not process.finish()
+    assert process.ended
+
+
+def test_a_set_and_files_beside_it_travel_to_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = write_data(tmp_path / "bench")
+    own = tmp_path / "own.jsonl"
+    own.write_text(json.dumps(entry("simple_python_own", "Two for Heat, please.")) + "\n")
+    joint = JointData(chosen, open_files([own]))
+    records = [
+        record(name, "simple_python", "openai:a@fc")
+        for name in ("simple_python_0", "simple_python_own", "irrelevance_0")
+    ]
+    run = stored_run(tmp_path / "run", records, dataset=joint.name, sha256=joint.sha256)
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    assert "secret" not in beside._environment().values()
+    process = ReportBeside(run, joint)
+    assert process.finish()
+    process.stop()
+    made = report_of(run)
+    write_report(run, entry_source=joint)
+    assert report_of(run) == made
+    assert b"Two for Heat, please." in made["simple_python_own.html"]
+
+
+@pytest.mark.parametrize("program", ["raise SystemExit(1)", "import time; time.sleep(600)"])
+def test_a_process_that_fails_is_given_up(program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data, run = finished_run(tmp_path)
+    monkeypatch.setattr(beside, "_PROGRAM", program)
+    monkeypatch.setattr(beside, "SILENCE_S", 0.3)
+    process = ReportBeside(run, data)
+    assert not process.finish()
+    assert ended(process._process.pid)
+    assert not (run / "index.html").exists()
+
+
+OWNER = """
+import sys, time
+from pathlib import Path
+from pytest_bfcl.reporting.beside import ReportBeside
+from pytest_bfcl.evaluation import open_data
+process = ReportBeside(Path(sys.argv[1]), open_data(sys.argv[2]))
+print(process._process.pid, flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes as Linux shows them")
+def test_no_process_outlives_its_run(tmp_path: Path) -> None:
+    _, run = finished_run(tmp_path)
+    command = [sys.executable, "-c", OWNER, str(run), str(tmp_path / "bench")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as owner:
+        assert owner.stdout is not None
+        number = int(owner.stdout.readline())
+        until = time.monotonic() + 30
+        while not (run / "entries").exists() and time.monotonic() < until:
+            time.sleep(0.02)
+        os.kill(number, signal.SIGINT)
+        assert not ended(number, 0.2), "Ctrl-C is for the run"
+        owner.kill()
+    assert ended(number)
+    assert len(list((run / "entries").iterdir())) == 4
+    assert not (run / "index.html").exists()
