@@ -347,11 +347,13 @@ def test_gates_and_parts_in_python(place: Path, cluster: bool, tmp_path: Path, m
 
 
 def test_a_job_in_its_own_process(place: Path) -> None:
-    """What a CI matrix does: two parts, one merge, a gate on the whole."""
+    """What a CI matrix does: two parts, one of them under pytest, one merge, a gate on the whole."""
     shutil.rmtree(place / "job", ignore_errors=True)
-    for index in (1, 2):
-        done = in_subprocess(place, "pytest_bfcl", "run", *verb(f"job/{index}", "--shard", f"{index}/2"))
-        assert done.returncode == 1, done.stdout + done.stderr
+    parts = [
+        in_subprocess(place, "pytest_bfcl", "run", *verb("job/1", "--shard", "1/2")),
+        in_subprocess(place, "pytest", "-q", "-p", "no:cacheprovider", *plugin("job/2", "--shard", "2/2")),
+    ]
+    assert [done.returncode for done in parts] == [1, 1], parts
     done = in_subprocess(place, "pytest_bfcl", "merge", "job", "-o", "joined", "--data", "bench", "--max-errors", "3")
     assert done.returncode == 0, done.stderr
     assert stored(place / "joined") == stored(place / "verb")
