@@ -99,6 +99,11 @@ def test_a_run_in_memory():
     assert model["categories"]["simple_python"]["accuracy"] == 1.0
 
 
+def test_a_result_is_shown_in_one_line():
+    """asyncio formats what its main task gave: thousands of records took longer than judging them."""
+    assert repr(run("bundled", "oracle:", categories=["simple_python"], sample=3)) == "<RunResult 3 records>"
+
+
 def test_failures_and_errors_are_told_apart():
     model = Counted(wrong={1}, broken={2})
     result = run(entries(), model, settings=SETTINGS)

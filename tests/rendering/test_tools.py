@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 
 import pytest
 
@@ -104,6 +105,15 @@ def test_compiled_once_per_list():
     assert len(tools.of(docs)) == 2
     tools.of([dict(DOC)])
     assert tools.of([DOC]) == first
+
+
+@pytest.mark.parametrize("style", ["openai", "folded", "anthropic"])
+def test_documents_asked_for_once_are_not_kept(style):
+    tools = CompiledTools(style)
+    once = tools.of([DOC], kept=False)
+    assert once == compile_tools([DOC], style)
+    assert json.loads(tools.text([DOC], once)) == once
+    assert tools.of([DOC], kept=False) is not once
 
 
 @pytest.mark.parametrize("parameters", [None, {}, {"properties": None}, {"properties": {"a": None}}, {"required": "a"}])
