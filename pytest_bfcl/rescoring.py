@@ -17,7 +17,7 @@ from pytest_bfcl.runs.fields import problem_of
 from pytest_bfcl.runs.lines import parse_object
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import DataSet, Entry
+    from pytest_bfcl.dataset import DataSet, Entry, EntryRef
     from pytest_bfcl.decoding.formats.thinking import Think
     from pytest_bfcl.failures import Verdict
     from pytest_bfcl.runs import ReplayLine
@@ -58,7 +58,7 @@ def score_lines(
     with ExitStack() as stack:
         judge = _LineJudge(dataset, rules, rest, stack, TextReading(decoder, think))
         for number, line in enumerate(lines, first):
-            if isinstance(line, str | bytes) and not line.strip():
+            if isinstance(line, (str, bytes)) and not line.strip():
                 continue
             yield judge(line, number)
 
@@ -127,6 +127,8 @@ class _LineJudge:
         self._reading = reading
         self._services: dict[bool, Services] = {}
         self._entries: OrderedDict[str, Entry] = OrderedDict()
+        self._original: Entry | None = None
+        """What the last format-sensitivity entry was made of; most often the next one is, too."""
         self._met: set[str] = set()
 
     def __call__(self, line: Fields | str | bytes, number: int) -> Parsed:
@@ -200,10 +202,16 @@ class _LineJudge:
                 raise NoData(str(error)) from None
         ref = self._dataset.find(entry_id)
         if ref is not None:
-            return self._dataset.load(ref)
+            plain = ref.variant < 0 or ref.transform
+            return self._dataset.load(ref) if plain else self._variant(ref, self._dataset)
         if entry_id.count(":") == 2:
             return format_variant(entry_id, self._dataset)
         return self._dataset.entry(entry_id)  # raises
+
+    def _variant(self, ref: EntryRef, dataset: DataSet) -> Entry:
+        if self._original is None or self._original.id != ref.original_id:
+            self._original = dataset.original(ref)
+        return dataset.load(ref, original=self._original)
 
 
 def _not_judged(entry_id: str, why: str) -> Parsed:
@@ -229,6 +237,8 @@ def format_variant(entry_id: str, dataset: DataSet) -> Entry:
 
 def parsed_line(line: Fields | str | bytes) -> Fields:
     """A line as an object. Raises `ValueError` for anything else, however deeply nested."""
+    if type(line) is dict:  # told sooner than that it is a mapping
+        return line
     if isinstance(line, Mapping):
         return line
     return parse_object(line.encode("utf-8", "surrogatepass") if isinstance(line, str) else line)

@@ -99,6 +99,8 @@ class _Judge:
     _unsaid: str | None = None
     """Why a reply ended before it said anything; empty when none did."""
     _record: StateRecord | None = None
+    _pairing: tuple[str, str] | None = None
+    """The language of the type rules, and how calls are paired with answers."""
 
     def __init__(self, entry: Entry, transcript: Transcript, simulators: Kind) -> None:
         self.entry = entry
@@ -143,8 +145,7 @@ class _Judge:
         if not verdict.valid:
             return verdict
         if self._unsaid is None:
-            replies = [step.reply for step in self.transcript.steps]
-            self._unsaid = next((r.problem for r in replies if r.problem and not r.text and not r.tool_calls), "")
+            self._unsaid = _unsaid(self.transcript)
         return Verdict.wrong(reasons.reply_reason(self._unsaid)) if self._unsaid else verdict
 
     def _lost_call(self) -> str | None:
@@ -169,8 +170,10 @@ class _Judge:
             calls = self._calls(rules)
         except DecodeError as error:
             return _undecodable(error, transcript)
-        answers, functions = entry.possible_answer, entry.function
-        language, rule, underscored = language_of(entry), entry.rule or "simple", transcript.underscore_names
+        answers, functions, underscored = entry.possible_answer, entry.function, transcript.underscore_names
+        if self._pairing is None:
+            self._pairing = language_of(entry), entry.rule or "simple"
+        language, rule = self._pairing
         if language == "python":
             if calls is not self._right and all_exactly_right(calls, answers, functions, rule, underscored):
                 self._right = calls
@@ -275,6 +278,16 @@ _EXECUTED: dict[str, Callable[[Entry, Transcript], Verdict]] = {
     "rest": check_rest,
     "sql": check_sql,
 }
+
+
+def _unsaid(transcript: Transcript) -> str:
+    """Why the first reply without any answer ended; empty when every one has some."""
+    for turn in transcript.turns:
+        for step in turn.steps:
+            reply = step.reply
+            if reply.problem and not reply.text and not reply.tool_calls:
+                return reply.problem
+    return ""
 
 
 def _undecodable(error: DecodeError, transcript: Transcript) -> Verdict:

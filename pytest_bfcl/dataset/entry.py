@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from pytest_bfcl.dataset.categories import CATEGORIES, Category, Language
+from pytest_bfcl.dataset.categories import CATEGORIES, Category, Language, category_of
 from pytest_bfcl.dataset.renames import Renames
 from pytest_bfcl.dataset.served_entry import Expectation, ServerCall
 from pytest_bfcl.json_types import Parsed
@@ -41,6 +41,11 @@ class EntryRef(NamedTuple):
     """One-based number of the line in its file, for people."""
     transform: str = ""
     """How the entry is put otherwise (`pytest_bfcl.dataset.transforms`); empty for the entry as it is."""
+
+    @property
+    def original_id(self) -> str:
+        """Format sensitivity: the id of the entry that is put in this format."""
+        return self.id.rsplit(":", 1)[-1]
 
 
 class Entry(BaseModel):
@@ -117,8 +122,6 @@ class Entry(BaseModel):
         """The pairing rule: the category's, or for format sensitivity that of the embedded original entry."""
         if self.config is None:
             return self.row.rule
-        from pytest_bfcl.dataset.categories import category_of
-
         original = CATEGORIES.get(category_of(self.id.rsplit(":", 1)[-1]))
         return original.rule if original else "simple"
 

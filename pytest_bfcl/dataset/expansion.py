@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal, get_args
 
 from pytest_bfcl.dataset.categories import CATEGORIES, Category
@@ -55,7 +56,8 @@ class FormatConfig:
                    pairs["style"])  # fmt: skip
 
 
-def format_configs() -> list[FormatConfig]:
+@cache
+def format_configs() -> tuple[FormatConfig, ...]:
     """The 26 configurations in their official order (data spec §6.1)."""
     grid = [
         FormatConfig(return_format, tag, doc_format)
@@ -63,7 +65,7 @@ def format_configs() -> list[FormatConfig]:
         for tag in (True, False)
         for doc_format in ("python", "xml", "json")
     ]
-    return [*grid, FormatConfig(prompt_format="markdown"), FormatConfig(prompt_style="experimental")]
+    return (*grid, FormatConfig(prompt_format="markdown"), FormatConfig(prompt_style="experimental"))
 
 
 def memory_class(category: Category) -> str:
@@ -95,12 +97,12 @@ def build_entry(
         if values.get("involved_classes"):
             own = values.get("function") or []
             values["function"] = [*own, *(doc for name in values["involved_classes"] for doc in documents(name))]
+            if texts.sentences:
+                values["sentences"] = texts.sentences
         _check_shapes(values)
         _hold_out(values)
         if category.long_context:
             values["long_context_texts"] = texts.long_context
-        if texts.sentences and values.get("involved_classes"):
-            values["sentences"] = texts.sentences
         return Entry.model_validate(values)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise HarnessError("data", f"{source}: {entry_id} is not a usable entry: {_short(error)}") from error
@@ -108,9 +110,8 @@ def build_entry(
 
 def _expanded(raw: Parsed, category: Category, texts: Texts, answer: Parsed | None, depends_on: list[str]) -> Parsed:
     """The fields of an entry as its category means them; odd values raise whatever they raise."""
-    values = {**raw, **_answer_fields(raw, answer)}
+    values = {"language": category.language, **raw, **_answer_fields(raw, answer)}
     values["question"] = _turns(raw.get("question"))
-    values.setdefault("language", category.language)
     if values["language"] != "python":
         values.setdefault("return_format", values["language"])
     if not isinstance(values.get("function", []), list):  # the retired chatable file has texts here
@@ -138,9 +139,9 @@ def _answer_fields(raw: Parsed, answer: Parsed | None) -> Parsed:
     if isinstance(found, str):  # the retired rest file: one JSON text
         found = [found]
     fields = {"possible_answer": found}
-    if answer is not None and answer.keys() == _ANSWER:
-        return fields
     if answer is not None:
+        if len(answer) == 2 and answer.keys() == _ANSWER:
+            return fields
         fields |= {k: v for k, v in answer.items() if k not in ("id", "ground_truth", "possible_answer", "source")}
         if "source" in answer:
             fields["answer_source"] = answer["source"]
@@ -171,8 +172,10 @@ def _check_shapes(values: Parsed) -> None:
             if isinstance(message, dict) and not isinstance(message.get("role"), str):
                 raise ValueError('question: a message has no "role"')
     for document in values.get("function") or ():
-        if isinstance(document, dict) and not (isinstance(document.get("name"), str) and document["name"]):
-            raise ValueError('function: a function document has no "name"')
+        if isinstance(document, dict):
+            name = document.get("name")
+            if not (isinstance(name, str) and name):
+                raise ValueError('function: a function document has no "name"')
 
 
 def _read_tools(values: Parsed) -> None:
@@ -191,8 +194,11 @@ def _hold_out(values: Parsed) -> None:
     Names nobody documents are left out (one retired entry has some); `validation` reports them in users' data.
     """
     held: dict[int, list[FunctionDoc]] = {}
+    values_held, values["missed_function"] = values.get("missed_function"), held
+    if not values_held:
+        return
     offered: list[FunctionDoc] = values.get("function") or []
-    for turn, names in (values.get("missed_function") or {}).items():
+    for turn, names in values_held.items():
         docs: list[FunctionDoc] = []
         for name in names:
             if isinstance(name, dict):
@@ -202,15 +208,15 @@ def _hold_out(values: Parsed) -> None:
             if place is not None:
                 docs.append(offered.pop(place))
         held[int(turn)] = docs
-    values["missed_function"] = held
 
 
 def in_format(entry: Entry, number: int, config: FormatConfig) -> Entry:
     """The format-sensitivity variant of an entry (data spec §6.1); its answer is the original's."""
+    written = str(config)
     changes: Parsed = {
-        "id": format_id(number, config, entry.id),
+        "id": format_id(number, written, entry.id),
         "category": "format_sensitivity",
-        "config": str(config),
+        "config": written,
         "return_format": _return_format(config),
         "tool_call_tag": config.tool_call_tag,
         "doc_format": config.doc_format,

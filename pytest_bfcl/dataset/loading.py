@@ -211,8 +211,8 @@ class DataSet:
         """Whether somebody wrote these entries for themselves: then `load` checks each."""
         return self._layout.own
 
-    def load(self, ref: EntryRef) -> Entry:
-        """Parse and expand one entry.
+    def load(self, ref: EntryRef, *, original: Entry | None = None) -> Entry:
+        """Parse and expand one entry; ``original`` is what a format-sensitivity entry is made of, where it is at hand.
 
         Raises `HarnessError` (kind ``data``) when its line is unusable, and for own entries also when they cannot be
         judged as meant (`check_entry`): the message names file, line and field.
@@ -220,7 +220,7 @@ class DataSet:
         if ref.transform:
             base = ref._replace(id=split_id(ref.id)[0], transform="")
             return transform(self.load(base), ref.transform, self.rewordings)
-        entry = self._built(ref)
+        entry = self._built(ref, original)
         if self.own:
             errors = [finding for finding in check_entry(entry) if finding.severity == "error"]
             if errors:
@@ -246,9 +246,13 @@ class DataSet:
             for finding in check_entry(entry, linked=True)
         ]
 
-    def _built(self, ref: EntryRef) -> Entry:
+    def original(self, ref: EntryRef) -> Entry:
+        """The entry that a format-sensitivity entry puts in its format; raises `HarnessError` as `load` does."""
+        return self._built(self._original(ref))
+
+    def _built(self, ref: EntryRef, original: Entry | None = None) -> Entry:
         if ref.variant >= 0:
-            original = self._built(self._original(ref))
+            original = original or self.original(ref)
             number = int(ref.id.split(":", 1)[0].rpartition("_")[2])
             return expansion.in_format(original, number, expansion.format_configs()[ref.variant])
         category = CATEGORIES[ref.category]
@@ -365,7 +369,7 @@ class DataSet:
         return refs
 
     def _original(self, ref: EntryRef) -> EntryRef:
-        original = self.find(ref.id.rsplit(":", 1)[-1])
+        original = self.find(ref.original_id)
         if original is None:
             raise HarnessError("data", f"the original entry of {ref.id} is not in the {self.name} data")
         return original

@@ -10,6 +10,7 @@ from pytest_bfcl.decoding.errors import DecodeError
 from pytest_bfcl.decoding.limits import MAX_DEPTH
 from pytest_bfcl.decoding.native import parse_json
 
+_DECODER = json.JSONDecoder()
 _LIST_START = re.compile(r"\[\s*\{")
 _VALUE_START = re.compile(r"[\[{]")
 _MAX_STARTS = 50
@@ -66,7 +67,6 @@ def _list_span(text: str) -> str:
 
 def _meant_list(text: str) -> list[Any] | None:
     """The first JSON list of call objects in the text, or the only single one; ``None`` without any."""
-    decoder = json.JSONDecoder()
     position = 0
     singles: list[Any] = []
     for _ in range(_MAX_STARTS):
@@ -74,19 +74,24 @@ def _meant_list(text: str) -> list[Any] | None:
         if found is None:
             break
         try:
-            value, position = decoder.raw_decode(text, found.start())
+            value, position = _DECODER.raw_decode(text, found.start())
         except (ValueError, RecursionError):
             position = found.start() + 1
             continue
         if isinstance(value, list) and value and all(map(_is_call, value)):
-            return [] if _too_deep(value) else value
+            return [] if _may_nest(text) and _too_deep(value) else value
         if _is_call(value):
             singles.append(value)
-    return singles if len(singles) == 1 and not _too_deep(singles) else None
+    return singles if len(singles) == 1 and not (_may_nest(text) and _too_deep(singles)) else None
 
 
 def _is_call(value: object) -> bool:
     return isinstance(value, dict) and "function" in value and "parameters" in value
+
+
+def _may_nest(text: str) -> bool:
+    """Whether a text has so many brackets that `_too_deep` has to look at its values."""
+    return text.count("[") + text.count("{") >= MAX_DEPTH - 1
 
 
 def _too_deep(value: object) -> bool:

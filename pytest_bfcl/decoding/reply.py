@@ -16,8 +16,8 @@ from pytest_bfcl.decoding.native import decode_native
 from pytest_bfcl.decoding.preparation import prepare, tag_content
 from pytest_bfcl.decoding.python_syntax import PositionalNames, PythonCalls
 from pytest_bfcl.decoding.wrapping import recover
-from pytest_bfcl.decoding.xml_format import decode_concise_xml, decode_verbose_xml
-from pytest_bfcl.json_types import Fields
+from pytest_bfcl.decoding.xml_format import XmlText, decode_concise_xml, decode_verbose_xml
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.transcript import Call, Mode, Reply
 
 
@@ -67,7 +67,7 @@ class ReplyDecoder:
     The arguments are those of `decode_reply`. The calls given out are shared; nobody may change them.
     """
 
-    __slots__ = ("_format", "_functions", "_known", "_mode", "_own", "_python", "_reply", "_tagged")
+    __slots__ = ("_format", "_functions", "_known", "_mode", "_own", "_python", "_ready", "_reply", "_tagged", "_xml")
 
     def __init__(
         self,
@@ -87,6 +87,8 @@ class ReplyDecoder:
         self._functions = functions
         self._known: dict[frozenset[str], list[Call] | DecodeError] = {}
         self._python: PythonCalls | DecodeError | None = None
+        self._ready: str | None = None
+        self._xml: XmlText | None = None
 
     def calls(self, rules: str | Iterable[str] = "official") -> list[Call]:
         """The calls under these rules; raises `DecodeError` and `WrongShape` as `decode_reply` does."""
@@ -137,7 +139,9 @@ class ReplyDecoder:
 
     def _as_it_stands(self, text: str, active: frozenset[str]) -> list[Call]:
         if self._format != "python":
-            return self._read(self._prepared(text), active)
+            if self._ready is None:
+                self._ready = self._prepared(text)
+            return self._read(self._ready, active)
         if self._python is None:
             try:
                 self._python = PythonCalls(self._prepared(text))
@@ -161,13 +165,21 @@ class ReplyDecoder:
         """The calls of a prepared text; raises `WrongShape` when something else comes out."""
         if self._format == "python":
             return self._written(PythonCalls(text), active)
-        decoder = _DECODERS.get(self._format)
-        if decoder is None:
-            raise ValueError(f"unknown return format {self._format!r}; known: python, {', '.join(_DECODERS)}")
-        decoded = decoder(text, active)
+        if self._format in _XML_DECODERS:
+            decoded = self._read_xml(text, active)
+        elif self._format in _DECODERS:
+            decoded = _DECODERS[self._format](text, active)
+        else:
+            known = ", ".join([*_DECODERS, *_XML_DECODERS])
+            raise ValueError(f"unknown return format {self._format!r}; known: python, {known}")
         if not is_call_list(decoded):
             raise WrongShape(decoded)
         return [Call(*next(iter(item.items()))) for item in decoded]
+
+    def _read_xml(self, text: str, active: frozenset[str]) -> list[Parsed]:
+        if self._xml is None or self._xml.text != text:
+            self._xml = XmlText(text)
+        return _XML_DECODERS[self._format](self._xml, proper=rule.FORMATS in active, escapes=rule.ESCAPES in active)
 
     def _written(self, parsed: PythonCalls, active: frozenset[str]) -> list[Call]:
         positional = _documented(self._functions) if self._functions and rule.POSITIONAL in active else None
@@ -189,12 +201,10 @@ _DECODERS: dict[str, Callable[[str, frozenset[str]], Any]] = {
     "java": lambda text, active: decode_java(text, proper=rule.JAVA in active),
     "javascript": lambda text, active: decode_javascript(text, proper=rule.JAVASCRIPT in active),
     "json": lambda text, active: decode_json(text, proper=rule.FORMATS in active, escapes=rule.ESCAPES in active),
-    "verbose_xml": lambda text, active: decode_verbose_xml(
-        text, proper=rule.FORMATS in active, escapes=rule.ESCAPES in active
-    ),
-    "concise_xml": lambda text, active: decode_concise_xml(
-        text, proper=rule.FORMATS in active, escapes=rule.ESCAPES in active
-    ),
+}
+_XML_DECODERS: dict[str, Callable[..., list[Parsed]]] = {
+    "verbose_xml": decode_verbose_xml,
+    "concise_xml": decode_concise_xml,
 }
 
 

@@ -18,14 +18,39 @@ _VALUE = re.compile(r'value="(.{0,4000}?)"(?=\s+(?:type|name)\s*=|\s*/?>)', re.D
 _BARE_AMPERSAND = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#\d+|#x[0-9a-fA-F]+);)")
 
 
-def decode_verbose_xml(text: str, *, proper: bool = False, escapes: bool = False) -> list[Parsed]:
+class XmlText:
+    """A prepared text, parsed once for all rules."""
+
+    __slots__ = ("_root", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._root: Element | DecodeError | None = None
+
+    def functions(self, forgive_quotes: bool) -> list[Element]:
+        """Its ``function`` elements, which nobody may change; raises `DecodeError`."""
+        if self._root is None:
+            try:
+                self._root = parse_functions(self.text)
+            except DecodeError as error:
+                self._root = error
+        root = self._root
+        if isinstance(root, DecodeError):
+            mended = _quotes_escaped(self.text) if forgive_quotes else None
+            if mended is None:
+                raise root.with_traceback(None)
+            root = parse_functions(mended)
+        return root.findall("function")
+
+
+def decode_verbose_xml(text: XmlText, *, proper: bool = False, escapes: bool = False) -> list[Parsed]:
     """``function[@name] > params > param[@name, @value, @type]``; raises `DecodeError`.
 
     ``proper`` is corrected rule C15: lists and objects may be JSON, a declared array is a list, and quotes inside a
     value attribute are forgiven. ``escapes`` is C3 for names.
     """
     calls = []
-    for function in _functions(text, proper):
+    for function in text.functions(proper):
         holder = function.find("params")
         arguments: dict[str | None, Any] = {}
         for param in (function if holder is None else holder).findall("param"):
@@ -35,13 +60,13 @@ def decode_verbose_xml(text: str, *, proper: bool = False, escapes: bool = False
     return calls
 
 
-def decode_concise_xml(text: str, *, proper: bool = False, escapes: bool = False) -> list[Parsed]:
+def decode_concise_xml(text: XmlText, *, proper: bool = False, escapes: bool = False) -> list[Parsed]:
     """``function[@name] > param[@name, @type]`` with the value as the element's text; raises `DecodeError`.
 
     ``proper`` and ``escapes`` as in `decode_verbose_xml`.
     """
     calls = []
-    for function in _functions(text, proper):
+    for function in text.functions(proper):
         arguments = {}
         for param in function.findall("param"):
             raw = (param.text or "").strip()
@@ -77,33 +102,38 @@ def _container(raw: str, kind: str) -> Any:
     return list(value) if kind == "array" and isinstance(value, tuple) else value
 
 
-def parse_functions(text: str, *, forgive_quotes: bool = False) -> Element:
+def parse_functions(text: str) -> Element:
     """The first ``<functions>`` element of a text, shortest span; strict XML. Raises `DecodeError`.
 
     The span starts with the element itself, so it cannot bring a document type and no entities of its own.
     """
     from xml.etree import ElementTree
 
-    start = text.find(_START)
-    end = text.find(_END, start)
-    if start < 0 or end < 0:
+    span = _span(text)
+    if span is None:
         raise DecodeError("no <functions> … </functions> in the text")
-    span = text[start : end + len(_END)]
     try:
         return ElementTree.fromstring(span)
     except (ElementTree.ParseError, ValueError) as error:
-        if forgive_quotes and (mended := _VALUE.sub(_escaped, span)) != span:
-            return parse_functions(mended)
         raise DecodeError(f"not XML: {error}") from None
+
+
+def _span(text: str) -> str | None:
+    start = text.find(_START)
+    end = text.find(_END, start)
+    return None if start < 0 or end < 0 else text[start : end + len(_END)]
+
+
+def _quotes_escaped(text: str) -> str | None:
+    """The element with the quotes inside its value attributes escaped; ``None`` where there is nothing to escape."""
+    span = _span(text)
+    mended = None if span is None else _VALUE.sub(_escaped, span)
+    return None if mended == span else mended
 
 
 def _escaped(found: re.Match[str]) -> str:
     value = _BARE_AMPERSAND.sub("&amp;", found.group(1)).replace("<", "&lt;").replace('"', "&quot;")
     return f'value="{value}"'
-
-
-def _functions(text: str, forgive_quotes: bool) -> list[Element]:
-    return parse_functions(text, forgive_quotes=forgive_quotes).findall("function")
 
 
 def _name(element: Element, escapes: bool) -> str:

@@ -114,19 +114,20 @@ def transcript_from_line(line: Fields) -> Transcript:
     that is plain text did not decode. Raises `UsageError` for shapes outside the contract.
     """
     row = line_category(line)
+    get = line.get
     transcript = Transcript(
-        entry_id=line_id(line),
-        category=row.name,
-        model=str(line.get("model") or ""),
-        mode="fc" if line.get("mode") == "fc" else "prompt",
+        line_id(line),
+        row.name,
+        model=str(get("model") or ""),
+        mode="fc" if get("mode") == "fc" else "prompt",
         repeat=_repeat(line),
-        underscore_names=bool(line.get("underscore_names", False)),
+        underscore_names=bool(get("underscore_names", False)),
         decoder=_decoder(line),
-        forced_quit=bool(line.get("forced_quit", False)),
-        incomplete=bool(line.get("incomplete", False)),
-        started_at=line.get("started_at"),
-        duration_s=line.get("duration_s"),
-        extra=dict(line.get("extra") or {}),
+        forced_quit=bool(get("forced_quit", False)),
+        incomplete=bool(get("incomplete", False)),
+        started_at=get("started_at"),
+        duration_s=get("duration_s"),
+        extra=dict(get("extra") or {}),
     )
     if "trajectory" in line and line.get("output") is None:
         transcript.decoded = True
@@ -183,22 +184,29 @@ _TOLD = {
 
 
 def _step(line: Fields, output: object, turn: int, step: int) -> Step:
+    known = {} if _TOLD.keys().isdisjoint(line) else _told(line, turn, step)
+    try:
+        reply = Reply.from_output(output, **known)
+    except TypeError:
+        reply = _handed_over(line, output, known, f"turn {turn}, step {step}")
+    results: Any = line.get("tool_results")
+    seen = results[turn][step] if results is not None and _has(results, turn, step) else None
+    return Step(reply, results=[str(text) for text in seen] if isinstance(seen, list) else [])
+
+
+def _told(line: Fields, turn: int, step: int) -> Parsed:
+    """What a line says of one reply beside its output."""
     known: Parsed = {}
-    for stored, value in line.items():
-        if value is None or (name := _TOLD.get(stored)) is None:
+    for stored, name in _TOLD.items():
+        value = line.get(stored)
+        if value is None:
             continue
         found = _at(value, turn, step)
         if isinstance(found, str) if name in _WORDS else is_number(found):
             known[name] = found
     if "attempts" in known:
         known["attempts"] = known["attempts"] or 1
-    try:
-        reply = Reply.from_output(output, **known)
-    except TypeError:
-        reply = _handed_over(line, output, known, f"turn {turn}, step {step}")
-    results: Any = line.get("tool_results")
-    seen = results[turn][step] if _has(results, turn, step) else None
-    return Step(reply, results=[str(text) for text in seen] if isinstance(seen, list) else [])
+    return known
 
 
 def _handed_over(line: Fields, output: object, known: Fields, where: str) -> Reply:
