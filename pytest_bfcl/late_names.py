@@ -1,0 +1,24 @@
+"""Names of a package that load on first use: who needs one of its modules does not import the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from sys import modules
+
+
+def late_names(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
+    """The ``__getattr__`` of a package; ``homes`` says in which of its modules each of its names is.
+
+    Type checkers see none of this: such a package imports its names under ``TYPE_CHECKING`` as well.
+    """
+
+    def found(name: str) -> object:
+        home = homes.get(name)
+        if home is None:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(import_module(f"{package}.{home}"), name)
+        setattr(modules[package], name, value)
+        return value
+
+    return found
