@@ -50,7 +50,7 @@ class ReportBeside:
         self._process = subprocess.Popen(
             [sys.executable, "-c", _PROGRAM, *(place for place in sys.path if isinstance(place, str))],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0, env=_environment(),
-            start_new_session=True,  # Ctrl-C in a terminal is for the run alone
+            process_group=0 if os.name == "posix" else None,  # Ctrl-C in a terminal is for the run alone
             creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
         )  # fmt: skip
         # Neither waits for the other: a full pipe must not hold up the run.
