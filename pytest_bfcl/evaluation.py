@@ -18,9 +18,10 @@ from pytest_bfcl.dataset.splits import check_data, is_in
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.rescoring import open_data, score_lines
+from pytest_bfcl.run_result import DryRun, RunResult
 from pytest_bfcl.running import fewer_collections, judged_record
 from pytest_bfcl.settings import Settings
-from pytest_bfcl.whole_run import DryRun, RunResult, WholeRun
+from pytest_bfcl.whole_run import WholeRun
 
 if TYPE_CHECKING:
     from pytest_bfcl.cluster import Place
@@ -46,6 +47,7 @@ def run(
     shard: str | tuple[int, int] | None = None,
     gates: GateOptions | None = None,
     model_info: Fields | None = None,
+    said: Callable[[str], None] | None = None,
 ) -> RunResult:
     """Run a model over entries and judge it; see `arun`, which is the same for callers inside an event loop."""
     try:
@@ -59,6 +61,7 @@ def run(
             arun(
                 entries, model, out=out, settings=settings, categories=categories, search=search, progress=progress,
                 cluster=cluster, ids=ids, sample=sample, shard=shard, gates=gates, model_info=model_info,
+                said=said,
             )
         )  # fmt: skip
 
@@ -78,6 +81,7 @@ async def arun(
     shard: str | tuple[int, int] | None = None,
     gates: GateOptions | None = None,
     model_info: Fields | None = None,
+    said: Callable[[str], None] | None = None,
 ) -> RunResult:
     """Converse, judge, record and summarise.
 
@@ -99,13 +103,14 @@ async def arun(
         shard: The I-th of N parts (``"1/4"``) of all that: parts of equal options make the whole (`pytest-bfcl merge`).
         gates: What the run has to reach (`pytest_bfcl.scoring.gating.GateOptions`); ``summary["gate"]`` is the verdict.
         model_info: Content of a model information file: names, links, prices.
+        said: Told what happens before the first request: the start of engines (``Settings(serve="")``).
 
     Provider trouble becomes records with outcome ``error``. Raises `UsageError` for wrong arguments.
     """
     selection = _selection(categories, ids, sample, shard)
     whole = _whole_run(entries, model, settings or Settings(), out, selection, gates, model_info)
     whole.open_runner(search, _place(cluster))
-    return await whole.run(progress)
+    return await whole.run(progress, said or (lambda text: None))
 
 
 def dry_run(
@@ -156,9 +161,21 @@ def _whole_run(
     if isinstance(entries, str) and entries == "auto":
         asked.refuse_guessed_data()
     data, chosen = _chosen(entries, selection, settings)
-    models = list(model) if isinstance(model, list | tuple) else [model]
+    models, settings = _named(list(model) if isinstance(model, list | tuple) else [model], settings)
     place = Path(out) if out is not None else None
     return WholeRun(data, chosen, models, settings, selection=selection, gates=asked, out=place, model_info=model_info)
+
+
+def _named(models: list[object], settings: Settings) -> tuple[list[object], Settings]:
+    """Models that only their server can name (``auto:``, ``vllm:``), named; others as they are. Raises `UsageError`."""
+    from pytest_bfcl.serving.addresses import name_models
+
+    found = []
+    for model in models:
+        if isinstance(model, str):
+            (model,), settings = name_models([model], settings)
+        found.append(model)
+    return found, settings
 
 
 def _place(cluster: Place | str | None) -> Place | None:

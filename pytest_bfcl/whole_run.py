@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.conversation import RunStopped
@@ -17,69 +18,27 @@ from pytest_bfcl.dataset.sharding import Asked, shard_of
 from pytest_bfcl.dataset.transforms import is_transformed
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
-from pytest_bfcl.models import parse_spec
+from pytest_bfcl.models import create_model, parse_spec
+from pytest_bfcl.run_result import DryRun, RunResult
 from pytest_bfcl.running import Contender, EarlierParts, Runner, Store, Trial, plan_trials
 from pytest_bfcl.running.contender import asked_mode, check_contenders, variant_label
 from pytest_bfcl.running.skips import skips_ahead
+from pytest_bfcl.serving.fleet import FOLDER, Fleet, specs_to_start
 from pytest_bfcl.settings import Settings
 
 if TYPE_CHECKING:
     from pytest_bfcl.cluster import Place, RemoteRunner
     from pytest_bfcl.dataset import DataSet, Entry, EntryRef
-    from pytest_bfcl.running.estimate import Estimate
+    from pytest_bfcl.models import Model
     from pytest_bfcl.runs import Fingerprint, ResultLine, RunDirectory, Summary
     from pytest_bfcl.scoring import Measurement
     from pytest_bfcl.scoring.gating import Gates
-    from pytest_bfcl.scoring.model_info import ModelInfo
+    from pytest_bfcl.transcript import Mode
 
 HELD_RECORDS = 20_000
 """Lines of a run directory that are handed over as a list; more are read from it when they are asked for."""
 NOTHING_SELECTED = 5
 """The exit code where there was nothing to run: pytest's own for a session that collected nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunResult:
-    """A finished run: its result lines, summary and place.
-
-    Beyond 20,000 lines ``records`` reads each from the run directory when it is asked for. ``path`` is ``None`` for a
-    run in memory, and where nothing was selected.
-    ``stopped`` says why it ended early, if it did; ``notes`` what a person should know (a damaged line that was met, a
-    switch to prompting). ``problems`` are places of the data that cannot be used, ``skips`` the reasons of skipped
-    entries and how many this part of the run had. ``exit_code`` is that of the command line (docs/contracts.md).
-    """
-
-    records: Sequence[ResultLine]
-    summary: Summary
-    fingerprint: Fingerprint
-    path: Path | None = None
-    stopped: str | None = None
-    notes: tuple[str, ...] = ()
-    problems: tuple[str, ...] = ()
-    skips: Mapping[str, int] = field(default_factory=dict)
-    exit_code: int = 0
-
-    def __repr__(self) -> str:  # short: asyncio formats what the main task gave
-        return f"<RunResult {len(self.records)} records{f' in {self.path}' if self.path else ''}>"
-
-    @property
-    def counts(self) -> dict[str, tuple[int, int]]:
-        """Category → (passed, passed + failed); errors and skipped entries are in neither, write stages not at all."""
-        found: dict[str, tuple[int, int]] = {}
-        for record in self.records:
-            if record["outcome"] in ("passed", "failed") and not record["category"].endswith("_prereq"):
-                passed, total = found.get(record["category"], (0, 0))
-                found[record["category"]] = (passed + (record["outcome"] == "passed"), total + 1)
-        return found
-
-
-@dataclass(frozen=True, slots=True)
-class DryRun:
-    """What a run would ask and cost, by model; ``lines`` tell it, and what would be skipped and why."""
-
-    estimates: tuple[Estimate, ...]
-    lines: tuple[str, ...]
-    problems: tuple[str, ...] = ()
 
 
 class WholeRun:
@@ -112,7 +71,9 @@ class WholeRun:
         self.earlier = EarlierParts.read(out, self.notes.append)
         self.model_info = model_info or {}
         self.infos = parse_model_info(self.model_info, "--bfcl-model-info")
-        self.contenders = _contenders(models, settings, data, self.earlier, self.infos)
+        self.contenders = self._contenders(models)
+        specs = [each.spec for each in self.contenders if each.spec is not None]
+        self._engines = [] if settings.serve is None else specs_to_start(specs, settings.base_url)
         self.directory: RunDirectory | None = None
         self.selection = selection
         self.fingerprint = self._fingerprint()
@@ -127,6 +88,30 @@ class WholeRun:
         self._skips: Counter[str] = Counter()
         self._broken: set[str] = set()
         self._answered = False
+        self._fleet = Fleet()
+
+    def _contenders(self, models: Sequence[object]) -> list[Contender]:
+        """The models of the run. Raises `UsageError` when there are none, or two could not be told apart."""
+        contenders = list(map(self._contender, models))
+        check_contenders(contenders, self.settings)
+        if not contenders:
+            raise UsageError("no model is named")
+        return contenders
+
+    def _contender(self, model: object) -> Contender:
+        from pytest_bfcl.scoring.model_info import told_price
+
+        if not isinstance(model, str):
+            return Contender.of_adapter(model, self.settings)
+        spec = parse_spec(model)
+        settled = self.earlier.modes.get(spec.base)
+        mode = asked_mode(spec, self.settings) or settled or "fc"
+
+        def make(mode: Mode | None) -> Model:  # when it is asked first: by then engines have their addresses
+            return create_model(spec, self.settings, dataset=self.data, mode=mode)
+
+        price = told_price(self.infos, self.settings, spec.text, spec.with_mode(mode).text, spec.base)
+        return Contender.of_spec(spec, self.settings, make=make, settled=settled, price=price)
 
     def open_runner(self, search: object = None, place: Place | None = None) -> None:
         """Make what holds the conversations: in this process, or at ``place``. Raises `UsageError`."""
@@ -134,9 +119,15 @@ class WholeRun:
         if place is None:
             store = Store(self.out, note=note)
             self.runner = Runner(
-                self.data, self.contenders, self.settings, store, search=search, note=note, on_switch=on_switch
-            )
+                self.data, self.contenders, self.settings, store, search=search, note=note, on_switch=on_switch,
+                halted=self._fleet.trouble,
+            )  # fmt: skip
             return
+        if self._engines:
+            raise UsageError(
+                "--bfcl-serve starts engines on this machine only, which a cluster may not reach: "
+                "start them yourself and give --bfcl-base-url"
+            )
         if search is not None:
             raise UsageError("a search provider of your own does not travel to a cluster: name one in the settings")
         from pytest_bfcl.cluster import RemoteRunner
@@ -209,16 +200,20 @@ class WholeRun:
 
     # -- running it ----------------------------------------------------------------------------------------------
 
-    async def run(self, progress: Callable[[ResultLine], None] | None = None) -> RunResult:
-        """Everything still to be done, continuing what is there; then summary and gates."""
+    async def run(
+        self, progress: Callable[[ResultLine], None] | None = None, said: Callable[[str], None] = lambda text: None
+    ) -> RunResult:
+        """Everything still to be done, continuing what is there; then summary and gates.
+
+        ``said`` is told what happens before the first request: engines that are being started.
+        """
         trials = self.planned()
         self._refuse_unreachable(trials)
-        if isinstance(self.runner, Runner) and trials:
-            for contender in self.contenders:
-                contender.check_key()
         if not trials and not self.earlier.settled:
             await self.runner.aclose()
             return self._result([], None)
+        if not self._engines:
+            self._check_keys(trials)
         await self.runner.ready(min(self.settings.concurrency, len(trials)) or 1)
         with ExitStack() as stack:
             if self.out is not None:
@@ -227,6 +222,9 @@ class WholeRun:
                 planned = len(trials) + len(self.earlier.settled)
                 self.fingerprint = replace(self.fingerprint, planned=planned)
                 self.directory = stack.enter_context(RunDirectory.start(self.out, self.fingerprint))
+            if self._engines and trials:
+                await self._start_engines(stack, said)
+                self._check_keys(trials)
             records: list[ResultLine] = []
             stopped: str | None = "interrupted"
             try:
@@ -236,6 +234,25 @@ class WholeRun:
                     self.directory.state(f"stopped:{stopped}" if stopped else "finished")
                 await self.runner.aclose()
             return self._result(records, stopped)
+
+    def _check_keys(self, trials: Sequence[Trial]) -> None:
+        """Raise `UsageError` for an endpoint whose key is not there, where something is to be asked here."""
+        if isinstance(self.runner, Runner) and trials:
+            for contender in self.contenders:
+                contender.check_key()
+
+    async def _start_engines(self, stack: ExitStack, said: Callable[[str], None]) -> None:
+        """Start them, until ``stack`` ends; a run whose engines do not start leaves nothing but their logs."""
+        stack.callback(self._fleet.stop)
+        logs = self.out or Path(stack.enter_context(TemporaryDirectory(prefix="pytest-bfcl-")))
+        try:
+            await self._fleet.launch(self._engines, logs / FOLDER, arguments=self.settings.serve or "", said=said)
+        except UsageError:
+            if self.directory is not None:
+                self.directory.withdraw()
+            raise
+        served = {**self.settings.served, **self._fleet.addresses}
+        self.settings = replace(self.settings, served=served)
 
     async def _keep_all(
         self, trials: Sequence[Trial], records: list[ResultLine], progress: Callable[[ResultLine], None] | None
@@ -366,31 +383,6 @@ class WholeRun:
         scores = (found for model in summary["models"].values() for found in model["categories"].values())
         wrong = self._outcomes["failed"] + self._outcomes["error"] + sum(f["failed"] + f["errors"] for f in scores)
         return int(wrong > 0)
-
-
-def _contenders(
-    models: Sequence[object], settings: Settings, data: DataSet, earlier: EarlierParts, infos: Mapping[str, ModelInfo]
-) -> list[Contender]:
-    """The models of a run. Raises `UsageError` when there are none, or two could not be told apart in results."""
-    contenders = [_contender(model, settings, data, earlier, infos) for model in models]
-    check_contenders(contenders, settings)
-    if not contenders:
-        raise UsageError("no model is named")
-    return contenders
-
-
-def _contender(
-    model: object, settings: Settings, data: DataSet, earlier: EarlierParts, infos: Mapping[str, ModelInfo]
-) -> Contender:
-    from pytest_bfcl.scoring.model_info import told_price
-
-    if not isinstance(model, str):
-        return Contender.of_adapter(model, settings)
-    spec = parse_spec(model)
-    settled = earlier.modes.get(spec.base)
-    mode = asked_mode(spec, settings) or settled or "fc"
-    price = told_price(infos, settings, spec.text, spec.with_mode(mode).text, spec.base)
-    return Contender.of_spec(spec, settings, data=data, settled=settled, price=price)
 
 
 def _category(data: DataSet, entry_id: str) -> str | None:

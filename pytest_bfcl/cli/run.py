@@ -109,7 +109,7 @@ def run(args: argparse.Namespace) -> int:
     out = args.out or default_path(models)
     progress = _Progress(sys.stderr)
     try:
-        result = carry_out(data, models, out=out, progress=progress, cluster=_cluster(args), **asked)
+        result = carry_out(data, models, out=out, progress=progress, cluster=_cluster(args), said=print, **asked)
     except KeyboardInterrupt:
         print(f"\nstopped: interrupted; what was answered is kept in {out}")
         print(f"to go on: the same command with -o {shlex.quote(str(out))}")

@@ -13,27 +13,18 @@ if TYPE_CHECKING:
     from pytest_bfcl.plugin.recording import Recording
     from pytest_bfcl.plugin.session import Session
 
-FOLDER = "engines"
-"""Where a run directory keeps the logs of the engines that were started for it."""
-
 
 class Engines:
     """The session's engines, on the controller: started once, however many workers ask them, ended in every ending."""
 
     def __init__(self, session: Session, recording: Recording) -> None:
-        from pytest_bfcl.serving import ENGINES, Fleet
+        from pytest_bfcl.serving.fleet import Fleet, specs_to_start
 
         self._session = session
         self._recording = recording
         self._fleet = Fleet()
         self._started = False
-        specs = [spec for spec in session.specs if spec.provider in ENGINES]
-        if not specs:
-            named = ", ".join(spec.text for spec in session.specs)
-            raise UsageError(f"--bfcl-serve starts {', '.join(ENGINES)}; none of them is named by --model {named}")
-        if session.settings.base_url:
-            raise UsageError("--bfcl-serve starts an engine, --bfcl-base-url names one that runs: give one of them")
-        self._specs = specs
+        self._specs = specs_to_start(session.specs, session.settings.base_url)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
@@ -49,6 +40,8 @@ class Engines:
 
     def start(self) -> None:
         """Start what is not started and wait until requests are taken; raises `pytest.UsageError`."""
+        from pytest_bfcl.serving.fleet import FOLDER
+
         if self._started or self._session.plan.dry_run:
             return
         self._started = True

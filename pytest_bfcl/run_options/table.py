@@ -124,8 +124,8 @@ OPTIONS: tuple[Option, ...] = (
 )  # fmt: skip
 
 
-PYTESTS_OWN = frozenset(("record", "replay", "serve", "serve-args"))
-"""What only a test session has: recordings of own tests, and engines that live as long as it does."""
+PYTESTS_OWN = frozenset(("record", "replay"))
+"""What only a test session has: recordings of own tests."""
 
 
 def of_run() -> tuple[Option, ...]:

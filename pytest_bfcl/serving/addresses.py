@@ -9,9 +9,10 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.models import ModelSpec
+from pytest_bfcl.models import ModelSpec, parse_spec
 from pytest_bfcl.models.registry import LOCAL_SERVERS
 from pytest_bfcl.serving.discovery import USUAL_PORTS, ask_server, find_servers, only_model
+from pytest_bfcl.settings import Settings
 
 AUTO = "auto"
 
@@ -37,6 +38,19 @@ def named(
     model.
     """
     return [_named(spec, base_url, ports) if needs_a_name(spec) else Addressed(spec, None) for spec in specs]
+
+
+def name_models(models: Sequence[str], settings: Settings) -> tuple[list[str], Settings]:
+    """Models with a name each, and settings with the addresses that were found. Raises `UsageError`.
+
+    Nothing is asked where every model has a name, or where the engine is to be started.
+    """
+    specs = list(map(parse_spec, models))
+    if settings.serve is not None or not any(map(needs_a_name, specs)):
+        return list(models), settings
+    found = named(specs, settings.base_url)
+    served = {each.spec.base: each.base_url for each in found if each.base_url}
+    return [each.spec.text for each in found], replace(settings, served={**settings.served, **served})
 
 
 def _named(spec: ModelSpec, base_url: str | None, ports: Mapping[int, str]) -> Addressed:

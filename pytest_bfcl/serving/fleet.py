@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.models import ModelSpec
-from pytest_bfcl.serving.engines import engine_of
+from pytest_bfcl.serving.engines import ENGINES, engine_of
 from pytest_bfcl.serving.process import RunningEngine, start_engine
 
 Said = Callable[[str], None]
+FOLDER = "engines"
+"""Where a run directory keeps the logs of the engines that were started for it."""
+
+
+def specs_to_start(specs: Sequence[ModelSpec], base_url: str | None) -> list[ModelSpec]:
+    """The models that name an engine; raises `UsageError` when none does, or when an address is given as well."""
+    found = [spec for spec in specs if spec.provider in ENGINES]
+    if not found:
+        models = ", ".join(spec.text for spec in specs)
+        raise UsageError(f"--bfcl-serve starts {', '.join(ENGINES)}; none of them is named by --model {models}")
+    if base_url:
+        raise UsageError("--bfcl-serve starts an engine, --bfcl-base-url names one that runs: give one of them")
+    return found
 
 
 class Fleet:
@@ -51,6 +65,16 @@ class Fleet:
             self.stop()
             raise
 
+    async def launch(
+        self, specs: Sequence[ModelSpec], folder: Path, *, arguments: str = "", said: Said = print
+    ) -> None:
+        """`start` for callers inside an event loop; whoever stops waiting ends what was started."""
+        try:
+            await asyncio.to_thread(self.start, specs, folder, arguments=arguments, said=said)
+        except BaseException:
+            self.stop()
+            raise
+
     def trouble(self) -> str | None:
         """What happened to an engine that has ended by itself, ``None`` while all run."""
         if self._stopping:
@@ -61,7 +85,7 @@ class Fleet:
     def stop(self) -> None:
         """End every engine."""
         self._stopping = True
-        for engine in self._engines.values():
+        for engine in list(self._engines.values()):
             engine.stop()
 
 

@@ -80,6 +80,48 @@ def test_an_engine_is_started_once_asked_and_ended(project: Path, workers: tuple
     assert not any(alive(int(pid)) for pid in pids.read_text().split())
 
 
+def _verb(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pytest_bfcl", "run", "irrelevance.jsonl", "-o", "run", *arguments]
+    return subprocess.run(
+        command, cwd=project, env=_environment(project), capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def test_the_verb_starts_asks_and_ends_an_engine(project: Path) -> None:
+    pids = project / "pids"
+    words = ["--model", "vllm:Qwen/Qwen3-8B@fc", "--serve", f"--serve-args=--worker-file {pids}"]
+    dry = _verb(project, *words, "--dry-run")
+    assert dry.returncode == 0, dry.stderr
+    assert not (project / "run").exists()
+    done = _verb(project, *words, "--fail-under", "irrelevance=100")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("starting: ") == 1
+    assert "vllm:Qwen/Qwen3-8B is ready after" in done.stdout
+    assert [line["outcome"] for line in _lines(project)] == ["passed"] * 8
+    assert {line["model"] for line in _lines(project)} == {"vllm:Qwen/Qwen3-8B@fc"}
+    assert "--tool-call-parser hermes" in (project / "run/engines/vllm.log").read_text()
+    assert not any(alive(int(pid)) for pid in pids.read_text().split())
+    again = _verb(project, *words, "--fail-under", "irrelevance=100")  # nothing is left to ask
+    assert (again.returncode, "starting: " in again.stdout) == (0, False)
+
+
+def test_engines_of_the_verb_that_do_not_start_or_end(project: Path) -> None:
+    failed = _verb(project, "--model", "vllm:m", "--serve", "--serve-args=--crash")
+    assert failed.returncode == 2
+    assert "vLLM ended with code 1 before it was ready; its log ends with" in failed.stderr
+    assert "Traceback" not in failed.stderr
+    crashed = _verb(
+        project, "--model", "vllm:m@fc", "--serve", "--serve-args=--crash-after 3", "--concurrency", "1",
+        "--retries", "1", "-o", "crashed",
+    )  # fmt: skip
+    assert crashed.returncode == 2, crashed.stdout
+    assert "ended with code 9 while it was asked" in crashed.stdout
+    away = _verb(project, "--model", "vllm:m", "--serve", "--ray", "10.0.0.1:6379", "-o", "away")
+    assert away.returncode == 2
+    assert "which a cluster may not reach" in away.stderr
+    assert not (project / "away").exists()
+
+
 @pytest.mark.slow
 def test_going_on_with_a_run_starts_the_engine_at_another_port(project: Path) -> None:
     spec = ("--model", "vllm:m@fc", "--bfcl-serve")
@@ -132,6 +174,10 @@ def test_mistakes_are_said_before_anything_starts(project: Path, arguments: tupl
     assert done.returncode == 4, done.stdout
     assert said in done.stderr + done.stdout
     assert "starting: " not in done.stdout
+    verb = _verb(project, *(each.replace("--bfcl-", "--") for each in arguments), "--serve")
+    assert verb.returncode == 2, verb.stdout
+    assert said in verb.stderr
+    assert not (project / "run").exists()
 
 
 def test_nothing_is_started_for_a_dry_run_or_a_listing(project: Path) -> None:
