@@ -222,12 +222,12 @@ class WholeRun:
                 planned = len(trials) + len(self.earlier.settled)
                 self.fingerprint = replace(self.fingerprint, planned=planned)
                 self.directory = stack.enter_context(RunDirectory.start(self.out, self.fingerprint))
-            if self._engines and trials:
-                await self._start_engines(stack, said)
-                self._check_keys(trials)
             records: list[ResultLine] = []
             stopped: str | None = "interrupted"
             try:
+                if self._engines and trials:
+                    await self._start_engines(stack, said)
+                    self._check_keys(trials)
                 stopped = await self._keep_all(trials, records, progress) or self._unanswered(records)
             finally:
                 if self.directory is not None:
@@ -250,6 +250,7 @@ class WholeRun:
         except UsageError:
             if self.directory is not None:
                 self.directory.withdraw()
+                self.directory = None
             raise
         served = {**self.settings.served, **self._fleet.addresses}
         self.settings = replace(self.settings, served=served)

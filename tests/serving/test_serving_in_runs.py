@@ -122,6 +122,25 @@ def test_engines_of_the_verb_that_do_not_start_or_end(project: Path) -> None:
     assert not (project / "away").exists()
 
 
+def test_ctrl_c_while_the_verb_waits_for_an_engine_ends_it(project: Path) -> None:
+    command = [sys.executable, "-m", "pytest_bfcl", "run", "irrelevance.jsonl", "-o", "run", "--model", "vllm:m@fc"]
+    pids = project / "pids"
+    command += ["--serve", f"--serve-args=--load-s 60 --worker-file {pids}"]
+    with subprocess.Popen(
+        command, cwd=project, env=_environment(project), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as verb:
+        deadline = time.monotonic() + 30
+        while not (pids.exists() and pids.read_text().strip()) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        verb.send_signal(signal.SIGINT)
+        said, _ = verb.communicate(timeout=30)
+    assert verb.returncode == 2, said
+    assert "stopped: interrupted" in said
+    assert "Traceback" not in said
+    assert json.loads((project / "run" / "run.json").read_text())["state"] == "stopped:interrupted"
+    assert not any(alive(int(pid)) for pid in pids.read_text().split())
+
+
 @pytest.mark.slow
 def test_going_on_with_a_run_starts_the_engine_at_another_port(project: Path) -> None:
     spec = ("--model", "vllm:m@fc", "--bfcl-serve")
@@ -227,6 +246,9 @@ def test_a_running_server_names_its_model(project: Path, running: str, spec: str
     done = _pytest(project, "--model", spec, "--bfcl-base-url", running, "--bfcl-mode", "fc")
     assert done.returncode == 0, done.stdout + done.stderr
     assert {line["model"] for line in _lines(project)} == {f"{provider}:Qwen/Qwen3-8B@fc"}
+    lines = len(_lines(project))
+    assert _verb(project, "--model", spec, "--base-url", running, "--mode", "fc").returncode == 0
+    assert len(_lines(project)) == lines  # the same model: the plugin's run is finished
 
 
 def test_several_models_are_listed(project: Path) -> None:
