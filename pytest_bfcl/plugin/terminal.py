@@ -138,7 +138,7 @@ UNREVIEWED = '{} of the entries were made by a program, and nobody has read them
 
 def rerun_line(model: ModelSummary) -> str:
     """What ``--lf`` came to: how many of the earlier failures pass now, not a share of anything."""
-    from pytest_bfcl.scoring.summary import RERUN
+    from pytest_bfcl.scoring.model_summary import RERUN
 
     passed = sum(found["passed"] for found in model["categories"].values())
     failed = sum(found["failed"] for found in model["categories"].values())
