@@ -11,11 +11,15 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+import signal
 import sys
+import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import IO, TYPE_CHECKING, Any
 
 from pytest_bfcl.json_types import Parsed
@@ -109,7 +113,8 @@ def run(args: argparse.Namespace) -> int:
     out = args.out or default_path(models)
     progress = _Progress(sys.stderr)
     try:
-        result = carry_out(data, models, out=out, progress=progress, cluster=_cluster(args), said=print, **asked)
+        with _sigterm_interrupts():
+            result = carry_out(data, models, out=out, progress=progress, cluster=_cluster(args), said=print, **asked)
     except KeyboardInterrupt:
         print(f"\nstopped: interrupted; what was answered is kept in {out}")
         print(f"to go on: the same command with -o {shlex.quote(str(out))}")
@@ -117,6 +122,24 @@ def run(args: argparse.Namespace) -> int:
     finally:
         progress.finish()
     return _told(result, data, values, gates)
+
+
+@contextmanager
+def _sigterm_interrupts() -> Iterator[None]:
+    """SIGTERM, which a job scheduler and ``timeout`` send, ends a run as Ctrl-C does: what was answered is kept."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough
+        signal.raise_signal(signal.SIGINT)
+
+    ours = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    if ours:
+        signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        if ours:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _gates(values: Parsed) -> GateOptions:

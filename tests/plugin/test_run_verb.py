@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -344,6 +346,28 @@ def test_gates_and_parts_in_python(place: Path, cluster: bool, tmp_path: Path, m
     assert sorted(line["id"] for part in parts for line in part) == sorted(line["id"] for line in held.records)
     with pytest.raises(UsageError, match="cannot be met, nothing was asked"):
         run("bench", MODEL, shard="1/2", gates=GateOptions(fail_under=["overall=1"]), cluster=where())
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no SIGTERM that can be caught")
+def test_a_scheduler_that_ends_the_job_loses_nothing(place: Path) -> None:
+    (place / "slow.json").write_text(json.dumps({"*": {"tool_calls": call(), "delay_s": 0.2}}))
+    words = [*verb("ended", "--concurrency", "2"), "--model", "scripted:slow.json@fc"][2:]
+    with subprocess.Popen(
+        [sys.executable, "-m", "pytest_bfcl", "run", *words], cwd=place, stdout=subprocess.PIPE, text=True
+    ) as job:
+        results = place / "ended" / "results.jsonl"
+        deadline = time.monotonic() + 30
+        while not (results.exists() and results.read_bytes()) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        job.terminate()
+        said, _ = job.communicate(timeout=30)
+    assert job.returncode == 2, said
+    assert "to go on: the same command with -o ended" in said
+    assert json.loads((place / "ended" / "run.json").read_text())["state"] == "stopped:interrupted"
+    assert 0 < len(stored(place / "ended")) < 40
+    done = in_subprocess(place, "pytest_bfcl", "run", *words, "--fail-under", "all=100", "--concurrency", "64")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(stored(place / "ended")) == 44
 
 
 def test_a_job_in_its_own_process(place: Path) -> None:
