@@ -37,10 +37,15 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "site"
 
 
-def run(tmp_path: Path, installed: Path, *more: str) -> dict[str, tuple[str, str | None]]:
+PLUGIN = ("pytest", "-q", "-p", "no:cacheprovider")
+VERB = ("pytest_bfcl", "run")
+
+
+def run(
+    tmp_path: Path, installed: Path, *more: str, how: tuple[str, ...] = PLUGIN
+) -> dict[str, tuple[str, str | None]]:
     (tmp_path / "own.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in ENTRIES))
-    command = [sys.executable, "-m", "pytest", "own.jsonl", "--bfcl-decoder", "shouting", "--bfcl-out", "run", "-q",
-               "-p", "no:cacheprovider", *more]  # fmt: skip
+    command = [sys.executable, "-m", *how, "own.jsonl", "--bfcl-decoder", "shouting", "--bfcl-out", "run", *more]
     environment = os.environ | {"PYTHONPATH": str(installed)}
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
     lines = [json.loads(line) for line in (tmp_path / "run" / "results.jsonl").read_text().splitlines()]
@@ -48,8 +53,11 @@ def run(tmp_path: Path, installed: Path, *more: str) -> dict[str, tuple[str, str
     return {line["id"]: (line["outcome"], line["reason"]) for line in lines}
 
 
-def test_model_decoder_checker_and_reporter_take_part_in_a_run(tmp_path: Path, installed: Path) -> None:
-    verdicts = run(tmp_path, installed, "--model", "shout:thanks@prompt")
+@pytest.mark.parametrize("how", [PLUGIN, VERB], ids=["pytest", "verb"])
+def test_model_decoder_checker_and_reporter_take_part_in_a_run(
+    tmp_path: Path, installed: Path, how: tuple[str, ...]
+) -> None:
+    verdicts = run(tmp_path, installed, "--model", "shout:thanks@prompt", how=how)
     assert verdicts == {"simple_python_0": ("passed", None), "chatable_0": ("passed", None)}
 
 

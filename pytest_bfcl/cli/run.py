@@ -212,6 +212,7 @@ def _told(result: RunResult, data: DataSet, values: Parsed, gates: GateOptions) 
     """Say what came of it, as `pytest --model` does; returns the exit code."""
     from pytest_bfcl.reporting import write_report
     from pytest_bfcl.reporting.annotations import append_step_summary
+    from pytest_bfcl.reporting.plugged import tell_reporters
     from pytest_bfcl.reporting.printing import Printer
     from pytest_bfcl.running.skips import skip_lines
 
@@ -228,8 +229,9 @@ def _told(result: RunResult, data: DataSet, values: Parsed, gates: GateOptions) 
     report = values["report"] or ("full" if sum(outcomes.values()) <= FULL_REPORT else "index")
     if report != "none":
         printer.line(f"report: {write_report(result.path, entry_source=data, level=report)}")  # type: ignore[arg-type]
-    if trouble := append_step_summary(result.summary, os.environ):
-        printer.line(trouble, "yellow")
+    trouble = append_step_summary(result.summary, os.environ)
+    for text in [*tell_reporters(result.path, result.summary), *([trouble] if trouble else [])]:
+        printer.line(text, "yellow")
     printer.line(f"run: {result.path}")
     if result.stopped or outcomes["error"]:
         printer.line(f"to ask for what is missing: the same command with -o {shlex.quote(str(result.path))}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,8 +18,6 @@ from pytest_bfcl.plugin.gating import JUDGED, SessionGates
 from pytest_bfcl.plugin.selection import entry_id_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pytest_bfcl.plugin.expectations import Expectations
     from pytest_bfcl.plugin.recording import Recording
     from pytest_bfcl.plugin.report_pages import ReportPages
@@ -77,7 +74,7 @@ class SessionEnd:
         self._kept(lambda: run.write_summary(summary))
         self._write_expected(run)
         self._session.config.hook.pytest_bfcl_summary(summary=summary)
-        self._tell_reporters(run.path, summary)
+        self._tell_reporters(run, summary)
         if interrupted:  # whoever pressed Ctrl-C waits
             self._notices.note(f"no report yet: pytest-bfcl report {run.path} writes it")
         else:
@@ -202,17 +199,16 @@ class SessionEnd:
         failed = gate["verdict"] == "failed" or self._results.foreign_failures
         return pytest.ExitCode.TESTS_FAILED if failed else pytest.ExitCode.OK
 
-    def _tell_reporters(self, path: Path, summary: Summary) -> None:
-        """Reporters of other packages: functions that take the run directory and the summary."""
-        for point in entry_points(group="pytest_bfcl.reporters"):
-            try:
-                point.load()(path, summary)
-            except Exception as error:
-                self._notices.note(f"the reporter {point.name} ({point.value}) failed: {type(error).__name__}: {error}")
-
     def _write_step_summary(self, summary: Summary) -> None:
         """The summary as Markdown, where GitHub shows it with a job."""
         from pytest_bfcl.reporting.annotations import append_step_summary
 
         if trouble := append_step_summary(summary, os.environ):
+            self._notices.note(trouble)
+
+    def _tell_reporters(self, run: RunDirectory, summary: Summary) -> None:
+        """Reporters of other packages."""
+        from pytest_bfcl.reporting.plugged import tell_reporters
+
+        for trouble in tell_reporters(run.path, summary):
             self._notices.note(trouble)

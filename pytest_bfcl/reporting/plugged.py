@@ -1,0 +1,22 @@
+"""Reporters of other packages: functions that take the run directory and the summary (docs/plugins.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_bfcl.runs.summary_types import Summary
+
+GROUP = "pytest_bfcl.reporters"
+
+
+def tell_reporters(path: Path, summary: Summary) -> Iterator[str]:
+    """Call each; what went wrong in one, in words, keeps nothing from the others."""
+    for point in entry_points(group=GROUP):
+        try:
+            point.load()(path, summary)
+        except Exception as error:
+            yield f"the reporter {point.name} ({point.value}) failed: {type(error).__name__}: {error}"
