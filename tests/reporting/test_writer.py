@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -125,12 +126,9 @@ def test_data_that_is_not_what_was_measured_is_refused(tmp_path: Path) -> None:
         file.write(json.dumps(entry("simple_python_9")) + "\n")
     with pytest.raises(UsageError, match="not what was measured"):
         Writer(Order(str(run), data.unread()))
-    process = ReportBeside(run, data)
-    assert not process.finish()
-    assert process.ended
 
 
-def test_a_set_and_files_beside_it_travel_to_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_set_and_files_beside_it_travel_to_the_process(tmp_path: Path) -> None:
     chosen = write_data(tmp_path / "bench")
     own = tmp_path / "own.jsonl"
     own.write_text(json.dumps(entry("simple_python_own", "Two for Heat, please.")) + "\n")
@@ -140,15 +138,27 @@ def test_a_set_and_files_beside_it_travel_to_the_process(tmp_path: Path, monkeyp
         for name in ("simple_python_0", "simple_python_own", "irrelevance_0")
     ]
     run = stored_run(tmp_path / "run", records, dataset=joint.name, sha256=joint.sha256)
-    monkeypatch.setenv("OPENAI_API_KEY", "secret")
-    assert "secret" not in beside._environment().values()
-    process = ReportBeside(run, joint)
-    assert process.finish()
-    process.stop()
+    writer = Writer(pickle.loads(pickle.dumps(Order(str(run), joint.unread()))))
+    while writer.work():
+        pass
+    writer.finish()
     made = report_of(run)
     write_report(run, entry_source=joint)
     assert report_of(run) == made
     assert b"Two for Heat, please." in made["simple_python_own.html"]
+
+
+def test_the_process_knows_no_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data, run = finished_run(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    told = tmp_path / "told"
+    program = f"import os; open({str(told)!r}, 'w').write(str(dict(os.environ))); os.write(1, b'done\\n')"
+    monkeypatch.setattr(beside, "_PROGRAM", program)
+    process = ReportBeside(run, data)
+    assert process.finish()
+    process.stop()
+    assert "PATH" in told.read_text()
+    assert "secret" not in told.read_text()
 
 
 @pytest.mark.parametrize("program", ["raise SystemExit(1)", "import time; time.sleep(600)"])
@@ -166,8 +176,8 @@ OWNER = """
 import sys, time
 from pathlib import Path
 from pytest_bfcl.reporting.beside import ReportBeside
-from pytest_bfcl.evaluation import open_data
-process = ReportBeside(Path(sys.argv[1]), open_data(sys.argv[2]))
+from pytest_bfcl.dataset import open_dataset
+process = ReportBeside(Path(sys.argv[1]), open_dataset(sys.argv[2]))
 print(process._process.pid, flush=True)
 time.sleep(600)
 """
