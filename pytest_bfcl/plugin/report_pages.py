@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 MOST_PAGES = 20_000
 """Results beyond which nobody is thought to read every page: at 14 KB and half a millisecond each, 10⁵ of them would
 take 1.4 GB and a minute."""
-LEAST_BESIDE = 500
+LEAST_BESIDE = 1_000
 """Results from which on a process of its own writes the report: it takes half a second of CPU to start."""
 
 
