@@ -49,8 +49,12 @@ class RunResult:
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """What a run would ask and cost, by model; ``lines`` tell it, and what would be skipped and why."""
+    """What a run would ask and cost, by model; ``lines`` tell it, and what would be skipped and why.
+
+    ``problems`` are places of the data that cannot be used, ``settled`` verdicts that earlier parts of the run have.
+    """
 
     estimates: tuple[Estimate, ...]
     lines: tuple[str, ...]
     problems: tuple[str, ...] = ()
+    settled: int = 0

@@ -192,11 +192,15 @@ class WholeRun:
         """What it would ask and cost; nothing is sent or written. ``precision``: in percentage points."""
         from pytest_bfcl.running.estimate import estimate_lines, estimates
 
-        trials = [trial for trial in self.planned() if trial.ref is None or not is_broken(self.data, trial.ref)]
+        planned = self.planned()
+        refs = {trial.entry_id: trial.ref for trial in planned if trial.ref is not None} if self.data.own else {}
+        broken = {name: errors[0] for name, ref in refs.items() if (errors := self.data.entry_errors(ref))}
+        self._broken.update(map(str, broken.values()))
+        trials = [trial for trial in planned if trial.entry_id not in broken]
         runner = Runner(self.data, self.contenders, self.settings)
         skips = skips_ahead((trial.category for trial in trials), lambda name: runner.skip_reason(name, self.data))
         lines = [*skips, *estimate_lines(trials, precision)]
-        return DryRun(tuple(estimates(trials)), tuple(lines), self._problems())
+        return DryRun(tuple(estimates(trials)), tuple(lines), self._problems(), len(self.earlier.settled))
 
     # -- running it ----------------------------------------------------------------------------------------------
 
@@ -306,12 +310,11 @@ class WholeRun:
         summary = self._summarise(records)
         if self.gates.asked and stopped is None and (self._outcomes or self.earlier.settled):
             summary["gate"] = self.gates.evaluate(summary, records, self._measurement(records))
+        path = None if self.directory is None else self.out
         if self.directory is not None:
             self.directory.write_summary(summary)
         problems = self._problems()
-        path = None if self.directory is None else self.out
-        code = self._exit_code(summary, stopped, problems)
-        notes = tuple(dict.fromkeys(self.notes))
+        notes, code = tuple(dict.fromkeys(self.notes)), self._exit_code(summary, stopped, problems)
         return RunResult(records, summary, self.fingerprint, path, stopped, notes, problems, dict(self._skips), code)
 
     def _summarise(self, records: Sequence[ResultLine]) -> Summary:

@@ -204,7 +204,7 @@ def _told_dry(found: DryRun) -> int:
         printer.line(line)
     if found.estimates:
         return int(bool(found.problems))
-    printer.line(NOTHING)
+    printer.line(f"nothing is left to ask: {found.settled} verdicts are there" if found.settled else NOTHING)
     return int(bool(found.problems)) or NOTHING_SELECTED
 
 

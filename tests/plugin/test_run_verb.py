@@ -287,6 +287,14 @@ def test_shards_of_files_with_broken_entries(
         )
         assert code == 1
         assert stored(tmp_path / f"parts/{index}") == stored(tmp_path / f"p/{index}")
+        assert main(["run", "a.jsonl", "b.jsonl", *words, f"{index}/2", "--dry-run"]) == 1
+        dry = capsys.readouterr().out.splitlines()
+        assert sum(line.startswith("not usable: ") for line in dry) == 2
+        code, lines = session(
+            str(tmp_path), ["a.jsonl", "b.jsonl", *theirs, f"{index}/2", "--bfcl-dry-run"], monkeypatch, capsys
+        )
+        assert code == 1
+        assert [line for line in dry if "dry run: " in line] == [line for line in lines if "dry run: " in line]
         ours.append({name for name, _, _ in stored(tmp_path / f"parts/{index}")})
     assert ours[0] & ours[1] == {"simple_python_7"}
     assert len(ours[0] | ours[1]) == 7
@@ -300,6 +308,10 @@ def test_nothing_selected_is_pytests_code(place: Path, monkeypatch: pytest.Monke
     assert "nothing is selected" in capsys.readouterr().out
     assert main(["run", *verb("empty", *words, "--dry-run")]) == 5
     assert not (place / "empty").exists()
+    (place / "ids.txt").write_text("simple_python_2\n")
+    code, _ = session(str(place), plugin("plugin", "--ids", "ids.txt", "--dry-run"), monkeypatch, capsys)
+    assert (code, main(["run", *verb("verb", "--ids", "ids.txt", "--dry-run")])) == (5, 5)
+    assert "nothing is left to ask: 43 verdicts are there" in capsys.readouterr().out
 
 
 def test_what_got_no_answer_is_no_verdict(place: Path, monkeypatch: pytest.MonkeyPatch,
