@@ -24,7 +24,10 @@ REQUEST = 140
 
 
 class Written(NamedTuple):
-    """What a page was written with: its links, the beginning of what the user asked, where its transcript lies."""
+    """What a page was written with: its links, the beginning of what the user asked, where its transcript lay.
+
+    ``place`` is ``None`` where no transcript could be read.
+    """
 
     neighbours: Neighbours
     request: str
@@ -70,7 +73,8 @@ class EntryPages:
         except FileNotFoundError:
             self.folder.mkdir(exist_ok=True)
             rendering.write_page(path, page)
-        return Written(neighbours, beginning(request), self._transcripts.index().get(key))
+        place = self._transcripts.index().get(key) if stored is not None else None
+        return Written(neighbours, beginning(request), place)
 
     def request(self, record: Fields) -> str:
         """The beginning of what the user asked, for a list without pages."""

@@ -105,11 +105,18 @@ def test_runs_of_an_entry_again_and_transcripts_that_come_later(tmp_path: Path) 
     data = write_data(tmp_path / "bench")
     run = stored_run(tmp_path / "run", kept, dataset=data.name, sha256=data.sha256)
     store = TranscriptStore(run / "transcripts", "gw0")
+    store.save_record(
+        EntryKey(model, "fc", "simple_python_6"), {"messages": [{"role": "user", "content": "half here"}]}
+    )
+    members = run / "transcripts" / "gw0.jsonl.gz"
+    member = members.read_bytes()
+    os.truncate(members, len(member) // 2)  # of another host: its index came first
     writer = Writer(Order(str(run), data.unread()))
     while writer.work():
         pass
     assert not (run / "entries" / "memory_kv_0-customer-0.html").exists(), "memories of other hosts come later"
     said = {"messages": [{"role": "user", "content": "come later"}], "functions": []}
+    members.write_bytes(member)
     store.save_record(EntryKey(model, "fc", "simple_python_5"), said)
     store.close()
     writer.finish()
@@ -117,6 +124,7 @@ def test_runs_of_an_entry_again_and_transcripts_that_come_later(tmp_path: Path) 
     write_report(run, entry_source=data)
     assert report_of(run) == made
     assert b"come later" in made["simple_python_5.html"]
+    assert b"half here" in made["simple_python_6.html"]
     assert b"9.00 s" in made["simple_python_0.html"]
 
 
