@@ -1,8 +1,33 @@
-"""Reports of finished runs: HTML, Markdown, CSV and the leaderboard, each from a run directory to a file."""
+"""Reports of finished runs: HTML, Markdown, CSV and the leaderboard, each from a run directory to a file.
 
-from pytest_bfcl.reporting.leaderboard import write_leaderboard
-from pytest_bfcl.reporting.links import page_name
-from pytest_bfcl.reporting.markdown import write_markdown
-from pytest_bfcl.reporting.report import write_report
+These names load on first use: a run that leaves its report to another process loads little of this room.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_bfcl.reporting.leaderboard import write_leaderboard as write_leaderboard
+    from pytest_bfcl.reporting.links import page_name as page_name
+    from pytest_bfcl.reporting.markdown import write_markdown as write_markdown
+    from pytest_bfcl.reporting.report import write_report as write_report
+
+_HOMES = {
+    "page_name": "links",
+    "write_leaderboard": "leaderboard",
+    "write_markdown": "markdown",
+    "write_report": "report",
+}
 
 __all__ = ["page_name", "write_leaderboard", "write_markdown", "write_report"]
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        home = _HOMES.get(name)
+        if home is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{home}"), name)

@@ -138,6 +138,15 @@ def test_simulators_of_a_conftest_keep_the_report_here(project: Project, beside:
     assert beside == []
 
 
+def test_one_processor_keeps_the_report_here(
+    project: Project, beside: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_bfcl.reporting.beside.processors", lambda: 1)
+    project.run().assert_outcomes(passed=11)
+    assert len(report_of(project.path / "run")) == 12
+    assert beside == []
+
+
 @pytest.mark.slow
 def test_a_process_beside_workers(project: Project, beside: list[bool]) -> None:
     project.fail("simple_python_1", "multiple_0")
