@@ -37,19 +37,22 @@ class CategoryTally:
         self.outcomes[outcome] += 1
         entry_id = str(record["id"])
         cluster = cluster_of(entry_id, str(record.get("category")))
-        _count(self.headline, cluster, entry_id, outcome)
-        _count(self.official, cluster, entry_id, record.get("official_outcome") or outcome)
-        _count(self.corrected, cluster, entry_id, record.get("corrected_outcome"))
+        official = record.get("official_outcome") or outcome
         verified = record.get("verified_outcome")
         self.reviewed += verified is not None
-        _count(self.verified, cluster, entry_id, verified or record.get("official_outcome") or outcome)
-        if known_issue:
-            self.known_issues += 1
-        else:
-            _count(self.without_known_issues, cluster, entry_id, outcome)
+        self.known_issues += known_issue
+        _count(self.official, cluster, entry_id, official)
+        _count(self.corrected, cluster, entry_id, record.get("corrected_outcome"))
+        _count(self.verified, cluster, entry_id, verified or official)
         if outcome in VERDICTS:
-            count = self.repeats.setdefault(entry_id, [0, 0])
-            count[0] += outcome == "passed"
+            passed = outcome == "passed"
+            self.headline.add(cluster, passed, entry_id)
+            if not known_issue:
+                self.without_known_issues.add(cluster, passed, entry_id)
+            count = self.repeats.get(entry_id)
+            if count is None:
+                count = self.repeats[entry_id] = [0, 0]
+            count[0] += passed
             count[1] += 1
 
     @property
@@ -165,7 +168,8 @@ class ModelTally:
         if record.get("outcome") in ("failed", "error"):
             self.tags[str(record.get("tag"))] += 1
             self.reasons[str(record.get("reason"))] += 1
-        self.corrected_rules.update(str(name) for name in record.get("corrected_rules") or ())
+        for name in record.get("corrected_rules") or ():
+            self.corrected_rules[str(name)] += 1
 
     @property
     def entries(self) -> int:
@@ -184,7 +188,7 @@ class ModelTally:
     def add_cost(self, record: ResultLine) -> None:
         """Count what a line cost."""
         cost = record.get("cost_usd")
-        if isinstance(cost, int | float):
+        if isinstance(cost, (int, float)):
             self.cost += cost
             self.priced += 1
         elif record.get("outcome") in VERDICTS:
