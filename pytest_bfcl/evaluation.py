@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_bfcl.collector import fewer_collections
 from pytest_bfcl.dataset.categories import resolve_categories
 from pytest_bfcl.dataset.sampling import stratified_sample
 from pytest_bfcl.dataset.selection import Selection, entries_to_run
@@ -19,7 +20,7 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.rescoring import open_data, score_lines
 from pytest_bfcl.run_result import DryRun, RunResult
-from pytest_bfcl.running import fewer_collections, judged_record
+from pytest_bfcl.running import judged_record
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.whole_run import WholeRun
 

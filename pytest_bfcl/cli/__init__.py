@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, NoReturn
 
+from pytest_bfcl.collector import no_collections
 from pytest_bfcl.failures import BenchmarkError, UsageError
 from pytest_bfcl.suggestions import did_you_mean, instead_of
 
@@ -70,7 +71,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not words or words[0] not in verbs:
         return _top_level(words, verbs)
     verb, *rest = words
-    module = import_module(_module_of(verb))
+    with no_collections():
+        module = import_module(_module_of(verb))
     try:
         args = _parser(verb, module).parse_args(rest)
     except SystemExit as stop:  # argparse has said what is wrong, or printed its help

@@ -19,6 +19,7 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from pytest_bfcl.collector import no_collections
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.runs.wire_names import NAMES
@@ -82,8 +83,10 @@ def _processes(text: str) -> int:
 def run(args: argparse.Namespace) -> int:
     """Judge and write; the number of lines and of errors goes to stderr if that is a terminal."""
     from pytest_bfcl.cli import tell_left_out
-    from pytest_bfcl.rescoring import open_data, score_lines
-    from pytest_bfcl.runs.damage import LeftOut
+
+    with no_collections():
+        from pytest_bfcl.rescoring import open_data, score_lines
+        from pytest_bfcl.runs.damage import LeftOut
 
     if args.ray is not None or args.processes > 1 or len(args.paths) > 1 or glob.has_magic(args.paths[0]):
         return _many(args)

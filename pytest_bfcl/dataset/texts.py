@@ -139,10 +139,10 @@ def without_ellipsis(value: object) -> Any:
 
 def with_ellipsis(value: object) -> Any:
     """The inverse of `without_ellipsis`."""
-    if value == ELLIPSIS_MARK:
-        return ...
+    if isinstance(value, str):
+        return ... if value == ELLIPSIS_MARK else value
     if isinstance(value, dict):
         return {key: with_ellipsis(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [with_ellipsis(item) for item in value]
+    if isinstance(value, list):  # of texts, nearly all
+        return [item if isinstance(item, str) and item != ELLIPSIS_MARK else with_ellipsis(item) for item in value]
     return value

@@ -56,9 +56,12 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """With a model: set the session up. Without one: stay away."""
     if options.is_active(config):
-        from pytest_bfcl.plugin.activation import activate
+        from pytest_bfcl.collector import no_collections
 
-        activate(config)
+        with no_collections():
+            from pytest_bfcl.plugin.activation import activate
+
+            activate(config)
     else:
         if options.names_ours(config.invocation_params.args):
             from pytest_bfcl.plugin.refusals import refuse_without_model

@@ -85,7 +85,7 @@ def _build(config: pytest.Config) -> None:
     plugins.register(Collection(session, context, earlier, conversations, wire), "bfcl-collection")
     plugins.register(LastFailedGuard(), "bfcl-lastfailed")
     plugins.register(outcomes, "bfcl-outcomes")
-    plugins.register(GcThresholds(), "bfcl-gc")
+    plugins.register(GcThresholds(config), "bfcl-gc")
     plugins.register(UsersModel(config, conversations), "bfcl-users-model")
     pages = None if session.is_worker else ReportPages(session, recording, store)
     spare = pages.work if pages is not None else None

@@ -1,6 +1,5 @@
 """The one orchestrator: models and entries in, result lines out. Knows no pytest; any event loop may drive it."""
 
-from pytest_bfcl.running.collector import fewer_collections
 from pytest_bfcl.running.contender import Contender, Identity
 from pytest_bfcl.running.earlier import EarlierParts
 from pytest_bfcl.running.planning import plan_trials
@@ -18,7 +17,6 @@ __all__ = [
     "Trial",
     "TrialKey",
     "errored_record",
-    "fewer_collections",
     "judged_record",
     "plan_trials",
 ]

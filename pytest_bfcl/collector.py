@@ -1,0 +1,46 @@
+"""Python's garbage collector: less often during a run, not over what was there before, not while modules load.
+
+Ten thousand trials and the entries of the look-ahead live for the whole run, modules as long as the process. Searching
+them for cycles again and again takes a fifth of a run's time, a tenth of a short command's, and finds nothing.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+THRESHOLDS = (20_000, 50, 100)
+
+
+@contextmanager
+def fewer_collections(*, to_the_end: bool = False) -> Iterator[None]:
+    """The collector's thresholds for a run; afterwards everything is as it was. A collector switched off stays off.
+
+    ``to_the_end``: the process ends with the run, so what was there before it is not searched afterwards either.
+    """
+    if not gc.isenabled():
+        yield
+        return
+    before = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(*THRESHOLDS)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        if not to_the_end:
+            gc.unfreeze()
+
+
+@contextmanager
+def no_collections() -> Iterator[None]:
+    """While modules load: what they make stays."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()

@@ -1,0 +1,85 @@
+"""The garbage collector is let alone by whoever is not running, and comes back as it was."""
+
+import gc
+
+import pytest
+
+from pytest_bfcl.collector import fewer_collections, no_collections
+
+
+def test_thresholds_hold_for_the_run_only() -> None:
+    before = gc.get_threshold()
+    with pytest.raises(ValueError), fewer_collections():
+        assert gc.get_threshold() > before
+        raise ValueError
+    assert gc.get_threshold() == before
+    assert gc.get_freeze_count() == 0
+
+
+def test_a_collector_that_is_off_stays_off() -> None:
+    before = gc.get_threshold()
+    gc.disable()
+    try:
+        with fewer_collections():
+            assert gc.get_threshold() == before
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_a_process_that_ends_with_the_run_lets_be_what_was_there() -> None:
+    before = gc.get_threshold()
+    try:
+        with fewer_collections(to_the_end=True):
+            pass
+        assert gc.get_freeze_count() > 10_000
+        assert gc.get_threshold() == before
+    finally:
+        gc.unfreeze()
+
+
+def test_nothing_is_collected_while_modules_load() -> None:
+    with pytest.raises(ImportError), no_collections():
+        assert not gc.isenabled()
+        raise ImportError
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        with no_collections():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+FREEZES = """
+import gc
+import pytest
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure(config):
+    print("frozen", gc.get_freeze_count() > 10_000, gc.isenabled())
+"""
+
+
+@pytest.mark.parametrize("args", [(), ("-n", "1")])
+def test_a_session_of_its_own_process_is_spared_the_last_searches(
+    pytester: pytest.Pytester, args: tuple[str, ...]
+) -> None:
+    pytester.makeconftest(FREEZES)
+    command = (*args, "--model", "oracle:", "--bfcl-data", "bundled", "--bfcl-categories", "simple_java")
+    result = pytester.runpytest_subprocess(*command, "-s")
+    result.stdout.fnmatch_lines(["*frozen True True*"])
+
+
+def test_a_program_that_calls_pytest_gets_its_collector_back(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        program="""
+        import gc, pytest
+        command = ["-q", "--model", "oracle:", "--bfcl-data", "bundled", "--bfcl-categories", "simple_java"]
+        assert pytest.main(command) == 0
+        print("frozen", gc.get_freeze_count(), gc.isenabled())
+        """
+    )
+    result = pytester.runpython("program.py")
+    result.stdout.fnmatch_lines(["*frozen 0 True*"])
