@@ -152,7 +152,9 @@ class _LineJudge:
 
     def _judged(self, line: Fields) -> Parsed:
         entry = self._entry_from_line(line) or self._entry(str(line.get("id")))
-        transcript = self._reading.apply(self._transcript_from_line({**line, "category": entry.category}))
+        if line.get("category") != entry.category:
+            line = {**line, "category": entry.category}
+        transcript = self._reading.apply(self._transcript_from_line(line))
         if transcript.incomplete:
             raise EntrySkipped("incomplete", f"{line.get('reason') or 'an error'} ended the conversation")
         if is_executed(entry):

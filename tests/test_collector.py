@@ -1,6 +1,8 @@
 """The garbage collector is let alone by whoever is not running, and comes back as it was."""
 
 import gc
+import subprocess
+import sys
 
 import pytest
 
@@ -54,6 +56,8 @@ def test_nothing_is_collected_while_modules_load() -> None:
 
 FREEZES = """
 import gc
+import subprocess
+import sys
 import pytest
 
 @pytest.hookimpl(trylast=True)
@@ -83,3 +87,13 @@ def test_a_program_that_calls_pytest_gets_its_collector_back(pytester: pytest.Py
     )
     result = pytester.runpython("program.py")
     result.stdout.fnmatch_lines(["*frozen 0 True*"])
+
+
+@pytest.mark.parametrize(("how", "frozen"), [("main()", True), ("main(['models'])", False)])
+def test_a_verb_that_is_its_process_leaves_its_modules_alone(how: str, frozen: bool) -> None:
+    code = (
+        "import gc, sys; sys.argv = ['pytest-bfcl', 'models']; from pytest_bfcl.cli import main; "
+        f"{how}; print('frozen', gc.get_freeze_count() > 10_000)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == f"frozen {frozen}"

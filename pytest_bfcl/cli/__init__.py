@@ -7,6 +7,7 @@ A verb module has ``add_arguments(parser)`` and ``run(args) -> int``; its docstr
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -73,6 +74,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     verb, *rest = words
     with no_collections():
         module = import_module(_module_of(verb))
+    if argv is None:  # this is all that the process does: its modules are never searched, at its end neither
+        gc.freeze()
     try:
         args = _parser(verb, module).parse_args(rest)
     except SystemExit as stop:  # argparse has said what is wrong, or printed its help
