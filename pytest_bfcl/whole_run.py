@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -298,12 +299,17 @@ class WholeRun:
 
     # -- what it came to -----------------------------------------------------------------------------------------
 
+    @staticmethod
+    def _stored(directory: RunDirectory) -> Sequence[ResultLine]:
+        """All records of the run, its earlier parts included; of a large one each is read when it is asked for."""
+        found = list(islice(directory.records(), HELD_RECORDS + 1))
+        return found if len(found) <= HELD_RECORDS else directory.stored_records()
+
     def _result(self, held: list[ResultLine], stopped: str | None) -> RunResult:
         records: Sequence[ResultLine]
         if self.directory is not None:
             self.fingerprint = self.directory.fingerprint
-            found = self.directory.stored_records() if self.directory.results_path.exists() else ()
-            records = found if len(found) > HELD_RECORDS else list(found)
+            records = self._stored(self.directory)
         else:
             self.fingerprint = self.fingerprint.ended(f"stopped:{stopped}" if stopped else "finished")
             records = self.runner.in_order(held)

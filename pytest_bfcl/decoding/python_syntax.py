@@ -25,6 +25,7 @@ _PROSE = re.compile(
     r"(?!(?:and|or|if|else|for|async|in|is|not)\b)[^\W\d]\w*"
 )
 """Two words in a row, of which no Python expression has any but those with a word operator between."""
+_ADDRESS = re.compile(r" object at 0x[0-9A-Fa-f]+")
 _LONG_INTEGER = 3_500
 """Shorter texts hold no integer of more than 4300 digits, in hexadecimal either."""
 _LITERAL_CLASSES = (int, float, complex)
@@ -221,7 +222,8 @@ def python_literal(text: str) -> Any:
     try:
         value = ast.literal_eval(node)
     except (ValueError, TypeError, RecursionError, MemoryError, ArithmeticError) as error:
-        raise DecodeError(f"not a Python literal: {error}") from None
+        words = _ADDRESS.sub("", str(error))  # or equal replies would have lines that differ
+        raise DecodeError(f"not a Python literal: {words}") from None
     if len(text) > _LONG_INTEGER:
         for part in ast.walk(node):
             if isinstance(part, ast.Constant):

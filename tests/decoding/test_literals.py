@@ -1,7 +1,9 @@
 import pytest
 
+from pytest_bfcl.decoding.errors import DecodeError
 from pytest_bfcl.decoding.java_literals import java_value
 from pytest_bfcl.decoding.javascript_literals import javascript_value
+from pytest_bfcl.decoding.python_syntax import python_literal
 
 
 def typed(kind, items=None):
@@ -119,3 +121,11 @@ def test_javascript(source, schema, value):
     result = javascript_value(source, schema)
     assert result == value
     assert type(result) is type(value)
+
+
+def test_what_is_wrong_is_said_without_addresses():
+    """Equal replies have equal lines."""
+    with pytest.raises(DecodeError, match="not a Python literal") as found:
+        python_literal("-'a'")
+    assert "UnaryOp" in str(found.value)
+    assert "0x" not in str(found.value)
