@@ -101,6 +101,7 @@ def test_every_write_stage_once(bench: Bench, workers: tuple[str, ...]) -> None:
         assert {process for processes in together.values() for process in processes} == {"gw0", "gw1"}
 
 
+@pytest.mark.slow
 def test_the_oracle_runs_all_agentic_categories_in_two_workers(bench: Bench) -> None:
     result = bench.run("-m", "agentic", "-n2", model="oracle:")
     vector = 0 if encoder_problem() else 43 + 12

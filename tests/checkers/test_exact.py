@@ -144,6 +144,7 @@ def test_answers_of_another_shape_are_left_to_the_full_check() -> None:
         check_calls([call], [], "simple", CallRules(functions=[document]))
 
 
+@pytest.mark.slow
 @pytest.mark.golden
 def test_real_outputs(golden_dir: Path, official: DataSet) -> None:
     """The calls of every recorded output: exactly right ones pass under each rule alone and with each left out."""

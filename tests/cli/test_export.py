@@ -89,7 +89,7 @@ def assert_equal_cells(mine: Path, theirs: Path) -> None:
 @pytest.mark.parametrize(
     "case",
     [
-        pytest.param(case, marks=[pytest.mark.slow] if case == "rescored" else [])
+        pytest.param(case, marks=[pytest.mark.slow] if case in ("rescored", "rebuilt") else [])
         for case in CASES
         if case != "result_layout"
     ],

@@ -69,6 +69,7 @@ def test_replay_under_pytest_counts_as_the_reference(config: str, mode: str, gol
     assert Counter(found["reasons"]) == reasons
 
 
+@pytest.mark.slow  # `make proof` judges these lines and more
 @pytest.mark.usefixtures("official_dir")
 def test_score_gives_the_reference_verdict_for_every_line(golden_dir: Path, tmp_path: Path) -> None:
     sources = sorted((golden_dir / "real_outputs").glob("*.jsonl.gz"))

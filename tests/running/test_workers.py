@@ -86,6 +86,7 @@ def test_shards_merge_to_the_summary_of_one_process(bench: Bench, whole: str, ca
     assert {line["id"] for line in bench.server.lines()} == {"simple_python_4", "simple_python_17"}
 
 
+@pytest.mark.slow  # tests/plugin/test_distribution.py has a worker that dies
 def test_a_dead_worker_costs_one_entry_and_repeats_only_what_it_held(bench: Bench) -> None:
     server = bench.serve()
     (bench.path / "conftest.py").write_text(
