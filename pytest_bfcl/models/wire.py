@@ -73,7 +73,7 @@ class Api(Protocol):
 
 def count(usage: object, *names: str) -> int | None:
     """The first of the named numbers of a ``usage`` object; ``-1`` and the like stand for unknown."""
-    if not isinstance(usage, dict):
+    if not isinstance(usage, Mapping):
         return None
     for name in names:
         value = usage.get(name)
@@ -85,7 +85,7 @@ def count(usage: object, *names: str) -> int | None:
 
 def reasoning_count(usage: object) -> int | None:
     """Tokens that went into reasoning, in any of the places where providers tell them."""
-    if not isinstance(usage, dict):
+    if not isinstance(usage, Mapping):
         return None
     for name in ("completion_tokens_details", "output_tokens_details"):
         found = count(usage.get(name), "reasoning_tokens", "thinking_tokens")

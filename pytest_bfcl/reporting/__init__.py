@@ -5,8 +5,9 @@ These names load on first use: a run that leaves its report to another process l
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from pytest_bfcl.late_names import late_names
 
 if TYPE_CHECKING:
     from pytest_bfcl.reporting.leaderboard import write_leaderboard as write_leaderboard
@@ -23,11 +24,5 @@ _HOMES = {
 
 __all__ = ["page_name", "write_leaderboard", "write_markdown", "write_report"]
 
-
 if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> object:
-        home = _HOMES.get(name)
-        if home is None:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(f"{__name__}.{home}"), name)
+    __getattr__ = late_names(__name__, _HOMES)
