@@ -65,12 +65,8 @@ def _lines(project: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in (project / "run/results.jsonl").read_text().splitlines()]
 
 
-@pytest.mark.parametrize("workers", WORKERS)
-def test_an_engine_is_started_once_asked_and_ended(project: Path, workers: tuple[str, ...]) -> None:
-    pids = project / "pids"
-    done = _pytest(
-        project, "--model", "vllm:Qwen/Qwen3-8B@fc", "--bfcl-serve", f"--bfcl-serve-args=--worker-file {pids}", *workers
-    )
+def _check_served(project: Path, done: subprocess.CompletedProcess[str], pids: Path) -> None:
+    """The engine was started once and answered everything; none of its processes is left."""
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("starting: ") == 1
     assert "vllm:Qwen/Qwen3-8B is ready after" in done.stdout
@@ -78,6 +74,15 @@ def test_an_engine_is_started_once_asked_and_ended(project: Path, workers: tuple
     assert {line["model"] for line in _lines(project)} == {"vllm:Qwen/Qwen3-8B@fc"}
     assert "--tool-call-parser hermes" in (project / "run/engines/vllm.log").read_text()
     assert not any(alive(int(pid)) for pid in pids.read_text().split())
+
+
+@pytest.mark.parametrize("workers", WORKERS)
+def test_an_engine_is_started_once_asked_and_ended(project: Path, workers: tuple[str, ...]) -> None:
+    pids = project / "pids"
+    done = _pytest(
+        project, "--model", "vllm:Qwen/Qwen3-8B@fc", "--bfcl-serve", f"--bfcl-serve-args=--worker-file {pids}", *workers
+    )
+    _check_served(project, done, pids)
 
 
 def _verb(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -94,13 +99,7 @@ def test_the_verb_starts_asks_and_ends_an_engine(project: Path) -> None:
     assert dry.returncode == 0, dry.stderr
     assert not (project / "run").exists()
     done = _verb(project, *words, "--fail-under", "irrelevance=100")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("starting: ") == 1
-    assert "vllm:Qwen/Qwen3-8B is ready after" in done.stdout
-    assert [line["outcome"] for line in _lines(project)] == ["passed"] * 8
-    assert {line["model"] for line in _lines(project)} == {"vllm:Qwen/Qwen3-8B@fc"}
-    assert "--tool-call-parser hermes" in (project / "run/engines/vllm.log").read_text()
-    assert not any(alive(int(pid)) for pid in pids.read_text().split())
+    _check_served(project, done, pids)
     again = _verb(project, *words, "--fail-under", "irrelevance=100")  # nothing is left to ask
     assert (again.returncode, "starting: " in again.stdout) == (0, False)
 
