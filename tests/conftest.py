@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from pytest_bfcl.dataset import DataSet, open_dataset
-from pytest_bfcl.dataset.fetching import fetch, fetched_folder
+from pytest_bfcl.dataset.fetching import cache_root, fetch, fetched_folder
+from pytest_bfcl.dataset.weights import weights_folder
 from pytest_bfcl.failures import UsageError
 
 pytest_plugins = ["pytester"]
@@ -40,6 +41,25 @@ def pytest_collection_finish() -> None:
     """Thousands of tests and all modules stay to the end: the collector of garbage need not look at them again."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _cache_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """What tests leave in the cache is not the user's; what was fetched there is seen."""
+    fetched, own = {"official": fetched_folder(), "models": weights_folder()}, tmp_path_factory.mktemp("bfcl-cache")
+    for name, folder in fetched.items():
+        if folder is not None and folder.parents[0] == cache_root() / name:
+            (own / name).symlink_to(folder.parent, target_is_directory=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTEST_BFCL_CACHE", str(own))
+        yield own
+
+
+@pytest.fixture(autouse=True)
+def _home_of_pytester(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sessions in a folder of pytester's have an empty cache there, in its home."""
+    if "pytester" in request.fixturenames:
+        monkeypatch.delenv("PYTEST_BFCL_CACHE")
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -90,9 +110,9 @@ def official_wheel() -> Path:
 
 
 @pytest.fixture(scope="session")
-def official_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def official_dir(_cache_of_tests: Path) -> Path:
     """A fetched official set: the cache's, else fetched once a session from ``PYTEST_BFCL_WHEEL`` or (when
-    ``PYTEST_BFCL_FETCH=1``) downloaded; otherwise the test is skipped. ``PYTEST_BFCL_CACHE`` stays set to its cache.
+    ``PYTEST_BFCL_FETCH=1``) downloaded; otherwise the test is skipped.
     """
     present = fetched_folder()
     if present is not None:
@@ -100,11 +120,9 @@ def official_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     wheel = os.environ.get("PYTEST_BFCL_WHEEL")
     if not wheel and os.environ.get("PYTEST_BFCL_FETCH") != "1":
         pytest.skip("no official data: run `pytest-bfcl fetch`, or set PYTEST_BFCL_WHEEL or PYTEST_BFCL_FETCH=1")
-    os.environ["PYTEST_BFCL_CACHE"] = str(tmp_path_factory.mktemp("bfcl-cache"))
     try:
         return fetch(wheel or None)
     except UsageError as error:
-        del os.environ["PYTEST_BFCL_CACHE"]
         pytest.skip(f"the official data cannot be fetched: {error}")
 
 

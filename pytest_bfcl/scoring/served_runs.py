@@ -61,7 +61,8 @@ def conducts_of(records: Iterable[ResultLine], find: Find = nowhere) -> Iterator
         form = None
         if "call_form" not in record and next(native_calls(record.get("output")), None) is not None:
             entry = find(str(record["id"]))
-            form = call_form(entry.all_functions, record.get("output")) if entry is not None else None
+            if entry is not None and entry.mcp is None:  # what a server listed is not told
+                form = call_form(entry.all_functions, record.get("output"))
         yield conduct_of(record, form)
 
 

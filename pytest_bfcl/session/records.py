@@ -6,10 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from pytest_bfcl.conversation import conversation_cost, fill_calls
+from pytest_bfcl.dataset.served_entry import said_name
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import Entry
     from pytest_bfcl.failures import BenchmarkError, Verdict
+    from pytest_bfcl.json_types import Parsed
     from pytest_bfcl.models import Model
     from pytest_bfcl.runs import ResultLine
     from pytest_bfcl.session.trial import Trial
@@ -52,7 +54,8 @@ def judged_record(
         cost_usd=conversation_cost(transcript, price),
         worker=worker,
     )
-    if (form := call_form(entry.all_functions, record["output"])) is not None:
+    offered = _listed(transcript) if entry.mcp is not None else entry.all_functions
+    if (offered or entry.mcp is None) and (form := call_form(offered, record["output"])) is not None:
         record["call_form"] = form
     if not entry.is_reviewed:
         record["unreviewed"] = True
@@ -63,6 +66,12 @@ def judged_record(
     if verified is not None:
         record["verified_outcome"] = verified
     return record
+
+
+def _listed(transcript: Transcript) -> list[Parsed]:
+    """The tools a server listed, under both names that are carried out; none in a conversation of stored replies."""
+    told = transcript.functions
+    return [*told, *({**doc, "name": said_name(str(doc["name"]))} for doc in told)]
 
 
 def _verified_outcome(

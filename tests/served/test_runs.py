@@ -79,6 +79,7 @@ def test_repeats_models_workers_replay_and_comparison(shop: Project, capsys: pyt
     together.assert_outcomes(passed=6, failed=2)
     assert outcomes(shop.records("together")) == outcomes(shop.records("alone"))
     assert {r["reason"] for r in shop.records("alone") if r["outcome"] == "failed"} == {"mcp:state_mismatch"}
+    assert not any(set(r["call_form"]) - {"calls"} for r in shop.records("alone") if "call_form" in r), "listed tools"
     facts = (shop.path / "alone" / "run.json").read_text()
     assert "shop.py" not in facts, "a command may hold a key"
     assert "The server's state differs" in (shop.path / "alone" / "index.html").read_text()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import asyncio
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from pytest_bfcl.dataset import DataSet, Entry
 from pytest_bfcl.dataset.validation import validated_categories
@@ -15,7 +17,12 @@ from pytest_bfcl.extensions.lab.auditing.run_rules import Attempts, run_defects
 from pytest_bfcl.extensions.lab.auditing.schema_rules import schema_defects
 from pytest_bfcl.extensions.lab.auditing.set_rules import agentic_defects, duplicate_defects, sibling_defects
 from pytest_bfcl.extensions.lab.auditing.trajectory_rules import trajectory_defects
-from pytest_bfcl.failures import HarnessError, UsageError
+from pytest_bfcl.failures import AdapterError, HarnessError, UsageError
+from pytest_bfcl.session.proof import REMEDY, UNEARNED, is_at_risk, is_unearned
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset import Texts
+    from pytest_bfcl.settings import Settings
 
 _CAUSES = {
     "twin_tools": frozenset({"function_twice"}),
@@ -31,11 +38,13 @@ def audit(
     runs: Sequence[Attempts] = (),
     *,
     words: bool | None = None,
+    settings: Settings | None = None,
 ) -> list[Defect]:
     """Every defect found, in the order of entries.
 
     ``runs`` are what models did with the data. ``words`` adds the rules that compare words of requests, descriptions
-    and values (default: for everything but the official data, where they list too much to be read).
+    and values (default: for everything but the official data, where they list too much to be read). ``settings`` adds
+    the do-nothing proof of entries that are not official; it says where MCP servers are.
     """
     names = [name for name in categories or validated_categories(dataset) if name != "format_sensitivity"]
     use_words = not dataset.official if words is None else words
@@ -63,6 +72,8 @@ def audit(
     found += duplicate_defects(entries)
     found += agentic_defects(dataset, entries.values())
     found += run_defects(runs, set(entries))
+    if settings is not None:
+        found += unearned_defects(entries.values(), dataset.texts, settings)
     order = {entry_id: number for number, entry_id in enumerate(entries)}
     return sorted(found, key=lambda defect: order.get(defect.id, -1))
 
@@ -88,3 +99,21 @@ def _unusable(dataset: DataSet, entry_id: str, why: str) -> Iterator[Defect]:
             yield from entry_found(dataset.unchecked(ref), words=True)
     except (HarnessError, UsageError):
         yield Defect("malformed", entry_id, why)
+
+
+def unearned_defects(entries: Iterable[Entry], texts: Texts, settings: Settings) -> list[Defect]:
+    """Entries that doing nothing passes; those that cannot be played here are left out."""
+
+    async def play() -> list[Defect]:
+        found: list[Defect] = []
+        for entry in filter(is_at_risk, entries):
+            if entry.row.checker == "served" and entry.mcp not in settings.mcp:
+                continue
+            try:
+                if await is_unearned(entry, texts, settings):
+                    found.append(Defect("unearned", entry.id, UNEARNED, "expect" if entry.expect else "", (REMEDY,)))
+            except (AdapterError, HarnessError) as error:
+                found.append(Defect("unplayable", entry.id, str(error)))
+        return found
+
+    return asyncio.run(play())

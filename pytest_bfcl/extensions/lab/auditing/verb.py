@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_bfcl.extensions.lab.servers import add_server_arguments, server_settings
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.printed import say
 
@@ -41,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--words", action=argparse.BooleanOptionalAction, default=None,
                         help="rules that compare words (default: for all but the official data)")  # fmt: skip
     parser.add_argument("-o", "--out", type=Path, metavar="DIR", help=f"write pages and {TOML} there")
+    add_server_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -61,7 +63,9 @@ def run(args: argparse.Namespace) -> int:
     chosen = resolve_categories(args.categories.split(",")) if args.categories else None
     left_out = LeftOut()
     runs = [read_attempts(path, dataset, left_out) for path in args.runs]
-    found = [defect for defect in audit(dataset, chosen, runs, words=args.words) if defect.rule_name in wanted]
+    settings = server_settings(args) if "unearned" in wanted else None
+    found = audit(dataset, chosen, runs, words=args.words, settings=settings)
+    found = [defect for defect in found if defect.rule_name in wanted]
     if args.out is not None:
         _write(args.out, dataset, found, runs)
     _print(found)

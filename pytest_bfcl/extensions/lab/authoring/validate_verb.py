@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_bfcl.extensions.lab.servers import add_server_arguments, server_settings
 from pytest_bfcl.printed import say
 
 if TYPE_CHECKING:
@@ -30,11 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--categories", metavar="NAMES", help="only these, separated by commas (groups too)")
     parser.add_argument("--simulator", action="append", metavar="MODULE:CLASS",
                         help="a simulator of your own that entries name; repeatable")  # fmt: skip
-    parser.add_argument("--mcp", action="append", metavar="NAME=WHERE", type=_server, default=[],
-                        help="where the MCP server is that entries name, to try their answers; repeatable")  # fmt: skip
-    for when, told in (("setup", "before"), ("teardown", "after")):
-        parser.add_argument(f"--mcp-{when}", action="append", metavar="NAME=COMMAND", type=_server, default=[],
-                            help=f"command {told} each trial on that server, in the trial's own directory")  # fmt: skip
+    add_server_arguments(parser)
     parser.add_argument("--no-proof", action="store_true", help="do not try the ground truth of own entries")
     parser.add_argument("--strict", action="store_true", help="warnings count as errors")
 
@@ -55,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     problems = validate(dataset, chosen)
     if dataset.own:
         problems = _in_order(
-            problems + _reviewed(dataset, chosen, problems, None if args.no_proof else _settings(args))
+            problems + _reviewed(dataset, chosen, problems, None if args.no_proof else server_settings(args))
         )
     for problem in problems:
         say(problem if problem.severity == "error" else f"{problem} (warning)")
@@ -85,22 +82,6 @@ def _register(where: str) -> None:
         register_simulator(getattr(import_module(module), name))
     except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise UsageError(f"--simulator {where}: {error} (name it as package.module:Class)") from None
-
-
-def _settings(args: argparse.Namespace) -> Settings:
-    from pytest_bfcl.settings import Settings
-
-    setup, teardown = dict(args.mcp_setup), dict(args.mcp_teardown)
-    return Settings(search="local", mcp=dict(args.mcp), mcp_setup=setup, mcp_teardown=teardown)
-
-
-def _server(text: str) -> tuple[str, str]:
-    from pytest_bfcl.dataset.served_entry import named_server
-
-    try:
-        return named_server(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _reviewed(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from pytest_bfcl.extensions.lab.auditing.defect import Defect
 from pytest_bfcl.extensions.lab.auditing.listing import known_issues_toml
 from pytest_bfcl.extensions.lab.auditing.rules import RULES
 from pytest_bfcl.rescoring import open_data
+from pytest_bfcl.settings import Settings
 from tests.extensions.lab.auditing.test_asked_rules import CASES as ASKED
 
 Line = dict[str, Any]
@@ -243,11 +246,38 @@ def test_what_cannot_be_loaded_is_told(tmp_path: Path) -> None:
 
 
 def test_clean_data_has_no_finding() -> None:
-    assert [str(defect) for defect in audit(open_data("bundled"))] == []
+    assert [str(defect) for defect in audit(open_data("bundled"), settings=Settings())] == []
+
+
+def test_entries_that_doing_nothing_passes(tmp_path: Path) -> None:
+    planted, held = one("multi_turn_base_0"), {**one("multi_turn_base_1"), "initial_config": {"GorillaFileSystem": 7}}
+    planted["possible_answer"] = [[] for _ in planted["question"]]
+    (tmp_path / "multi_turn_base.jsonl").write_text("".join(json.dumps(line) + "\n" for line in (planted, held)))
+    found = audit(open_data(tmp_path), settings=Settings())
+    assert ("unearned", "multi_turn_base_0") in rules_of(found)
+    assert ("unearned", "multi_turn_base_1") not in rules_of(found)
+    assert "unearned" not in {rule for rule, _ in rules_of(audit(open_data(tmp_path)))}
+
+
+@pytest.mark.slow
+def test_entries_on_a_server_that_doing_nothing_passes(tmp_path: Path) -> None:
+    pytest.importorskip("mcp")
+    from tests.served.test_served import ONE, SHOP
+
+    lazy = {**ONE, "id": "shop_lazy", "expect": [{"call": "get_cart", "equals": {}}]}
+    entries = tmp_path / "shop.jsonl"
+    entries.write_text("".join(json.dumps(line) + "\n" for line in (ONE, lazy, {**ONE, "id": "far_0", "mcp": "far"})))
+    where = {"shop": shlex.join([sys.executable, str(SHOP), "stdio"]), "far": "no-such-command"}
+    found = audit(open_data(entries), settings=Settings(mcp=where))
+    assert {each for each in rules_of(found) if "playable" in each[0] or "unearned" in each[0]} == {
+        ("unearned", "shop_lazy"),
+        ("unplayable", "far_0"),
+    }
 
 
 def test_every_rule_is_shown_to_work() -> None:
     by_hand = {
+        *("unearned", "unplayable"),
         *("malformed", "wire_clash", "twin_tools", "function_fits", "siblings_calls", "siblings_state", "duplicate"),
         *("duplicate_differs", "call_or_none", "either_way", "answer_nowhere"),
         *("never_passed", "consensus", "negative_discrimination"),  # test_run_rules.py
