@@ -180,8 +180,7 @@ class BenchmarkError(Exception):
 class AdapterError(BenchmarkError):
     """The provider could not be asked: transport, key, quota, timeout, 5xx, malformed body.
 
-    ``kind`` is one of ``auth``, ``quota``, ``rate_limit``, ``timeout``, ``connection``, ``server``,
-    ``bad_request``, ``malformed_body``, ``ending``, ``circuit_open``, ``not_recorded``, ``fixture``.
+    ``kind`` is an `AdapterTrouble`, or a text of another package's own.
     ``retryable`` tells the retry loop whether asking again can help; ``retry_after_s`` is the server's wish.
     """
 
@@ -205,7 +204,7 @@ class AdapterError(BenchmarkError):
 
 
 class HarnessError(BenchmarkError):
-    """A defect of this package or of the data; ``kind`` for instance ``data``, ``checker``, ``worker_crash``."""
+    """A defect of this package or of the data; ``kind`` is a `HarnessTrouble`, or a text of another package's own."""
 
 
 class EntrySkipped(BenchmarkError):

@@ -26,6 +26,7 @@ from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.runs.wire_names import proven_underscores
 from pytest_bfcl.transcript import Call, Mode, Reply, Step, Transcript, Turn
+from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.conversation.services import Services
@@ -92,7 +93,9 @@ def reward(
     if verdict.valid and not graded:
         return 1.0
     if verdict.outcome == "error":
-        raise HarnessError("checker", f"{known.id} cannot be judged: {verdict.detail.get('error') or verdict.reason}")
+        raise HarnessError(
+            HarnessTrouble.CHECKER, f"{known.id} cannot be judged: {verdict.detail.get('error') or verdict.reason}"
+        )
     if graded:
         return grades_of(known, transcript, valid=verdict.valid, rules=rules, call_cost=call_cost).score
     if not partial or known.row.checker != "ast":
@@ -188,13 +191,15 @@ def as_entry(entry: Entry | Fields) -> Entry:
     fields = {"id": f"{fields['category']}_0", "question": [], **fields}
     row = CATEGORIES.get(fields["category"])
     if row is None:
-        raise HarnessError("data", f"{fields['id']}: unknown category {fields['category']!r}")
+        raise HarnessError(HarnessTrouble.DATA, f"{fields['id']}: unknown category {fields['category']!r}")
     try:
         return Entry.model_validate({"language": row.language, "return_format": row.language, **fields})
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise HarnessError("data", f"{fields['id']} is no usable entry: {where}: {first['msg']}") from error
+        raise HarnessError(
+            HarnessTrouble.DATA, f"{fields['id']} is no usable entry: {where}: {first['msg']}"
+        ) from error
 
 
 def as_transcript(
@@ -230,7 +235,7 @@ def _row_entry(
         return {name: value for name, value in row.items() if name in _ENTRY_COLUMNS}
     entry_id = row.get("entry_id", row.get("id"))
     if entry_id is None:
-        raise HarnessError("data", "the data has no column entry_id (or id) to look the entry up by")
+        raise HarnessError(HarnessTrouble.DATA, "the data has no column entry_id (or id) to look the entry up by")
     return entries(entry_id) if callable(entries) else entries[entry_id]
 
 

@@ -12,6 +12,7 @@ from pytest_bfcl.checkers.details import AnswerDetails, TroubleDetails
 from pytest_bfcl.checkers.steps import step_calls
 from pytest_bfcl.failures import HarnessError, Verdict
 from pytest_bfcl.python_text import read_literal
+from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
@@ -26,7 +27,7 @@ def check_answer(entry: Entry, transcript: Transcript, rules: RuleSet = OFFICIAL
     """The verdict of one agentic conversation; raises `HarnessError` when the entry has no list of answers."""
     answers = entry.possible_answer
     if not isinstance(answers, list) or not answers:
-        raise HarnessError("data", f"{entry.id}: there is no list of accepted answers")
+        raise HarnessError(HarnessTrouble.DATA, f"{entry.id}: there is no list of accepted answers")
     if len(transcript.turns) != 1:
         trouble = TroubleDetails(error=f"{len(transcript.turns)} turns recorded instead of one")
         return Verdict.wrong(reasons.AGENTIC_INFERENCE, trouble)

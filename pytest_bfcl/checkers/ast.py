@@ -18,6 +18,7 @@ from pytest_bfcl.dataset.json_schema import is_native
 from pytest_bfcl.failures import HarnessError, Reason, Verdict
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.transcript import Call, wire_name
+from pytest_bfcl.troubles import HarnessTrouble
 
 _EMPTY: Fields = {}
 _ANSWER_SHAPE = "a possible answer must be {function: {parameter: [acceptable values]}}"
@@ -43,7 +44,7 @@ def check_calls(calls: Sequence[Call], answers: Sequence[Fields], rule: str, how
     ``data``) when documents or answers cannot be used.
     """
     if not how.functions or not answers:
-        raise HarnessError("data", "the entry has no function documents or no possible answers")
+        raise HarnessError(HarnessTrouble.DATA, "the entry has no function documents or no possible answers")
     if rule == "parallel":
         return _check_parallel(calls, answers, how)
     if rule == "multiple":
@@ -103,7 +104,7 @@ def check_call(call: Call, document: Fields, answer: Fields, how: CallRules) -> 
         if parameter in arguments:
             continue
         if type(values) is not list:
-            raise HarnessError("data", _ANSWER_SHAPE)
+            raise HarnessError(HarnessTrouble.DATA, _ANSWER_SHAPE)
         if MARKER not in values and not _is_default(properties.get(parameter), values, how):
             return _left_out(reasons.MISSING_OPTIONAL, expected, parameter, values, arguments)
     return None
@@ -128,7 +129,7 @@ def check_value(
 ) -> BrokenValue | None:
     """One argument against its acceptable values, in the entry's language."""
     if type(answers) is not list:
-        raise HarnessError("data", _ANSWER_SHAPE)
+        raise HarnessError(HarnessTrouble.DATA, _ANSWER_SHAPE)
     kind = parameter_type(schema, how.language)
     if how.language == "python":
         return check_python(value, kind, answers, how.rules, required=required)
@@ -202,7 +203,7 @@ def _document(functions: Sequence[Fields], name: str) -> Fields:
     for document in functions:
         if document.get("name") == name:
             return document
-    raise HarnessError("data", f"the possible answer names {name!r}, which no function document describes")
+    raise HarnessError(HarnessTrouble.DATA, f"the possible answer names {name!r}, which no function document describes")
 
 
 def _answer_name(answer: Fields) -> str:
@@ -215,7 +216,7 @@ def _accepted(answer: Fields) -> Parsed:
         if type(accepted) is dict:
             return accepted
         break
-    raise HarnessError("data", _ANSWER_SHAPE)
+    raise HarnessError(HarnessTrouble.DATA, _ANSWER_SHAPE)
 
 
 def _mapping(value: object) -> Fields:

@@ -8,6 +8,7 @@ from pytest_bfcl.checkers.corrected import OFFICIAL, RuleSet
 from pytest_bfcl.decoding import ReplyDecoder
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.transcript import Call, Reply
+from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry, FunctionDoc
@@ -50,7 +51,7 @@ def stored_calls(transcript: Transcript) -> list[Call] | None:
     if not transcript.decoded or not transcript.steps or transcript.steps[0].calls is None:
         return None
     if transcript.steps[0].call_texts:
-        raise HarnessError("data", f"{transcript.entry_id}: call texts, where output is needed")
+        raise HarnessError(HarnessTrouble.DATA, f"{transcript.entry_id}: call texts, where output is needed")
     return transcript.steps[0].decoded_calls
 
 

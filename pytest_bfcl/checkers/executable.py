@@ -22,6 +22,7 @@ from pytest_bfcl.checkers.entries import reply_of, single_turn_calls
 from pytest_bfcl.decoding import DecodeError, WrongShape
 from pytest_bfcl.execution.outcome import Outcome
 from pytest_bfcl.failures import HarnessError, Reason, Verdict
+from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
@@ -143,7 +144,8 @@ def outcomes_of(transcript: Transcript, count: int) -> list[Outcome]:
     texts = transcript.steps[0].results if transcript.steps else []
     if len(texts) != count:
         raise HarnessError(
-            "not_executed", f"{transcript.entry_id}: {count} calls, {len(texts)} results; carry them out before judging"
+            HarnessTrouble.NOT_EXECUTED,
+            f"{transcript.entry_id}: {count} calls, {len(texts)} results; carry them out before judging",
         )
     return _read(transcript, texts)
 
@@ -152,7 +154,9 @@ def expected_outcomes(transcript: Transcript) -> list[Outcome]:
     """The recorded outcomes of the ground truth. Raises `HarnessError` when there are none."""
     texts = transcript.extra.get(EXPECTED)
     if not isinstance(texts, list) or not texts:
-        raise HarnessError("not_executed", f"{transcript.entry_id}: the ground truth has not been carried out")
+        raise HarnessError(
+            HarnessTrouble.NOT_EXECUTED, f"{transcript.entry_id}: the ground truth has not been carried out"
+        )
     return _read(transcript, texts)
 
 
@@ -160,7 +164,9 @@ def _read(transcript: Transcript, texts: Sequence[Any]) -> list[Outcome]:
     try:
         return [Outcome.from_text(text) for text in texts]
     except (TypeError, ValueError) as error:
-        raise HarnessError("data", f"{transcript.entry_id}: a recorded result is unreadable: {error}") from error
+        raise HarnessError(
+            HarnessTrouble.DATA, f"{transcript.entry_id}: a recorded result is unreadable: {error}"
+        ) from error
 
 
 def _kinds(entry: Entry, count: int) -> list[str]:

@@ -38,6 +38,7 @@ from pytest_bfcl.decoding.formats.detection import lost_calls
 from pytest_bfcl.decoding.formats.families import reading_name
 from pytest_bfcl.failures import BenchmarkError, HarnessError, Reason, UsageError, Verdict
 from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
@@ -116,7 +117,9 @@ class _Judge:
                 return Verdict.passed()  # as under another rule set before: native calls are read alike under all
             row = CATEGORIES.get(self.entry.category)
             if row is None:
-                raise HarnessError("checker", f"nothing judges entries of category {self.entry.category!r}")
+                raise HarnessError(
+                    HarnessTrouble.CHECKER, f"nothing judges entries of category {self.entry.category!r}"
+                )
             own = own_checker(self.entry)
             found = check_plugged(own, self.entry, self.transcript) if own else _CHECKS[row.checker](self, rules)
             verdict = ends.weighed(found)
@@ -171,7 +174,9 @@ class _Judge:
                 return Verdict.passed()
         for each in answers if isinstance(answers, list) else [None]:
             if not isinstance(each, dict) or not each:
-                raise HarnessError("data", f"{entry.id}: possible_answer must be a list of {{function: {{…}}}} objects")
+                raise HarnessError(
+                    HarnessTrouble.DATA, f"{entry.id}: possible_answer must be a list of {{function: {{…}}}} objects"
+                )
         assert isinstance(answers, list)
         return check_calls(calls, answers, rule, CallRules(language, underscored, rules, functions))
 

@@ -8,6 +8,7 @@ from pytest_bfcl import entry_points
 from pytest_bfcl.checkers import reasons
 from pytest_bfcl.checkers.details import TroubleDetails
 from pytest_bfcl.failures import HarnessError, UsageError, Verdict
+from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
@@ -27,11 +28,13 @@ def check_plugged(name: str, entry: Entry, transcript: Transcript) -> Verdict:
     """
     point = entry_points.find("checkers", name)
     if point is None:
-        raise HarnessError("checker", f"{entry.id}: no installed package offers the checker {name[:100]!r}")
+        raise HarnessError(
+            HarnessTrouble.CHECKER, f"{entry.id}: no installed package offers the checker {name[:100]!r}"
+        )
     try:
         check = entry_points.load(point, "checker")
     except UsageError as error:
-        raise HarnessError("checker", f"{entry.id}: {error}") from error
+        raise HarnessError(HarnessTrouble.CHECKER, f"{entry.id}: {error}") from error
     found = check(entry, transcript)
     if isinstance(found, Verdict):
         return found
@@ -39,4 +42,6 @@ def check_plugged(name: str, entry: Entry, transcript: Transcript) -> Verdict:
         return Verdict(True)
     if isinstance(found, str):
         return Verdict.wrong(reasons.OWN_CHECKER, TroubleDetails(error=f"{name}: {found}"[:500]))
-    raise HarnessError("checker", f"{entry.id}: the checker {name!r} returned {type(found).__name__}, no verdict")
+    raise HarnessError(
+        HarnessTrouble.CHECKER, f"{entry.id}: the checker {name!r} returned {type(found).__name__}, no verdict"
+    )

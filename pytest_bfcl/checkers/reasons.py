@@ -36,6 +36,7 @@ from pytest_bfcl.checkers.details import (
     ValueDetails,
 )
 from pytest_bfcl.failures import FailureTag, Reason
+from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
 
 MALFORMED = FailureTag.MALFORMED_OUTPUT
 WRONG = FailureTag.WRONG_ANSWER
@@ -518,127 +519,30 @@ SQL_ROWS = _result(
 
 # -- trouble that is not the model's: no verdict, an error, in no accuracy --
 
-_TROUBLE = "No verdict, not counted: {error:240}"
+
+def _trouble(name: str, tag: FailureTag, kind: AdapterTrouble | HarnessTrouble) -> Reason:
+    """The reason of an error of this kind, or of an imported line with an error."""
+    return Reason(name, tag, kind.rule, "No verdict, not counted: {error:240}", kind.remedy, TroubleDetails)
 
 
-def _adapter(kind: str, rule: str, remedy: str) -> Reason:
-    """A reason of an `AdapterError` of this kind, or of an imported line with an error."""
-    name = kind if ":" in kind else f"adapter:{kind}"
-    return Reason(name, FailureTag.ADAPTER_ERROR, rule, _TROUBLE, remedy, TroubleDetails)
+_adapter = partial(_trouble, tag=FailureTag.ADAPTER_ERROR)
+_harness = partial(_trouble, tag=FailureTag.HARNESS_ERROR)
+
+ADAPTER_ENDING = _adapter("adapter:ending", kind=AdapterTrouble.ENDING)
+ADAPTER_INFERENCE = _adapter("adapter:inference_error", kind=AdapterTrouble.INFERENCE)
+MULTI_TURN_INFERENCE = _adapter("multi_turn:inference_error", kind=AdapterTrouble.INFERENCE)
+AGENTIC_INFERENCE = _adapter("agentic:inference_error", kind=AdapterTrouble.INFERENCE)
+HARNESS_CHECKER = _harness("harness:checker", kind=HarnessTrouble.CHECKER)
 
 
-def _harness(kind: str, rule: str, remedy: str) -> Reason:
-    """A reason of a `HarnessError` of this kind."""
-    return Reason(f"harness:{kind}", FailureTag.HARNESS_ERROR, rule, _TROUBLE, remedy, TroubleDetails)
+def _all() -> Iterator[Reason]:
+    yield from (each for each in tuple(globals().values()) if isinstance(each, Reason))
+    yield from (_adapter(f"adapter:{kind}", kind=kind) for kind in AdapterTrouble)
+    yield from (_harness(f"harness:{kind}", kind=kind) for kind in HarnessTrouble)
 
 
-_ASK_AGAIN = "Continue the run (`--bfcl-out` of the same folder): only entries without a verdict are asked again."
-_REPORT = "Please report it with the text of the error; the other entries are not touched."
-
-ADAPTER_AUTH = _adapter(
-    "auth", "the provider must accept the key", "Set the key named in the error, then continue the run."
-)
-ADAPTER_QUOTA = _adapter("quota", "the account must have credit", "Top the account up, then continue the run.")
-ADAPTER_RATE_LIMIT = _adapter(
-    "rate_limit",
-    "the provider must let requests through in time",
-    f"Lower `--bfcl-concurrency` or raise `--bfcl-retries`. {_ASK_AGAIN}",
-)
-ADAPTER_TIMEOUT = _adapter(
-    "timeout", "the reply must arrive in time", f"Raise `--bfcl-timeout` or lower `--bfcl-concurrency`. {_ASK_AGAIN}"
-)
-ADAPTER_CONNECTION = _adapter(
-    "connection", "the endpoint must be reachable", f"Is the server up, and `--bfcl-base-url` right? {_ASK_AGAIN}"
-)
-ADAPTER_SERVER = _adapter("server", "the server must not fail", f"Look at the server's log. {_ASK_AGAIN}")
-ADAPTER_BAD_REQUEST = _adapter(
-    "bad_request",
-    "the server must take the request",
-    "Its message says what it refuses: often a parameter, a tool's schema, or tools at all (then `@prompt`).",
-)
-ADAPTER_MALFORMED_BODY = _adapter(
-    "malformed_body",
-    "the answer must be what the interface promises",
-    "Is `--bfcl-base-url` that of the interface (usually it ends in `/v1`)? A proxy may put pages of its own there.",
-)
-ADAPTER_ENDING = _adapter(
-    "ending",
-    "a reply must end in a way that is known to be normal",
-    f"The summary counts the words it ended with: look at the server's log ([endings](endings.md)). {_ASK_AGAIN}",
-)
-ADAPTER_CIRCUIT_OPEN = _adapter(
-    "circuit_open", "the provider must answer now and then", f"Requests failed one after the other. {_ASK_AGAIN}"
-)
-ADAPTER_NOT_RECORDED = _adapter(
-    "not_recorded",
-    "a replay must hold the reply, search or request",
-    "The recording lacks it: record it once with the live provider.",
-)
-ADAPTER_TEMPLATE = _adapter(
-    "template",
-    "the model's chat template must render the conversation",
-    "The error names the template: choose another with `--bfcl-template`, or ask the chat endpoint.",
-)
-ADAPTER_FIXTURE = _adapter(
-    "fixture",
-    "the model fixture or callable must give a reply",
-    "The traceback points into your code; a reply is text, calls or a `Reply`.",
-)
-ADAPTER_INFERENCE = _adapter(
-    "inference_error", "the reply must have arrived", "The recorded line is an error: record it again."
-)
-MULTI_TURN_INFERENCE = _adapter("multi_turn:inference_error", ADAPTER_INFERENCE.rule, ADAPTER_INFERENCE.remedy)
-AGENTIC_INFERENCE = _adapter("agentic:inference_error", ADAPTER_INFERENCE.rule, ADAPTER_INFERENCE.remedy)
-
-HARNESS_DATA = _harness(
-    "data",
-    "entry, documents and answers must be usable",
-    "Mend the line the error names; `pytest-bfcl validate` finds them all.",
-)
-HARNESS_INCOMPLETE = _harness(
-    "incomplete",
-    "only a conversation that came to its end is judged",
-    f"An error of ours or the provider's ended it. {_ASK_AGAIN}",
-)
-HARNESS_CHECKER = _harness("checker", "a checker must come to a verdict", _REPORT)
-HARNESS_CONVERSATION = _harness("conversation", "a conversation must run to its end", _REPORT)
-HARNESS_EXECUTOR = _harness("executor", "calls must be carried out in worker processes", _REPORT)
-HARNESS_LOOKAHEAD = _harness("lookahead", "a conversation started ahead must be there", _REPORT)
-HARNESS_NOT_EXECUTED = _harness(
-    "not_executed",
-    "calls of executable entries must be carried out before they are judged",
-    "Judge through `pytest-bfcl score` or `pytest_bfcl.score_lines`, which carry them out.",
-)
-HARNESS_SEARCH = _harness("search", "a web search entry needs a search provider", "Choose one with `--bfcl-search`.")
-HARNESS_MCP = _harness(
-    "mcp",
-    "the MCP server of an entry must answer",
-    "Try it alone with `pytest-bfcl new entry --from-mcp …`; name it with `--bfcl-mcp NAME=…`, then continue the run.",
-)
-HARNESS_UNEARNED = _harness(
-    "unearned",
-    "an entry must not be passed by doing nothing",
-    "Expect what only the right calls bring about, and give each trial a state of its own (`{workdir}`).",
-)
-HARNESS_SIMULATOR = _harness(
-    "simulator", "the entry's systems must load", "Look at the entry's `initial_config`, or at your own simulator."
-)
-HARNESS_STOPPED = _harness("stopped", "the run must go on", _ASK_AGAIN)
-HARNESS_STORAGE = _harness(
-    "storage", "the run directory must take what is written", f"Is the disk full, or the folder read-only? {_ASK_AGAIN}"
-)
-HARNESS_WORKER_CRASH = _harness("worker_crash", "a worker must not die", _ASK_AGAIN)
-HARNESS_WRITE_STAGE = _harness(
-    "write_stage",
-    "the write stage of a memory question must have been completed",
-    f"Look at the error of the write stage. {_ASK_AGAIN}",
-)
-HARNESS_WIRE = _harness("wire", "a wire check must come to a judgement", _REPORT)
-HARNESS_SETUP = _harness("setup", "fixtures must set up", "The traceback points to the fixture.")
-HARNESS_CALL = _harness("call", "the test of an entry must end with a verdict", _REPORT)
-
-REASONS: Mapping[str, Reason] = {each.name: each for each in tuple(globals().values()) if isinstance(each, Reason)}
-"""Name → reason, in the order of this page."""
+REASONS: Mapping[str, Reason] = {each.name: each for each in _all()}
+"""Name → reason, the model's first."""
 
 
 def reply_reason(problem: str) -> Reason:

@@ -15,6 +15,7 @@ from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.json_types import Fields, JsonObject, Parsed
 from pytest_bfcl.python_text import read_literal
 from pytest_bfcl.transcript import CALLS_A_STEP
+from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
@@ -83,9 +84,10 @@ def recorded_results(entry: Entry, transcript: Transcript, executor: CallExecuto
                 continue
             if number >= len(step.results):
                 raise HarnessError(
-                    "search", f"{entry.id}: the results of its searches are not recorded, so it cannot be judged",
+                    HarnessTrouble.SEARCH,
+                    f"{entry.id}: the results of its searches are not recorded, so it cannot be judged",
                     advice="give the line its tool_results",
-                )  # fmt: skip
+                )
             arguments = _bound(tool, call.args, call.kwargs)
             if arguments is not None:
                 found.setdefault((tool, _key(arguments)), []).append(step.results[number])

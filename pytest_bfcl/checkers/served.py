@@ -17,6 +17,7 @@ from pytest_bfcl.dataset.served_entry import said_name
 from pytest_bfcl.decoding.writing import exact_text, read_call
 from pytest_bfcl.failures import HarnessError, Reason, Verdict
 from pytest_bfcl.transcript import OBSERVED, Call, Transcript
+from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
@@ -121,9 +122,10 @@ def _told(entry: Entry, transcript: Transcript, number: int, place: int) -> Any:
         return observed[number][place] if several else observed[number]
     except (LookupError, TypeError):
         raise HarnessError(
-            "mcp", f"{entry.id}: what its server told of the state is not recorded, so it cannot be judged",
+            HarnessTrouble.MCP,
+            f"{entry.id}: what its server told of the state is not recorded, so it cannot be judged",
             advice="hold the conversation again, with --bfcl-mcp",
-        ) from None  # fmt: skip
+        ) from None
 
 
 def _wrong(reason: Reason, turn: int, wanted: Any, told: Any, asked: str) -> Verdict:

@@ -20,6 +20,7 @@ from pytest_bfcl.checkers.steps import ran_away, turn_calls, was_forced
 from pytest_bfcl.failures import BenchmarkError, HarnessError, Reason, UsageError, Verdict
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.transcript import CALLS_A_STEP, wire_name
+from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
@@ -248,7 +249,7 @@ def _is_designed(entry: Entry, number: int) -> bool:
 def _ground_truth(entry: Entry) -> list[list[str]]:
     truth = entry.possible_answer
     if not isinstance(truth, list) or not all(isinstance(turn, list) for turn in truth):
-        raise HarnessError("data", f"{entry.id}: the ground truth must be a list of turns of call texts")
+        raise HarnessError(HarnessTrouble.DATA, f"{entry.id}: the ground truth must be a list of turns of call texts")
     return [[str(call) for call in turn] for turn in truth]
 
 
@@ -287,5 +288,7 @@ def executor_of(
         except (UsageError, BenchmarkError):
             raise
         except Exception as error:
-            raise HarnessError("simulator", f"{entry.id}: {class_name} could not be loaded: {error}") from error
+            raise HarnessError(
+                HarnessTrouble.SIMULATOR, f"{entry.id}: {class_name} could not be loaded: {error}"
+            ) from error
     return CallExecutor(simulators, names, entry.renames)

@@ -15,6 +15,7 @@ from typing import IO
 from pytest_bfcl.confined.process import READY
 from pytest_bfcl.confined.service import Service
 from pytest_bfcl.failures import HarnessError
+from pytest_bfcl.troubles import HarnessTrouble
 
 START_SECONDS = 60.0
 
@@ -82,7 +83,9 @@ class _Running:
                 env=kept, text=True, encoding="utf-8", close_fds=True,
             )  # fmt: skip
         except OSError as error:
-            raise HarnessError("executor", f"the process that {service.what} cannot be started: {error}") from error
+            raise HarnessError(
+                HarnessTrouble.EXECUTOR, f"the process that {service.what} cannot be started: {error}"
+            ) from error
         self.end = weakref.finalize(self, _end, self._process)
         self._answers: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         assert self._process.stdout is not None
@@ -90,7 +93,7 @@ class _Running:
         threading.Thread(target=_read, args=reading, name="bfcl worker", daemon=True).start()
         if self._next(START_SECONDS) != READY:
             self.end()
-            raise HarnessError("executor", f"the process that {service.what} ended at once")
+            raise HarnessError(HarnessTrouble.EXECUTOR, f"the process that {service.what} ended at once")
 
     @property
     def alive(self) -> bool:
@@ -118,7 +121,7 @@ def _place_of(package: str) -> str:
     """The folder that a package is imported from."""
     spec = find_spec(package)
     if spec is None or spec.origin is None:
-        raise HarnessError("executor", f"the package {package} is not installed")
+        raise HarnessError(HarnessTrouble.EXECUTOR, f"the package {package} is not installed")
     return str(Path(spec.origin).resolve().parents[1])
 
 

@@ -21,6 +21,7 @@ from pytest_bfcl.failures import AdapterError, BenchmarkError, HarnessError
 from pytest_bfcl.models.callable import read_result
 from pytest_bfcl.models.places import fixture_error
 from pytest_bfcl.transcript import Reply, Transcript
+from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.conversation.journal import Journal, Snapshots
@@ -92,7 +93,7 @@ async def converse(
         raise
     except Exception as error:
         text = f"{entry.id}: the conversation broke off: {type(error).__name__}: {error}"
-        broken = HarnessError("conversation", text)
+        broken = HarnessError(HarnessTrouble.CONVERSATION, text)
         broken.transcript = _broken_off(transcript)
         raise broken from error
 
@@ -194,7 +195,7 @@ class _Conversation:
         try:
             return await self.model.generate(request)
         except AdapterError as error:
-            if error.kind != "bad_request" or not self.dialogue.answer_dangling_calls():
+            if error.kind != AdapterTrouble.BAD_REQUEST or not self.dialogue.answer_dangling_calls():
                 raise
             # Calls that did not decode have no result message. Lenient endpoints accept that history, as the
             # reference sends it; strict ones refuse it, which must not count as our trouble.

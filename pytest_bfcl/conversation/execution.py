@@ -18,6 +18,7 @@ from pytest_bfcl.execution import NETWORK_FUNCTIONS, Outcome, statement_of
 from pytest_bfcl.execution.statements import NotAQuery
 from pytest_bfcl.failures import AdapterError, EntrySkipped, HarnessError
 from pytest_bfcl.transcript import Call, Reply, Transcript, wire_name
+from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import Entry
@@ -52,7 +53,7 @@ def execute(entry: Entry, transcript: Transcript, services: Services) -> Transcr
             if outcome.kind == "not_recorded":
                 raise EntrySkipped("recording", NETWORK)
             if not outcome.ok:
-                raise HarnessError("data", f"{entry.id}: the ground truth fails: {outcome.error}")
+                raise HarnessError(HarnessTrouble.DATA, f"{entry.id}: the ground truth fails: {outcome.error}")
         transcript.extra[EXPECTED] = [outcome.text() for outcome in expected]
     outcomes = carry(entry, calls, services)
     if any(outcome.kind == "not_recorded" for outcome in outcomes) and _asks_network(entry):
@@ -93,7 +94,7 @@ def expected_calls(entry: Entry) -> list[Call]:
             # Some ground truths give arguments by position.
             found += decode_reply(Reply(text=str(text)), "prompt", rules=frozenset({"C4"}), functions=entry.function)
         except DecodeError as error:
-            raise HarnessError("data", f"{entry.id}: the ground truth is not a call: {error}") from error
+            raise HarnessError(HarnessTrouble.DATA, f"{entry.id}: the ground truth is not a call: {error}") from error
     return found
 
 
@@ -146,7 +147,7 @@ def _get(call: Call, services: Services) -> Outcome:
     try:
         answer = services.rest.get(url, params, {str(name): str(value) for name, value in headers.items()})
     except AdapterError as error:
-        if error.kind == "not_recorded":
+        if error.kind == AdapterTrouble.NOT_RECORDED:
             raise EntrySkipped("recording", f"{RECORDING}: {error.message}") from None
         raise
     if "error" in answer:

@@ -16,6 +16,7 @@ from typing import Any
 
 from pytest_bfcl.failures import AdapterError, BenchmarkError, HarnessError
 from pytest_bfcl.transcript import Transcript
+from pytest_bfcl.troubles import HarnessTrouble
 
 WINDOW_FACTOR = 16
 CANCEL_LIMIT_S = 0.9
@@ -182,7 +183,7 @@ class LookAhead:
         slot = self._slots.get(key)
         if slot is None:
             if job is None:
-                raise HarnessError("lookahead", f"no conversation is planned for {key!r}")
+                raise HarnessError(HarnessTrouble.LOOKAHEAD, f"no conversation is planned for {key!r}")
             slot = self._on_demand(job)
         self._pass_over(slot)
         promise = slot.promise(self._loop)

@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Any
 from pytest_bfcl.dataset.served_entry import said_name
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -165,7 +166,7 @@ async def _connected(
     except TimeoutError:
         raise _trouble(f"{subject}: MCP server {name!r} did not answer within {timeout_s:g} s", errors) from None
     except UsageError as error:
-        raise HarnessError("mcp", f"{subject}: MCP server {name!r}: {error}") from None
+        raise HarnessError(HarnessTrouble.MCP, f"{subject}: MCP server {name!r}: {error}") from None
     except Exception as error:
         shown = shown_server(where)
         raise _trouble(
@@ -201,7 +202,7 @@ def _parsed(text: str) -> Any:
 def _trouble(text: str, errors: IO[str] | None, advice: str = "") -> HarnessError:
     said = _last_line(errors)
     told = f"{text}\nit last said: {said}" if said else text
-    return HarnessError("mcp", told, advice=advice) if advice else HarnessError("mcp", told)
+    return HarnessError(HarnessTrouble.MCP, told, advice=advice) if advice else HarnessError(HarnessTrouble.MCP, told)
 
 
 def _last_line(errors: IO[str] | None) -> str:

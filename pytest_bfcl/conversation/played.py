@@ -24,6 +24,7 @@ from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.rendering.tools import compile_tools, wire_names
 from pytest_bfcl.simulators import ERROR_PREFIX
 from pytest_bfcl.transcript import Message, Reply, Step, ToolCall, Transcript, Turn, wire_name
+from pytest_bfcl.troubles import AdapterTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.conversation.journal import Journal, Snapshots
@@ -135,7 +136,7 @@ class PlayedConversation:
             elif playing.done():
                 playing.result()
             elif not self.over.is_set():
-                raise AdapterError("timeout", f"the agent took more than {limit:g} s for {self.entry.id}")
+                raise AdapterError(AdapterTrouble.TIMEOUT, f"the agent took more than {limit:g} s for {self.entry.id}")
         finally:
             over.cancel()
             if not playing.done():
@@ -143,7 +144,7 @@ class PlayedConversation:
                 await asyncio.wait({playing}, timeout=1)
         left = self.all_turns - len(self.transcript.turns)
         if left and not self.transcript.forced_quit:
-            raise AdapterError("fixture", f"the agent ended {left} user turns too early")
+            raise AdapterError(AdapterTrouble.FIXTURE, f"the agent ended {left} user turns too early")
 
     # -- turns ---------------------------------------------------------------------------------------------------
 

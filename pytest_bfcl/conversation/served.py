@@ -22,6 +22,7 @@ from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.simulators import CallExecutor, serialise
 from pytest_bfcl.simulators.toolkit import error_text
 from pytest_bfcl.transcript import OBSERVED, Transcript
+from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import Entry
@@ -42,7 +43,7 @@ async def served_entry(
     where = settings.mcp.get(entry.mcp or "")
     if where is None:
         raise HarnessError(
-            "mcp", f"{entry.id}: nobody says where the MCP server {entry.mcp!r} is",
+            HarnessTrouble.MCP, f"{entry.id}: nobody says where the MCP server {entry.mcp!r} is",
             advice=f'name it: --bfcl-mcp {entry.mcp}="COMMAND or URL"',
         )  # fmt: skip
     name = entry.mcp or ""
@@ -135,9 +136,10 @@ class ServedWorld(World):
     def execute_now(self, call_text: str) -> str:
         """A server cannot be asked without waiting."""
         raise AdapterError(
-            "fixture", "a tool of an MCP server was called in the event loop's own thread, which cannot wait for it",
+            AdapterTrouble.FIXTURE,
+            "a tool of an MCP server was called in the event loop's own thread, which cannot wait for it",
             advice="use episode.tools (async), or call sync_tools from a thread",
-        )  # fmt: skip
+        )
 
     async def finish(self) -> None:
         """Ask for all that must hold of the state, and keep what was told in the transcript."""

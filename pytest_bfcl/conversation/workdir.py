@@ -23,6 +23,7 @@ from pytest_bfcl.dataset.served_entry import SHOWN_WORKDIR, WORKDIR, TemplateCop
 from pytest_bfcl.execution.tables import query_file
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.plain_text import clean
+from pytest_bfcl.troubles import HarnessTrouble
 
 MOST_COPIED = 256 * 2**20
 """Bytes of templates that one trial gets a copy of."""
@@ -91,7 +92,7 @@ class Workdir:
         return found
 
     def _trouble(self, what: str) -> HarnessError:
-        return HarnessError("data", f"{self._subject}: {what}")
+        return HarnessError(HarnessTrouble.DATA, f"{self._subject}: {what}")
 
     def read(self, state: State) -> Any:
         """What a file, the files of a pattern, or a database here tell; what is not there as ``{ABSENT: True}``.
@@ -141,7 +142,7 @@ class Workdir:
             raise self._failed(what, f"ended with status {process.returncode}{told}")
 
     def _failed(self, what: str, how: str) -> HarnessError:
-        return HarnessError("mcp", f"{self._subject}: the {what} command {how}")
+        return HarnessError(HarnessTrouble.MCP, f"{self._subject}: the {what} command {how}")
 
 
 @asynccontextmanager

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_bfcl.failures import BenchmarkError, HarnessError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.simulators import ERROR_PREFIX
+from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.conversation.journal import Snapshots
@@ -135,7 +136,7 @@ def open_world(
 
     if entry.row.checker == "served":
         raise HarnessError(
-            "mcp", f"{entry.id} is played on its own MCP server, which is not to be had here",
+            HarnessTrouble.MCP, f"{entry.id} is played on its own MCP server, which is not to be had here",
             advice="run it with pytest --model … --bfcl-mcp NAME=…",
         )  # fmt: skip
     simulators: dict[str, Simulator] = {}
@@ -145,7 +146,7 @@ def open_world(
         except BenchmarkError:
             raise
         except Exception as error:
-            raise HarnessError("simulator", f"{entry.id}: {name} could not be loaded: {error}") from error
+            raise HarnessError(HarnessTrouble.SIMULATOR, f"{entry.id}: {name} could not be loaded: {error}") from error
     return World(entry, simulators, CallExecutor(simulators, names, entry.renames), snapshots)
 
 
@@ -159,7 +160,9 @@ def _simulator(
     if name == WEB:
         if search is None:
             raise HarnessError(
-                "search", f"{entry.id}: there is no search provider", advice="choose one with --bfcl-search"
+                HarnessTrouble.SEARCH,
+                f"{entry.id}: there is no search provider",
+                advice="choose one with --bfcl-search",
             )
         config = {"show_snippet": entry.category != "web_search_no_snippet", **(config or {})}
         context["provider"] = search
@@ -188,7 +191,7 @@ def _stored_memory(entry: Entry, snapshots: Snapshots | None) -> Any | None:
     stored = snapshots.load(entry.row.backend, entry.scenario or "", before)
     if stored is None and before is not None:
         raise HarnessError(
-            "write_stage",
+            HarnessTrouble.WRITE_STAGE,
             f"{entry.id}: there is no memory snapshot of {before}",
             advice="let one process run a whole scenario (xdist: --dist load), or run it again in a new --bfcl-out",
         )

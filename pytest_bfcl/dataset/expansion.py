@@ -17,6 +17,7 @@ from pytest_bfcl.dataset.texts import Texts
 from pytest_bfcl.dataset.tools.documents import as_document, native_document
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.troubles import HarnessTrouble
 
 Documents = Callable[[str], list[FunctionDoc]]
 """Class name → function documents of its tools, in a fresh list."""
@@ -106,7 +107,9 @@ def build_entry(
             values["long_context_texts"] = texts.long_context
         return Entry.model_validate(values)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise HarnessError("data", f"{source}: {entry_id} is not a usable entry: {_short(error)}") from error
+        raise HarnessError(
+            HarnessTrouble.DATA, f"{source}: {entry_id} is not a usable entry: {_short(error)}"
+        ) from error
 
 
 def _expanded(raw: Parsed, category: Category, texts: Texts, answer: Parsed | None, depends_on: list[str]) -> Parsed:

@@ -25,6 +25,7 @@ from pytest_bfcl.dataset.verified import NAME, Verification
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.suggestions import instead_of
+from pytest_bfcl.troubles import HarnessTrouble
 
 
 class UnknownEntry(KeyError):
@@ -224,7 +225,7 @@ class DataSet:
         if self.own:
             errors = [finding for finding in check_entry(entry) if finding.severity == "error"]
             if errors:
-                raise HarnessError("data", f"{ref.path.name}:{ref.line}: {ref.id}: {errors[0]}")
+                raise HarnessError(HarnessTrouble.DATA, f"{ref.path.name}:{ref.line}: {ref.id}: {errors[0]}")
         return entry
 
     def unchecked(self, ref: EntryRef) -> Entry:
@@ -308,9 +309,11 @@ class DataSet:
                 try:
                     self._class_documents[class_name] = json.loads(json.dumps(self._documents(class_name)))
                 except UsageError as error:  # nobody knows the class: a defect of this entry, not of the command
-                    raise HarnessError("data", f"no tool documents for {class_name!r}: {error}") from error
+                    raise HarnessError(HarnessTrouble.DATA, f"no tool documents for {class_name!r}: {error}") from error
             else:
-                raise HarnessError("data", f"no tool documents for the class {class_name!r} in {self.root}")
+                raise HarnessError(
+                    HarnessTrouble.DATA, f"no tool documents for the class {class_name!r} in {self.root}"
+                )
         return list(self._class_documents[class_name])
 
     def depends_on(self, ref: EntryRef) -> list[str]:
@@ -373,7 +376,7 @@ class DataSet:
     def _original(self, ref: EntryRef) -> EntryRef:
         original = self.find(ref.original_id)
         if original is None:
-            raise HarnessError("data", f"the original entry of {ref.id} is not in the {self.name} data")
+            raise HarnessError(HarnessTrouble.DATA, f"the original entry of {ref.id} is not in the {self.name} data")
         return original
 
     def _part(self, ref: EntryRef) -> Part:
@@ -395,7 +398,7 @@ class DataSet:
             return f"{path.parent.name}/{path.name}:{position + 1}"
 
         if position >= len(spans):
-            raise HarnessError("data", f"{source()}: there is no answer line for this question")
+            raise HarnessError(HarnessTrouble.DATA, f"{source()}: there is no answer line for this question")
         offset, length = spans[position]
         return self._object(path, offset, length, source)
 
@@ -413,9 +416,9 @@ class DataSet:
         try:
             value = parse_line(self._files.read(path, offset, length))
         except (OSError, ValueError, RecursionError) as error:
-            raise HarnessError("data", f"{source()}: cannot read the entry: {error}") from error
+            raise HarnessError(HarnessTrouble.DATA, f"{source()}: cannot read the entry: {error}") from error
         if not isinstance(value, dict):
-            raise HarnessError("data", f"{source()}: the line is not a JSON object")
+            raise HarnessError(HarnessTrouble.DATA, f"{source()}: the line is not a JSON object")
         return value
 
     def _scenario(self, ref: EntryRef) -> str:

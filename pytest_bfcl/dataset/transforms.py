@@ -19,6 +19,7 @@ from pytest_bfcl.dataset.renames import Renames
 from pytest_bfcl.dataset.renaming import renamed
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.suggestions import instead_of
+from pytest_bfcl.troubles import HarnessTrouble
 
 MARK = "~"
 """Between an entry's id and the transform's name."""
@@ -112,10 +113,10 @@ def transform(entry: Entry, name: str, rewordings: Rewordings | None = None) -> 
     else:
         question = (rewordings or {}).get(name, {}).get(entry.id)
         if question is None:
-            raise HarnessError("data", f"{entry.id}{MARK}{name}: the file of these words is not here")
+            raise HarnessError(HarnessTrouble.DATA, f"{entry.id}{MARK}{name}: the file of these words is not here")
         if len(question) != len(entry.question):
             counts = f"{len(question)} turns, the entry {len(entry.question)}"
-            raise HarnessError("data", f"{entry.id}: its question in {name!r} has {counts}")
+            raise HarnessError(HarnessTrouble.DATA, f"{entry.id}: its question in {name!r} has {counts}")
         own = [message for message in entry.question[0] if message.get("role") == "system"] if entry.question else []
         changes = {"question": [[*own, *question[0]], *question[1:]] if question else []}
     return entry.model_copy(update={**changes, "id": f"{entry.id}{MARK}{name}"})

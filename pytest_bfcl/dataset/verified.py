@@ -17,6 +17,7 @@ from typing import Any, Literal
 from pytest_bfcl.dataset.texts import digest
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.troubles import HarnessTrouble
 
 Kind = Literal["wrong_answer", "narrow", "ambiguous", "unpassable", "schema", "duplicate"]
 
@@ -133,7 +134,7 @@ def apply(change: Correction, lines: Parsed) -> None:
 
 def _foreign(change: Correction, why: str) -> HarnessError:
     return HarnessError(
-        "data",
+        HarnessTrouble.DATA,
         f"{change.id}: the correction of {change.field} was written for other data: {why}",
         advice="fetch the official data again (pytest-bfcl fetch --force), or run --bfcl-data official",
     )

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 from pytest_bfcl.execution.outcome import Outcome
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.json_types import Fields
+from pytest_bfcl.troubles import HarnessTrouble
 
 Differs = Literal["no_response", "status", "type", "length", "keys"]
 
@@ -28,7 +29,9 @@ def sample_of(entry_id: str, possible_answer: Any) -> Any:
         (text,) = possible_answer
         return json.loads(text) if isinstance(text, str) else text
     except (TypeError, ValueError, RecursionError) as error:
-        raise HarnessError("data", f"{entry_id}: the answer must be one recorded response as JSON") from error
+        raise HarnessError(
+            HarnessTrouble.DATA, f"{entry_id}: the answer must be one recorded response as JSON"
+        ) from error
 
 
 def mismatch(outcome: Outcome, sample: Any) -> Mismatch | None:

@@ -26,6 +26,7 @@ from pytest_bfcl.failures import AdapterError, HarnessError, UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plain_text import clean
 from pytest_bfcl.transcript import Mode, Reply
+from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.conversation import PlayedConversation
@@ -74,7 +75,9 @@ class PooledAgent:
 
     async def generate(self, request: Request) -> Reply:
         """Agents answer no single requests. Raises `AdapterError`."""
-        raise AdapterError("fixture", f"{self.spec} is an agent: it plays whole entries and answers no single request")
+        raise AdapterError(
+            AdapterTrouble.FIXTURE, f"{self.spec} is an agent: it plays whole entries and answers no single request"
+        )
 
     async def aclose(self) -> None:
         """End the processes."""
@@ -98,7 +101,9 @@ class _Worker:
                 errors="replace", start_new_session=True,
             )  # fmt: skip
         except OSError as error:
-            raise HarnessError("executor", f"the process of {self._name} cannot be started: {error}") from error
+            raise HarnessError(
+                HarnessTrouble.EXECUTOR, f"the process of {self._name} cannot be started: {error}"
+            ) from error
         self.end = weakref.finalize(self, _end, self._process)
         self._lines: queue.SimpleQueue[Parsed | None] = queue.SimpleQueue()
         self._arrived: collections.deque[Any] = collections.deque(maxlen=1)
@@ -142,7 +147,7 @@ class _Worker:
                     raise self._ended()
                 if "over" in message:
                     if message["raised"]:
-                        raise AdapterError("fixture", str(message["raised"]))
+                        raise AdapterError(AdapterTrouble.FIXTURE, str(message["raised"]))
                     return not message["worn"]
                 if message.get("do") == "calls":
                     task = asyncio.ensure_future(self._carry_out(conversation, message))
@@ -161,7 +166,9 @@ class _Worker:
         self._draining.join(1)  # its last words may still be on their way
         status = self._process.returncode
         how = f"was ended by signal {-status}" if status is not None and status < 0 else f"ended with status {status}"
-        return AdapterError("fixture", f"the agent's process {how} in an entry; it last said: {self._last}")
+        return AdapterError(
+            AdapterTrouble.FIXTURE, f"the agent's process {how} in an entry; it last said: {self._last}"
+        )
 
     async def _carry_out(self, conversation: PlayedConversation, message: Parsed) -> None:
         try:

@@ -20,6 +20,7 @@ from pytest_bfcl.gateways.agent_pool import PooledAgent
 from pytest_bfcl.gateways.episode import Episode
 from pytest_bfcl.gateways.posted import PostedAgent
 from pytest_bfcl.transcript import Mode, Reply
+from pytest_bfcl.troubles import AdapterTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.conversation import PlayedConversation
@@ -51,7 +52,9 @@ class AgentModel:
         except BaseException as error:  # SystemExit and its own cancellations are the agent's, too
             if task is None or task.cancelling() or isinstance(error, KeyboardInterrupt | GeneratorExit):
                 raise
-            raise AdapterError("fixture", f"the agent raised {type(error).__name__}: {_first_line(error)}") from error
+            raise AdapterError(
+                AdapterTrouble.FIXTURE, f"the agent raised {type(error).__name__}: {_first_line(error)}"
+            ) from error
         finally:
             await episode.aclose()
 
@@ -64,7 +67,7 @@ class AgentModel:
             return
         if not callable(player):
             raise AdapterError(
-                "fixture", f"the agent's factory returned {type(player).__name__}, not a function",
+                AdapterTrouble.FIXTURE, f"the agent's factory returned {type(player).__name__}, not a function",
                 advice="return a function that takes the user's message, or go through `episode.turns()`",
             )  # fmt: skip
         async for message in episode.turns():
@@ -72,7 +75,9 @@ class AgentModel:
 
     async def generate(self, request: Request) -> Reply:
         """Agents answer no single requests. Raises `AdapterError`."""
-        raise AdapterError("fixture", f"{self.spec} is an agent: it plays whole entries and answers no single request")
+        raise AdapterError(
+            AdapterTrouble.FIXTURE, f"{self.spec} is an agent: it plays whole entries and answers no single request"
+        )
 
     async def aclose(self) -> None:
         """Nothing is held between conversations."""

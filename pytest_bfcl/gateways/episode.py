@@ -12,6 +12,7 @@ from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.replies import UnknownShape, final_reply
 from pytest_bfcl.replies.shapes import plain
 from pytest_bfcl.transcript import Message, Reply
+from pytest_bfcl.troubles import AdapterTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.conversation import PlayedConversation
@@ -134,7 +135,7 @@ class Episode:
             reply = final_reply(result)
         except UnknownShape as error:
             raise AdapterError(
-                "fixture", f"the agent returned {type(result).__name__}, which is not an answer: {error}",
+                AdapterTrouble.FIXTURE, f"the agent returned {type(result).__name__}, which is not an answer: {error}",
                 advice="return text, or what your library's run gave",
             ) from None  # fmt: skip
         self._conversation.end_turn(self._with_told(reply))

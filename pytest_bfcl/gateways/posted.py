@@ -19,6 +19,7 @@ from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.gateways.episode import Episode
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.transcript import Mode, Reply
+from pytest_bfcl.troubles import AdapterTrouble
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession, web
@@ -73,7 +74,8 @@ class PostedAgent:
         calls, text = said.get("calls") or [], said.get("text")
         if not isinstance(calls, list) or not all(map(_is_call, calls)) or not isinstance(text, str | None):
             raise AdapterError(
-                "fixture", 'the agent answers with {"text": a text} and may add {"calls": [{name, arguments}]}'
+                AdapterTrouble.FIXTURE,
+                'the agent answers with {"text": a text} and may add {"calls": [{name, arguments}]}',
             )
         await asyncio.gather(*(episode.call(call["name"], call["arguments"]) for call in calls))
         counts = [said.get(key) for key in ("input_tokens", "output_tokens")]
@@ -91,19 +93,21 @@ class PostedAgent:
                 while len(body) <= LONGEST and (more := await response.content.read(LONGEST + 1 - len(body))):
                     body += more
         except TimeoutError:
-            raise AdapterError("timeout", f"the agent did not answer a turn within {self._limit_s:g} s") from None
+            raise AdapterError(
+                AdapterTrouble.TIMEOUT, f"the agent did not answer a turn within {self._limit_s:g} s"
+            ) from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise AdapterError("connection", f"the agent cannot be asked: {str(error)[:300]}") from None
+            raise AdapterError(AdapterTrouble.CONNECTION, f"the agent cannot be asked: {str(error)[:300]}") from None
         if response.status != 200:
-            raise AdapterError("fixture", f"the agent answered a turn with status {response.status}")
+            raise AdapterError(AdapterTrouble.FIXTURE, f"the agent answered a turn with status {response.status}")
         if len(body) > LONGEST:
-            raise AdapterError("fixture", f"the agent's answer has more than {LONGEST:,} bytes")
+            raise AdapterError(AdapterTrouble.FIXTURE, f"the agent's answer has more than {LONGEST:,} bytes")
         try:
             said = json.loads(body)
         except (ValueError, RecursionError):
             said = None
         if not isinstance(said, dict):
-            raise AdapterError("fixture", "the agent's answer is no JSON object")
+            raise AdapterError(AdapterTrouble.FIXTURE, "the agent's answer is no JSON object")
         return said
 
     async def _start(self) -> None:
@@ -141,7 +145,9 @@ class PostedAgent:
 
     async def generate(self, request: Request) -> Reply:
         """Agents answer no single requests. Raises `AdapterError`."""
-        raise AdapterError("fixture", f"{self.spec} is an agent: it plays whole entries and answers no single request")
+        raise AdapterError(
+            AdapterTrouble.FIXTURE, f"{self.spec} is an agent: it plays whole entries and answers no single request"
+        )
 
     async def aclose(self) -> None:
         """End client and server."""

@@ -13,6 +13,7 @@ from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.wire import check_size, count, cut_stream, identifier, keepable, reasoning_count, served_by
 from pytest_bfcl.rendering.tools import Style
 from pytest_bfcl.transcript import Message, ProviderState, Reply, ToolCall, arguments_text
+from pytest_bfcl.troubles import AdapterTrouble
 
 BLOCKS = "_blocks"
 """Key of an assistant's message that holds the content blocks it came as."""
@@ -55,7 +56,7 @@ class Messages:
         """A message object as a `Reply`."""
         content = body.get("content") if isinstance(body, Mapping) else None
         if not isinstance(content, list):
-            raise AdapterError("malformed_body", "the answer has no content blocks", retryable=True)
+            raise AdapterError(AdapterTrouble.MALFORMED_BODY, "the answer has no content blocks", retryable=True)
         blocks = [block for block in content if isinstance(block, Mapping)]
         calls = [
             ToolCall(str(block.get("name") or ""), arguments_text(block.get("input", {})), identifier(block["id"], n))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.transcript import Message, Mode, Reply
+from pytest_bfcl.troubles import AdapterTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry, FunctionDoc
@@ -64,7 +65,7 @@ class ToolsRefused(AdapterError):
 
     def __init__(self, message: str, *, status: int | None = None) -> None:
         super().__init__(
-            "bad_request",
+            AdapterTrouble.BAD_REQUEST,
             message,
             advice="use --bfcl-mode prompt, add @prompt to the model, or start the server with a tool-call parser",
             status=status,

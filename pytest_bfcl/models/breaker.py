@@ -8,6 +8,7 @@ from collections import Counter, deque
 from typing import NamedTuple
 
 from pytest_bfcl.failures import AdapterError
+from pytest_bfcl.troubles import AdapterTrouble
 
 ALIKE_AT_START = 5
 """Failures of one kind, none of them passing trouble, that raise a suspicion while nothing has ever been answered."""
@@ -20,18 +21,30 @@ WINDOW_RATE = 0.95
 _TOLD_AFTER = 2
 """Attempts in a row that fail before people who watch are told."""
 
-_THRESHOLDS = {"unreachable": 5, "connection": 10, "timeout": 20, "quota": 3, "auth": 3}
+_THRESHOLDS = {
+    "unreachable": 5, AdapterTrouble.CONNECTION: 10, AdapterTrouble.TIMEOUT: 20, AdapterTrouble.QUOTA: 3,
+    AdapterTrouble.AUTH: 3,
+}  # fmt: skip
 _UNREACHABLE_AT_START = 2
-_PASSING = frozenset(("server", "rate_limit", "timeout", "connection", "unreachable", "quota"))
+_PASSING = frozenset(
+    (
+        AdapterTrouble.SERVER,
+        AdapterTrouble.RATE_LIMIT,
+        AdapterTrouble.TIMEOUT,
+        AdapterTrouble.CONNECTION,
+        "unreachable",
+        AdapterTrouble.QUOTA,
+    )
+)
 _WORDS = {
     "unreachable": "cannot be reached",
-    "connection": "drops every connection",
-    "timeout": "no longer answers in time",
-    "quota": "reports an exhausted quota",
-    "auth": "refuses the key",
-    "rate_limit": "limits the rate of every request",
-    "server": "fails every request",
-    "ending": "ends replies in a way that is not normal",
+    AdapterTrouble.CONNECTION: "drops every connection",
+    AdapterTrouble.TIMEOUT: "no longer answers in time",
+    AdapterTrouble.QUOTA: "reports an exhausted quota",
+    AdapterTrouble.AUTH: "refuses the key",
+    AdapterTrouble.RATE_LIMIT: "limits the rate of every request",
+    AdapterTrouble.SERVER: "fails every request",
+    AdapterTrouble.ENDING: "ends replies in a way that is not normal",
 }
 
 
@@ -39,7 +52,7 @@ class EndpointUnreachable(AdapterError):
     """No connection could be made at all: nobody listens, unknown host, no route."""
 
     def __init__(self, message: str, *, advice: str = "") -> None:
-        super().__init__("connection", message, advice=advice, retryable=True)
+        super().__init__(AdapterTrouble.CONNECTION, message, advice=advice, retryable=True)
 
 
 class Suspicion(NamedTuple):
@@ -103,7 +116,7 @@ class Breaker:
     def check(self) -> None:
         """Raise `AdapterError` ``circuit_open`` when open."""
         if self.reason is not None:
-            raise AdapterError("circuit_open", f"not asked: {self.reason}", advice=self.advice)
+            raise AdapterError(AdapterTrouble.CIRCUIT_OPEN, f"not asked: {self.reason}", advice=self.advice)
 
     def success(self) -> None:
         """An answer arrived (also an error answer of a living server)."""
@@ -115,8 +128,8 @@ class Breaker:
         """One attempt is over, whether or not another one follows."""
         self._failing = error if error is not None and error.retryable else None
         self._failing_times = self._failing_times + 1 if self._failing is not None else 0
-        if error is not None and (error.kind == "circuit_open" or error.status in (400, 413, 422)):
-            if error.kind != "circuit_open" and not self.answered:
+        if error is not None and (error.kind == AdapterTrouble.CIRCUIT_OPEN or error.status in (400, 413, 422)):
+            if error.kind != AdapterTrouble.CIRCUIT_OPEN and not self.answered:
                 self._count_alike(error)
             return
         now = time.monotonic()
@@ -146,9 +159,9 @@ class Breaker:
         A request that began before the last success says nothing about the endpoint's health now: entries that
         always fail would otherwise look like a series, because they fail last.
         """
-        if self.reason is not None or error.kind == "circuit_open":
+        if self.reason is not None or error.kind == AdapterTrouble.CIRCUIT_OPEN:
             return
-        if error.kind == "auth" and not self.answered and error.status != 403:
+        if error.kind == AdapterTrouble.AUTH and not self.answered and error.status != 403:
             self.give_up(error, "refused the key")
             return
         if started is not None and self._last_success is not None and started < self._last_success:

@@ -18,6 +18,7 @@ from pytest_bfcl.models.places import fixture_error
 from pytest_bfcl.rendering.tools import compile_tools, wire_names
 from pytest_bfcl.replies import UnknownShape, read_reply
 from pytest_bfcl.transcript import Mode, Reply
+from pytest_bfcl.troubles import AdapterTrouble
 
 _ARGUMENTS: dict[str, Callable[[Request], Any]] = {
     "request": lambda request: request,
@@ -138,9 +139,10 @@ def read_result(result: object) -> Reply:
         reply = read_reply(result)
     except UnknownShape as error:
         raise AdapterError(
-            "fixture", f"the model fixture returned {type(result).__name__}, which is not a reply: {error}",
+            AdapterTrouble.FIXTURE,
+            f"the model fixture returned {type(result).__name__}, which is not a reply: {error}",
             advice="return text, a list of {name, arguments}, a Reply, or what your client library gave",
-        ) from None  # fmt: skip
+        ) from None
     if problem_of(reply) == TROUBLE:
         raise UnknownEnding(reply.finish_reason)
     return reply

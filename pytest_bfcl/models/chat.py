@@ -21,6 +21,7 @@ from pytest_bfcl.models.wire import (
 )
 from pytest_bfcl.rendering.tools import Style
 from pytest_bfcl.transcript import Message, ProviderState, Reply, ToolCall, arguments_text
+from pytest_bfcl.troubles import AdapterTrouble
 
 REASONING_FIELDS = ("reasoning_content", "reasoning", "thinking")
 """Where servers put reasoning, in the order it is looked for."""
@@ -167,7 +168,7 @@ def _message(body: object) -> tuple[Fields, Fields]:
     if choice is None or not isinstance(message, Mapping):
         empty = isinstance(body, Mapping) and body.get("choices") == []
         what = "an empty list of choices" if empty else "no choices[0].message"
-        raise AdapterError("malformed_body", f"the answer has {what}", retryable=True)
+        raise AdapterError(AdapterTrouble.MALFORMED_BODY, f"the answer has {what}", retryable=True)
     return choice, message
 
 
@@ -175,7 +176,9 @@ def _calls(message: Fields) -> tuple[list[ToolCall], list[Parsed]]:
     """The calls, and per call what it has beyond name, arguments and id."""
     listed = message.get("tool_calls") or []
     if not isinstance(listed, list) or not all(isinstance(item, Mapping) for item in listed):
-        raise AdapterError("malformed_body", "the answer's tool_calls are no list of calls", retryable=True)
+        raise AdapterError(
+            AdapterTrouble.MALFORMED_BODY, "the answer's tool_calls are no list of calls", retryable=True
+        )
     calls: list[ToolCall] = []
     further: list[Parsed] = []
     for position, item in enumerate(listed):

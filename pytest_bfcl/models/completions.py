@@ -13,6 +13,7 @@ from pytest_bfcl.models.streams import StreamEnd
 from pytest_bfcl.models.wire import check_size, count, reasoning_count, served_by
 from pytest_bfcl.rendering.tools import Style
 from pytest_bfcl.transcript import Message, Reply
+from pytest_bfcl.troubles import AdapterTrouble
 
 Render = Callable[[Request], Fields]
 """A request as the fields of a completion: ``prompt``, and where a format wants them ``stop_token_ids``, ``stop`` …"""
@@ -48,7 +49,7 @@ class Completions:
         choice = first_choice(body)
         text = choice.get("text") if choice is not None else None
         if choice is None or not isinstance(text, str):
-            raise AdapterError("malformed_body", "the answer has no choices[0].text", retryable=True)
+            raise AdapterError(AdapterTrouble.MALFORMED_BODY, "the answer has no choices[0].text", retryable=True)
         check_size(text, [])
         usage = body.get("usage")
         reply = Reply(

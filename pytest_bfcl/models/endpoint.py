@@ -20,6 +20,7 @@ from pytest_bfcl.models.breaker import EndpointUnreachable
 from pytest_bfcl.models.streams import EventReader
 from pytest_bfcl.models.wire import REPLY_LIMIT, Joiner
 from pytest_bfcl.redaction import discreet, public_url, redact, secrets_of, url_secrets
+from pytest_bfcl.troubles import AdapterTrouble
 
 if TYPE_CHECKING:
     import aiohttp
@@ -106,7 +107,7 @@ class Endpoint:
         except (aiohttp.ClientError, TimeoutError) as error:
             raise self._transport_error(error) from None
         except (OSError, ValueError) as error:
-            raise AdapterError("connection", self._said(error), retryable=True) from None
+            raise AdapterError(AdapterTrouble.CONNECTION, self._said(error), retryable=True) from None
         return Answer(response.status, _text_of(data, response), response.headers)
 
     async def _streamed(self, response: aiohttp.ClientResponse, joiner: Joiner, started: float) -> Answer:
@@ -166,13 +167,13 @@ class Endpoint:
         """Raise `AdapterError` when requests would need a key and there is no usable one; sends nothing."""
         if not self._key and needs_key(self.url) and not self._has_own_key():
             raise AdapterError(
-                "auth",
+                AdapterTrouble.AUTH,
                 f"no key for {self.shown}: the environment variable {self.key_variable} is not set",
                 advice=f"export {self.key_variable}=…, or give --bfcl-base-url for a server that needs none",
             )
         if any(not c.isprintable() or c.isspace() for c in self._key):
             raise AdapterError(
-                "auth",
+                AdapterTrouble.AUTH,
                 f"the key in {self.key_variable} has a line break or a blank inside",
                 advice=f"export {self.key_variable} again, without it",
             )
@@ -210,18 +211,18 @@ class Endpoint:
         import aiohttp
 
         if isinstance(error, aiohttp.InvalidURL):
-            return AdapterError("bad_request", self._said(error), advice="check the base URL")
+            return AdapterError(AdapterTrouble.BAD_REQUEST, self._said(error), advice="check the base URL")
         advice = f"is the server at {self.shown} running and reachable?"
         if isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError):
             return EndpointUnreachable(f"cannot connect: {self._said(error)}", advice=advice)
         if isinstance(error, TimeoutError):
             wait = f"{self.settings.timeout_s:g} s"
             return AdapterError(
-                "timeout", f"{self.shown} sent nothing for {wait}", retryable=True,
+                AdapterTrouble.TIMEOUT, f"{self.shown} sent nothing for {wait}", retryable=True,
                 advice="raise --bfcl-timeout or lower --bfcl-concurrency",
             )  # fmt: skip
         return AdapterError(
-            "connection", f"the connection broke: {self._said(error)}", advice=advice, retryable=True,
+            AdapterTrouble.CONNECTION, f"the connection broke: {self._said(error)}", advice=advice, retryable=True,
         )  # fmt: skip
 
     def _said(self, error: BaseException) -> str:
@@ -321,7 +322,7 @@ def _text_of(data: bytes, response: aiohttp.ClientResponse) -> str:
             return data.decode("cp1252" if named in ("windows-1252", "cp1252") else "latin-1", "replace")
         if 200 <= response.status < 300:
             what = f"the answer is not UTF-8 ({error.reason} at byte {error.start})"
-            raise AdapterError("malformed_body", what, retryable=True) from None
+            raise AdapterError(AdapterTrouble.MALFORMED_BODY, what, retryable=True) from None
         return data.decode("utf-8", "replace")
 
 
@@ -330,5 +331,5 @@ async def _bounded(response: aiohttp.ClientResponse) -> bytes:
     async for chunk in response.content.iter_any():
         data += chunk
         if len(data) > BODY_LIMIT:
-            raise AdapterError("malformed_body", f"the answer is longer than {BODY_LIMIT} bytes")
+            raise AdapterError(AdapterTrouble.MALFORMED_BODY, f"the answer is longer than {BODY_LIMIT} bytes")
     return bytes(data)

@@ -20,6 +20,7 @@ from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.models.base import ToolsRefused
 from pytest_bfcl.redaction import redact
 from pytest_bfcl.transcript import Reply
+from pytest_bfcl.troubles import AdapterTrouble
 
 _OVERFLOW = re.compile(
     r"context[_ ]length|context[_ ]window|maximum context|context limit|context size"
@@ -138,15 +139,21 @@ def http_fault(
     wait = retry_after(headers)
     if status == 402 or (status in (400, 401, 403, 429) and _QUOTA_CODES.search(said.words)):
         return AdapterError(
-            "quota", message, advice="top up the account or raise its limit", status=status, retryable=True,
+            AdapterTrouble.QUOTA,
+            message,
+            advice="top up the account or raise its limit",
+            status=status,
+            retryable=True,
             retry_after_s=wait,
-        )  # fmt: skip
+        )
     if status == 401 or (status == 403 and not said.html):
         advice = "check the key in the environment and what it may use (pytest-bfcl models lists the variables)"
-        return AdapterError("auth", message, advice=advice, status=status)
+        return AdapterError(AdapterTrouble.AUTH, message, advice=advice, status=status)
     if status == 403:
         advice = "a page, not the API's own answer: look at the proxy or firewall in between"
-        return AdapterError("auth", message, advice=advice, status=status, retryable=True, retry_after_s=wait)
+        return AdapterError(
+            AdapterTrouble.AUTH, message, advice=advice, status=status, retryable=True, retry_after_s=wait
+        )
     if status in (404, 405) or 300 <= status < 400:
         named = f" and the model name {model!r}" if model else ""
         advice = f"check the base URL (it usually ends in /v1){named}"
@@ -154,15 +161,20 @@ def http_fault(
             advice = (
                 f"it sends requests to {elsewhere}, where none goes with a key: if that is right, name that base URL"
             )
-        return AdapterError("bad_request", message, advice=advice, status=status)
+        return AdapterError(AdapterTrouble.BAD_REQUEST, message, advice=advice, status=status)
     if status in (429, 498):  # 498: no capacity left in the account's tier (Groq)
         return AdapterError(
-            "rate_limit", message, advice="lower --bfcl-concurrency", status=status, retryable=True, retry_after_s=wait,
-        )  # fmt: skip
+            AdapterTrouble.RATE_LIMIT,
+            message,
+            advice="lower --bfcl-concurrency",
+            status=status,
+            retryable=True,
+            retry_after_s=wait,
+        )
     if status in _PASSING or status >= 500:
-        kind = "timeout" if status in (408, 504) else "server"
+        kind = AdapterTrouble.TIMEOUT if status in (408, 504) else AdapterTrouble.SERVER
         return AdapterError(kind, message, status=status, retryable=True, retry_after_s=wait)
-    return AdapterError("bad_request", message, status=status)
+    return AdapterError(AdapterTrouble.BAD_REQUEST, message, status=status)
 
 
 class ErrorInBody(NamedTuple):
@@ -179,7 +191,7 @@ class ErrorInBody(NamedTuple):
         """What `http_fault` makes of it, as the ending of a reply where one had begun and no code says more."""
         if self.ending is None or isinstance(fault, Reply | ToolsRefused):
             return fault
-        if fault.kind in ("auth", "quota", "rate_limit"):
+        if fault.kind in (AdapterTrouble.AUTH, AdapterTrouble.QUOTA, AdapterTrouble.RATE_LIMIT):
             return fault
         why = f"the reply ended with {self.ending!r}, in an error: {fault.message}"
         return UnknownEnding(self.ending, why, status=fault.status)

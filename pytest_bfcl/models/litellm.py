@@ -33,6 +33,7 @@ from pytest_bfcl.models.retrying import Caller, RetryPolicy
 from pytest_bfcl.redaction import discreet, public_url, redact, secrets_of
 from pytest_bfcl.rendering.tools import CompiledTools
 from pytest_bfcl.transcript import Message, Mode, Reply
+from pytest_bfcl.troubles import AdapterTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.models.spec import ModelSpec
@@ -192,21 +193,23 @@ class LitellmModel:
             passing = isinstance(found, AdapterError) and found.retryable
             return found if passing else Reply(problem=_JUDGED_BY_TEXT[kind], finish_reason=_JUDGED_BY_TEXT[kind])
         if kind == "Timeout" or isinstance(error, TimeoutError):
-            return AdapterError("timeout", f"no answer in time: {text}", retryable=True)
+            return AdapterError(AdapterTrouble.TIMEOUT, f"no answer in time: {text}", retryable=True)
         if _unreachable(error):
             return EndpointUnreachable(f"cannot connect: {text}", advice="check the network and the base URL")
         if _UNREADABLE.search(text):
-            return AdapterError("malformed_body", text, retryable=True)
+            return AdapterError(AdapterTrouble.MALFORMED_BODY, text, retryable=True)
         # litellm calls a missing key an HTTP 500.
         missing = kind in ("InternalServerError", "APIError") and _MISSING_KEY.search(text)
         if missing or (kind == "APIConnectionError" and any(word in text.lower() for word in _NO_KEY)):
-            return AdapterError("auth", text, advice="set the provider's key; pytest-bfcl models lists the variables")
+            return AdapterError(
+                AdapterTrouble.AUTH, text, advice="set the provider's key; pytest-bfcl models lists the variables"
+            )
         if kind == "APIConnectionError":
             # litellm's name for a broken connection as well as for an answer it could not read.
-            broken = "connection" if _is_transport(error) else "malformed_body"
+            broken = AdapterTrouble.CONNECTION if _is_transport(error) else AdapterTrouble.MALFORMED_BODY
             return AdapterError(broken, text, retryable=True)
         if not isinstance(status, int):
-            return AdapterError("bad_request", f"{kind}: {text}")
+            return AdapterError(AdapterTrouble.BAD_REQUEST, f"{kind}: {text}")
         return self._fault(status, said, _headers(error), tools_sent=tools_sent)
 
     def _fault(self, status: int, text: str, headers: Mapping[str, str], *, tools_sent: bool) -> AdapterError | Reply:
@@ -290,7 +293,7 @@ def load_litellm() -> Any:
         litellm: Any = importlib.import_module("litellm")
     except Exception as error:
         raise AdapterError(
-            "bad_request", f"litellm cannot be imported: {type(error).__name__}: {error}",
+            AdapterTrouble.BAD_REQUEST, f"litellm cannot be imported: {type(error).__name__}: {error}",
             advice=f"{install_command('litellm')}, or use openai: with --bfcl-base-url",
         ) from error  # fmt: skip
     _keep_words()

@@ -28,6 +28,7 @@ from pytest_bfcl.models.wire import Api
 from pytest_bfcl.redaction import discreet, redact
 from pytest_bfcl.rendering.tools import CompiledTools, Style, json_text
 from pytest_bfcl.transcript import Message, Mode, Reply
+from pytest_bfcl.troubles import AdapterTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.models.spec import ModelSpec
@@ -218,12 +219,14 @@ class OpenAIModel:
             if looks_like_a_page(answer.text):
                 what, asked = first_words(answer.text, self.server.secrets), self.server.asked(self.api.path)
                 raise AdapterError(
-                    "malformed_body", f"{asked} answered with a page, not with JSON: {what}", retryable=True,
+                    AdapterTrouble.MALFORMED_BODY,
+                    f"{asked} answered with a page, not with JSON: {what}",
+                    retryable=True,
                     advice="check the base URL (it usually ends in /v1)",
-                ) from None  # fmt: skip
+                ) from None
             excerpt = redact(answer.text, self.server.secrets, limit=120)
             raise AdapterError(
-                "malformed_body", f"the answer is not JSON ({error}): {excerpt!r}", retryable=True,
+                AdapterTrouble.MALFORMED_BODY, f"the answer is not JSON ({error}): {excerpt!r}", retryable=True,
             ) from None  # fmt: skip
 
     def _adapt(self, text: str, body: Mapping[str, Any]) -> bool:

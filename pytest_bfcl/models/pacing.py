@@ -29,8 +29,9 @@ from dataclasses import dataclass
 from types import TracebackType
 
 from pytest_bfcl.failures import AdapterError, HarnessError
+from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
 
-_REFUSED = frozenset(("rate_limit", "timeout"))
+_REFUSED = frozenset((AdapterTrouble.RATE_LIMIT, AdapterTrouble.TIMEOUT))
 LEAST_ANSWERS = 16
 """Answers of an epoch at least: fewer say nothing about a rate."""
 GROWTH = 1.08
@@ -351,7 +352,7 @@ class Gate:
         reason = self.stop_reason() if self.stop_reason is not None else None
         if reason is not None:
             self._leave()
-            raise HarnessError("stopped", reason)
+            raise HarnessError(HarnessTrouble.STOPPED, reason)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None

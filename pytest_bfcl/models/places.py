@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from pytest_bfcl.failures import AdapterError
+from pytest_bfcl.troubles import AdapterTrouble
 
 _PACKAGE = str(Path(__file__).resolve().parents[1])
 
@@ -22,7 +23,7 @@ def fixture_error(error: Exception, *, users: bool = False) -> AdapterError | No
         return None
     text = f"the model fixture raised {type(error).__name__}: {error}"
     advice = f"mend {place}" if place else ""
-    return AdapterError("fixture", f"{text} ({place})" if place else text, advice=advice)
+    return AdapterError(AdapterTrouble.FIXTURE, f"{text} ({place})" if place else text, advice=advice)
 
 
 def place_of(error: BaseException) -> str | None:

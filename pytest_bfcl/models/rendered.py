@@ -11,6 +11,7 @@ from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.completions import TEMPLATE_VARIABLES, Completions
 from pytest_bfcl.rendering import DEFAULT_MAX_TOKENS, open_family
 from pytest_bfcl.transcript import Message, Mode, Reply
+from pytest_bfcl.troubles import AdapterTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.models.spec import ModelSpec
@@ -37,7 +38,7 @@ class Rendered(Completions):
             variables = _variables(request.parameters)
             prompt = self.family.render(request.messages, request.functions, request.query, variables)
         except UsageError as error:
-            raise AdapterError("template", str(error)) from None
+            raise AdapterError(AdapterTrouble.TEMPLATE, str(error)) from None
         return {"prompt": prompt, "max_tokens": DEFAULT_MAX_TOKENS, **self.family.request_fields()}
 
 

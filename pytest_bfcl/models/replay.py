@@ -16,6 +16,7 @@ from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.spec import ModelSpec
 from pytest_bfcl.spread_json import spread_json
 from pytest_bfcl.transcript import Mode, Reply, Transcript
+from pytest_bfcl.troubles import AdapterTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet
@@ -88,14 +89,16 @@ class ReplayModel:
         if line is None:
             which = entry.id if repeat == 1 else f"{entry.id}, repeat {repeat}"
             advice = "select the recorded entries with --bfcl-ids, or record the missing ones"
-            raise AdapterError("not_recorded", f"{self.path} has no reply for {which}", advice=advice)
+            raise AdapterError(AdapterTrouble.NOT_RECORDED, f"{self.path} has no reply for {which}", advice=advice)
         _raise_recorded_error(line)
         try:
             transcript = self.reading.apply(
                 self._readings.transcript({**line, "category": entry.category}, lambda: documented_names(entry))
             )
         except UsageError as error:
-            raise AdapterError("not_recorded", f"{self.path}: unreadable line for {entry.id}: {error}") from None
+            raise AdapterError(
+                AdapterTrouble.NOT_RECORDED, f"{self.path}: unreadable line for {entry.id}: {error}"
+            ) from None
         transcript.model, transcript.repeat = self.spec, repeat
         for turn, messages in zip(transcript.turns, entry.question, strict=False):
             turn.messages = turn.messages or list(messages)
@@ -108,7 +111,8 @@ class ReplayModel:
         if request.turn < len(turns) and request.step < len(turns[request.turn].steps):
             return turns[request.turn].steps[request.step].reply
         raise AdapterError(
-            "not_recorded", f"{self.path}: {request.entry.id} has no turn {request.turn}, step {request.step}"
+            AdapterTrouble.NOT_RECORDED,
+            f"{self.path}: {request.entry.id} has no turn {request.turn}, step {request.step}",
         )
 
     async def aclose(self) -> None:
@@ -233,5 +237,5 @@ def _raise_recorded_error(line: Mapping[str, Any]) -> None:
         return
     prefix, _, kind = str(line.get("reason") or "").partition(":")
     said = (line.get("detail") or {}).get("error", "") if isinstance(line.get("detail"), Mapping) else ""
-    kind = kind if prefix == "adapter" and kind else "not_recorded"
+    kind = kind if prefix == "adapter" and kind else AdapterTrouble.NOT_RECORDED
     raise AdapterError(kind, f"{line.get('id')}: recorded as an error without output: {said or line.get('reason')}")

@@ -21,6 +21,7 @@ from pytest_bfcl.models.wire import (
 )
 from pytest_bfcl.rendering.tools import Style
 from pytest_bfcl.transcript import Message, ProviderState, Reply, ToolCall, arguments_text
+from pytest_bfcl.troubles import AdapterTrouble
 
 ITEMS = "_items"
 """Key of an assistant's message that holds the output items it came as."""
@@ -75,10 +76,12 @@ class Responses:
         """A response object as a `Reply`: text of its messages, calls, summaries of its reasoning."""
         output = body.get("output") if isinstance(body, Mapping) else None
         if not isinstance(output, list):
-            raise AdapterError("malformed_body", "the answer has no output items", retryable=True)
+            raise AdapterError(AdapterTrouble.MALFORMED_BODY, "the answer has no output items", retryable=True)
         items = [item for item in output if isinstance(item, Mapping)]
         if not items and body.get("status") in ("completed", None):
-            raise AdapterError("malformed_body", "the answer has an empty list of output items", retryable=True)
+            raise AdapterError(
+                AdapterTrouble.MALFORMED_BODY, "the answer has an empty list of output items", retryable=True
+            )
         calls = [
             ToolCall(
                 str(item.get("name") or ""), arguments_text(item.get("arguments", "{}")),

@@ -15,6 +15,7 @@ from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.models.breaker import Breaker, Suspicion, sign_of
 from pytest_bfcl.models.pacing import Gate, Pace
 from pytest_bfcl.transcript import Reply
+from pytest_bfcl.troubles import AdapterTrouble
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -186,7 +187,10 @@ class Caller:
         policy = self.policy
         if not suspicion.passing:
             return [0.0]
-        most = min(policy.limit_s, _PATIENCE_S * policy.retries if suspicion.error.kind == "rate_limit" else math.inf)
+        most = min(
+            policy.limit_s,
+            _PATIENCE_S * policy.retries if suspicion.error.kind == AdapterTrouble.RATE_LIMIT else math.inf,
+        )
         pauses, number = [policy.first_s], 1
         while sum(pauses) < most and (number <= policy.retries or most < policy.limit_s):
             pauses.append(min(policy.first_s * 2**number, policy.longest_s / 2))
@@ -198,7 +202,7 @@ class Caller:
             async with asyncio.timeout(min(_PROBE_S, self.stopwatch.limit_s)):
                 await probe()
         except TimeoutError:
-            return AdapterError("timeout", "no answer to a harmless question either")
+            return AdapterError(AdapterTrouble.TIMEOUT, "no answer to a harmless question either")
         except AdapterError as error:
             return error
         return None
@@ -232,7 +236,7 @@ class Caller:
         except TimeoutError:
             limit = f"{self.stopwatch.limit_s:g} s"
             raise AdapterError(
-                "timeout",
+                AdapterTrouble.TIMEOUT,
                 f"no complete answer within {limit}",
                 advice="raise the total request limit, or lower --bfcl-max-tokens",
                 retryable=True,
@@ -243,7 +247,7 @@ class Caller:
     async def _again(self, attempt: Attempt, error: AdapterError) -> Reply:
         """Attempts two and later, after the error of the first."""
         policy, started = self.policy, time.monotonic()
-        quotas = int(error.kind == "quota")
+        quotas = int(error.kind == AdapterTrouble.QUOTA)
         for failed in range(1, policy.retries + 1):
             left = policy.limit_s - (time.monotonic() - started)
             if left <= 0 or _asks_too_much(error, policy, left):
@@ -252,8 +256,8 @@ class Caller:
             try:
                 return await self._attempt(attempt, failed + 1)
             except AdapterError as again:
-                quotas += again.kind == "quota"
-                if not again.retryable or (again.kind == "quota" and quotas > 1):
+                quotas += again.kind == AdapterTrouble.QUOTA
+                if not again.retryable or (again.kind == AdapterTrouble.QUOTA and quotas > 1):
                     raise  # a quota, said again after the pause it asked for: now it is believed
                 error = again
         raise error

@@ -15,12 +15,20 @@ from pytest_bfcl.models.breaker import Breaker, EndpointUnreachable
 from pytest_bfcl.models.retrying import Caller, RetryPolicy
 from pytest_bfcl.models.spec import ModelSpec
 from pytest_bfcl.transcript import Mode, Reply
+from pytest_bfcl.troubles import AdapterTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.settings import Settings
 
 CLOSING = "Done."
-_RETRYABLE = ("timeout", "connection", "unreachable", "rate_limit", "server", "malformed_body")
+_RETRYABLE = (
+    AdapterTrouble.TIMEOUT,
+    AdapterTrouble.CONNECTION,
+    "unreachable",
+    AdapterTrouble.RATE_LIMIT,
+    AdapterTrouble.SERVER,
+    AdapterTrouble.MALFORMED_BODY,
+)
 _REPLY_KEYS = (
     "text",
     "tool_calls",
@@ -83,7 +91,9 @@ class ScriptedModel:
         name = next((n for n in names if n in self.scripts), None)
         if name is None:
             raise AdapterError(
-                "not_recorded", f"the script has no reply for {request.entry.id}", advice="add the id or '*'"
+                AdapterTrouble.NOT_RECORDED,
+                f"the script has no reply for {request.entry.id}",
+                advice="add the id or '*'",
             )
         script = self.scripts[name]
         if not _is_turns(script):

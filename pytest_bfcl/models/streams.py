@@ -9,6 +9,7 @@ from pytest_bfcl.endings import is_marked
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.wire import cut_stream
+from pytest_bfcl.troubles import AdapterTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.models.wire import Joiner
@@ -79,7 +80,7 @@ class EventReader:
         blocks = data.split(b"\n\n")
         self._rest = blocks.pop()
         if self._read > STREAM_LIMIT or len(self._rest) > EVENT_LIMIT:
-            raise AdapterError("malformed_body", f"the stream is longer than {STREAM_LIMIT} bytes")
+            raise AdapterError(AdapterTrouble.MALFORMED_BODY, f"the stream is longer than {STREAM_LIMIT} bytes")
         for block in blocks:
             self._block(block)
 
@@ -122,4 +123,6 @@ def _parsed(data: bytes, *, last: bool) -> Any:
     except (ValueError, RecursionError):
         if last:  # cut in the middle: the joiner will say what is missing
             return None
-        raise AdapterError("malformed_body", "the stream has an event that is not JSON", retryable=True) from None
+        raise AdapterError(
+            AdapterTrouble.MALFORMED_BODY, "the stream has an event that is not JSON", retryable=True
+        ) from None

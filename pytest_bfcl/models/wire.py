@@ -10,6 +10,7 @@ from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.rendering.tools import Style
 from pytest_bfcl.transcript import Message, Reply, Served, ToolCall
+from pytest_bfcl.troubles import AdapterTrouble
 
 REPLY_LIMIT = 8 * 1024 * 1024
 """Longest reply taken, in characters; no model writes as much."""
@@ -127,9 +128,9 @@ def _is_flat(value: object, depth: int) -> bool:
 def check_size(text: str | None, calls: list[ToolCall]) -> None:
     """Raise `AdapterError` for a reply that no model writes."""
     if len(text or "") + sum(len(call.name) + len(call.arguments) for call in calls) > REPLY_LIMIT:
-        raise AdapterError("malformed_body", f"the answer is longer than {REPLY_LIMIT} characters")
+        raise AdapterError(AdapterTrouble.MALFORMED_BODY, f"the answer is longer than {REPLY_LIMIT} characters")
 
 
 def cut_stream(what: str) -> AdapterError:
     """The error of a stream that ended before its reply did."""
-    return AdapterError("malformed_body", f"the stream ended before the reply did: {what}", retryable=True)
+    return AdapterError(AdapterTrouble.MALFORMED_BODY, f"the stream ended before the reply did: {what}", retryable=True)

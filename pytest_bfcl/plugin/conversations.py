@@ -20,6 +20,7 @@ from pytest_bfcl.plugin import pytest_internals, selection
 from pytest_bfcl.plugin.event_loop import Loop
 from pytest_bfcl.plugin.node_parts import OWN_MODEL, USERS_MODEL
 from pytest_bfcl.plugin.nodes import EntryItem
+from pytest_bfcl.troubles import AdapterTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import Entry
@@ -103,7 +104,7 @@ class Conversations:
             try:
                 self._transcripts[item] = self._transcript(item, model, loop, source)
             except AdapterError as error:
-                if error.kind == "fixture" and not source.own and not error.advice:
+                if error.kind == AdapterTrouble.FIXTURE and not source.own and not error.advice:
                     error.advice = f"mend {self._place(source)}; {self._way_out(item)}"
                 raise
         return self._transcripts[item]

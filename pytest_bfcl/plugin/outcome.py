@@ -29,6 +29,7 @@ from pytest_bfcl.plugin.failure_repr import FailureRepr
 from pytest_bfcl.plugin.node_parts import BrokenLine
 from pytest_bfcl.plugin.nodes import EntryItem
 from pytest_bfcl.runs import ResultLine, json_line
+from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import Entry
@@ -127,7 +128,9 @@ class Outcomes:
             raise EntryTrouble(str(error), pytrace=False) from None
         except Exception as error:
             if self._conversations.model_failed:  # shown once, with its traceback; others would only repeat it
-                what = AdapterError("fixture", f"the model fixture failed: {type(error).__name__}: {error}")
+                what = AdapterError(
+                    AdapterTrouble.FIXTURE, f"the model fixture failed: {type(error).__name__}: {error}"
+                )
                 self._keep_error(item, what)
                 self._notices.stop("the model fixture failed")
             raise
@@ -172,7 +175,7 @@ class Outcomes:
             record = self._runner.skipped(trial, reason.removeprefix("Skipped: "))
         elif record is None or (report.when == "call" and call.excinfo and not call.excinfo.errisinstance(Failure)):
             what = call.excinfo.exconly() if call.excinfo else "no outcome"
-            record = self._keep_error(item, HarnessError(str(report.when), what))
+            record = self._keep_error(item, HarnessError(HarnessTrouble[str(report.when).upper()], what))
         if call.excinfo is not None and isinstance(call.excinfo.value, EntryTrouble):
             place = (str(item.ref.path), item.ref.line)
             message = f"{record['tag']} {record['reason']}"
@@ -196,7 +199,7 @@ class Outcomes:
             trial.load()
         except BenchmarkError as error:
             return self._runner.errored(trial, error)
-        return self._runner.errored(trial, HarnessError("data", f"{trial.entry_id} cannot be used"))
+        return self._runner.errored(trial, HarnessError(HarnessTrouble.DATA, f"{trial.entry_id} cannot be used"))
 
     def take_fresh(self) -> ResultLine | None:
         """The record put on the last report, once: in one process it need not be parsed again."""

@@ -13,6 +13,7 @@ from pytest_bfcl.plugin.failure_repr import FailureRepr, place_of, text_of
 from pytest_bfcl.plugin.recording import opened
 from pytest_bfcl.plugin.selection import entry_id_of
 from pytest_bfcl.runs import error_record
+from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.plugin.contenders import Variant
@@ -115,7 +116,9 @@ class Results:
         label = report.nodeid.partition("[")[2].removesuffix("]")
         variants = {variant.label: variant for variant in self.variants}
         contender, repeat, _ = variants.get(label, self.variants[0])
-        verdict = HarnessError("worker_crash", str(report.longrepr), advice="continue the run to ask again").verdict
+        verdict = HarnessError(
+            HarnessTrouble.WORKER_CRASH, str(report.longrepr), advice="continue the run to ask again"
+        ).verdict
         return error_record(
             entry_id_of(report.nodeid), category, *contender.identity, verdict,
             repeat=repeat, rules=self._session.settings.rules,

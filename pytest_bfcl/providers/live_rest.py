@@ -22,6 +22,7 @@ from pytest_bfcl.providers.reading import TOTAL_LIMIT_S, body_text, pinned
 from pytest_bfcl.providers.rest_provider import whole_url
 from pytest_bfcl.providers.safety import Refused, Resolve, checked
 from pytest_bfcl.redaction import hide
+from pytest_bfcl.troubles import AdapterTrouble
 
 if TYPE_CHECKING:
     import httpx
@@ -76,7 +77,7 @@ class LiveRest:
         except (Refused, OSError, ValueError, httpx.HTTPError, httpx.InvalidURL) as error:
             return {"error": f"{url[:200]}: {str(error)[:300] or type(error).__name__}"}
         if status == 429 or status >= 500:
-            kind = "rate_limit" if status == 429 else "server"
+            kind = AdapterTrouble.RATE_LIMIT if status == 429 else AdapterTrouble.SERVER
             raise AdapterError(kind, f"REST: {host} answered {status}", status=status, advice="continue the run later")
         for placeholder, key in keys.items():
             text = hide(text, (key,) if key != placeholder else (), placeholder)

@@ -17,6 +17,7 @@ from typing import Any
 from pytest_bfcl.failures import AdapterError, HarnessError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.providers.search_provider import SearchProvider
+from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
 
 Query = tuple[Any, ...]
 """What was asked: ``("search", …)``, ``("fetch", …)``, ``("get", …)`` or ``("call", …)``."""
@@ -51,7 +52,7 @@ class Recording:
             return known[0]
         if ask is None:
             raise AdapterError(
-                "not_recorded",
+                AdapterTrouble.NOT_RECORDED,
                 f"{self.what} {call[0]}: {str(call[1])[:200]!r} is not in the recording {self.folder}",
                 advice="replay with the model and parameters of the recorded run, or ask live",
             )
@@ -74,7 +75,9 @@ class Recording:
                     self._results[key] = json.dumps(result)
                 return json.loads(self._results[key])
         except OSError as error:
-            raise HarnessError("storage", f"cannot record a {self.what} {call[0]} in {self.folder}: {error}") from error
+            raise HarnessError(
+                HarnessTrouble.STORAGE, f"cannot record a {self.what} {call[0]} in {self.folder}: {error}"
+            ) from error
 
     def _append(self, line: Parsed) -> None:
         if self._path.exists() and not self._path.is_file():  # a pipe or a device would be waited for

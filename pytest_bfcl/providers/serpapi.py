@@ -16,6 +16,7 @@ from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.providers.reading import PageReader
 from pytest_bfcl.providers.search_provider import KEY_VARIABLE
 from pytest_bfcl.redaction import hide
+from pytest_bfcl.troubles import AdapterTrouble
 
 if TYPE_CHECKING:
     import httpx
@@ -96,7 +97,7 @@ class SerpApi:
         try:
             response = self._client.get(URL, params=parameters)
         except httpx.HTTPError as error:
-            kind = "timeout" if isinstance(error, httpx.TimeoutException) else "connection"
+            kind = AdapterTrouble.TIMEOUT if isinstance(error, httpx.TimeoutException) else AdapterTrouble.CONNECTION
             text = f"web search: {type(error).__name__}: {self._without_key(str(error))}"
             raise AdapterError(kind, text, retryable=True) from None
         try:
@@ -113,13 +114,17 @@ class SerpApi:
         text = f"web search: SerpApi answered {status}: {self._without_key(error)[:300]}"
         about_us = any(word in error.lower() for word in _OURS)
         if "run out of searches" in error.lower():
-            raise AdapterError("quota", text, status=status, advice="add searches to the account, then continue")
+            raise AdapterError(
+                AdapterTrouble.QUOTA, text, status=status, advice="add searches to the account, then continue"
+            )
         if status in (401, 403) or (status >= 400 and about_us and status != 429):
-            raise AdapterError("auth", text, status=status, advice=f"check {KEY_VARIABLE}")
+            raise AdapterError(AdapterTrouble.AUTH, text, status=status, advice=f"check {KEY_VARIABLE}")
         if status == 429 or "429" in error:
-            raise AdapterError("rate_limit", text, status=status, retryable=True, advice="continue the run later")
+            raise AdapterError(
+                AdapterTrouble.RATE_LIMIT, text, status=status, retryable=True, advice="continue the run later"
+            )
         if status >= 500:
-            raise AdapterError("server", text, status=status, retryable=True)
+            raise AdapterError(AdapterTrouble.SERVER, text, status=status, retryable=True)
 
     def _without_key(self, text: str) -> str:
         return hide(text, (self._key,))

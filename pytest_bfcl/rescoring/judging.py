@@ -25,6 +25,7 @@ from pytest_bfcl.rescoring.lines import open_data, parsed_line, score_lines
 from pytest_bfcl.rescoring.rollouts import Piece, counted, lines_in, lines_of
 from pytest_bfcl.runs.readings import Readings
 from pytest_bfcl.runs.snapshots import folder_name
+from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet
@@ -105,7 +106,9 @@ def judged_here(pieces: Sequence[Piece], how: Judging, processes: int = 1) -> It
             for done in as_completed(work):
                 yield done.result()
         except BrokenProcessPool:
-            raise HarnessError("worker_crash", "a process that judged was ended (out of memory?): take fewer") from None
+            raise HarnessError(
+                HarnessTrouble.WORKER_CRASH, "a process that judged was ended (out of memory?): take fewer"
+            ) from None
         finally:  # nothing is left, or nobody waits for it
             for child in multiprocessing.active_children():
                 child.terminate()

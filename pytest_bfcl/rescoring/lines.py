@@ -16,6 +16,7 @@ from pytest_bfcl.failures import BenchmarkError, EntrySkipped, HarnessError, Usa
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.runs.fields import problem_of
 from pytest_bfcl.runs.lines import parse_object
+from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet, Entry, EntryRef
@@ -195,7 +196,9 @@ class _LineJudge:
         if line.get("outcome") == "skipped" and is_unanswered(line):
             raise EntrySkipped("not_asked", f"not asked: {line.get('reason') or 'skipped'}")
         if transcript.incomplete or is_unanswered(line):
-            raise HarnessError("incomplete", f"{line.get('reason') or 'an error'} ended the conversation: ask again")
+            raise HarnessError(
+                HarnessTrouble.INCOMPLETE, f"{line.get('reason') or 'an error'} ended the conversation: ask again"
+            )
         if is_executed(entry):
             execute(entry, transcript, self._services_for(entry))
         official, corrected = self._verdicts(entry, transcript)

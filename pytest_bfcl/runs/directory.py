@@ -38,6 +38,7 @@ from pytest_bfcl.runs.results import ResultsFile, StoredResults, is_settled, rec
 from pytest_bfcl.runs.snapshots import Snapshots, folder_name, snapshots_of
 from pytest_bfcl.runs.summary_types import Summary, problem_of_run, problem_of_summary
 from pytest_bfcl.runs.transcripts import EntryKey, TranscriptStore
+from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -151,7 +152,7 @@ class RunDirectory:
         ``text`` is the record as one strict JSON line, when the caller has it already.
         """
         if self._results is None:
-            raise HarnessError("storage", f"{self.path} is open for reading only")
+            raise HarnessError(HarnessTrouble.STORAGE, f"{self.path} is open for reading only")
         if text is None:
             self._results.append(record)
         else:

@@ -19,6 +19,7 @@ from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.runs.fields import is_number, shortened_json
 from pytest_bfcl.runs.lines import DamagedLine, LineAppender, json_line_of_parsed, parse_object, plain, read_json_lines
 from pytest_bfcl.transcript import ProviderState, Reply, Served, ToolCall
+from pytest_bfcl.troubles import HarnessTrouble
 
 
 class ReplyKey(NamedTuple):
@@ -237,7 +238,9 @@ class Journal:
             # The index holds hashes: compare the key itself before believing it.
             return reply_from_dict(line["reply"]) if _key_of(line) == key else None
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise HarnessError("storage", f"cannot read a reply back from {self._files[file]}: {error}") from error
+            raise HarnessError(
+                HarnessTrouble.STORAGE, f"cannot read a reply back from {self._files[file]}: {error}"
+            ) from error
 
     def record(self, key: ReplyKey, reply: Reply) -> None:
         """Append one reply; it has left this process when the call returns. Raises `HarnessError` on a full disk."""

@@ -21,6 +21,7 @@ from typing import IO, Any, NamedTuple
 
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.troubles import HarnessTrouble
 
 MAX_DEPTH = 200
 """Deepest nesting written; decoded model output beyond it is stored as a note."""
@@ -131,7 +132,7 @@ class LineAppender:
         """Write raw bytes as a whole or not at all."""
         with self._lock:
             if self._fd is None:
-                raise HarnessError("storage", f"{self.path} is closed")
+                raise HarnessError(HarnessTrouble.STORAGE, f"{self.path} is closed")
             start = self.size
             try:
                 written = os.write(self._fd, data)
@@ -178,7 +179,7 @@ def storage_error(path: Path, error: OSError) -> HarnessError:
     else:
         what = f"cannot write to {path}: {error.strerror or error}"
         advice = "check the folder's permissions; what was reported is kept"
-    return HarnessError("storage", f"{what} ({advice})", advice=advice)
+    return HarnessError(HarnessTrouble.STORAGE, f"{what} ({advice})", advice=advice)
 
 
 def write_atomically(path: Path, data: bytes | str) -> None:

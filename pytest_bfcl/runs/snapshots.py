@@ -13,6 +13,7 @@ from typing import Any
 
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.runs.lines import LONGEST_LINE, DamagedLine, open_regular, storage_error, write_atomically
+from pytest_bfcl.troubles import HarnessTrouble
 
 _NAME_LIMIT = 100
 
@@ -89,7 +90,7 @@ def _read(path: Path) -> Any | None:
         raise storage_error(path, error) from error
     except ValueError as error:
         raise HarnessError(
-            "storage", f"damaged memory snapshot {path}: {error}; delete it and continue the run"
+            HarnessTrouble.STORAGE, f"damaged memory snapshot {path}: {error}; delete it and continue the run"
         ) from error
 
 

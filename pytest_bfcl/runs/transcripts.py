@@ -26,6 +26,7 @@ from pytest_bfcl.runs.lines import (
     read_json_lines,
 )
 from pytest_bfcl.transcript import Transcript
+from pytest_bfcl.troubles import HarnessTrouble
 
 INDEX_SUFFIX = ".index.jsonl"
 BEYOND = "the index leads beyond its end"
@@ -107,7 +108,7 @@ class TranscriptStore:
         except (OSError, ValueError, zlib.error) as error:
             self._unreadable.setdefault(path, {})[key] = str(error)
             raise HarnessError(
-                "storage", f"cannot read the transcript of {key.entry_id} from {path}: {error}"
+                HarnessTrouble.STORAGE, f"cannot read the transcript of {key.entry_id} from {path}: {error}"
             ) from error
 
     def index(self) -> dict[EntryKey, Place]:

@@ -16,6 +16,7 @@ from pytest_bfcl.conversation import converse
 from pytest_bfcl.dataset.fetching import cache_root
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.models import create_model
+from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import Entry, Texts
@@ -65,7 +66,7 @@ class Proofs:
         if mark.is_file():
             return
         if await is_unearned(entry, texts, self._settings, search):
-            raise HarnessError("unearned", f"{entry.id} {UNEARNED}", advice=REMEDY)
+            raise HarnessError(HarnessTrouble.UNEARNED, f"{entry.id} {UNEARNED}", advice=REMEDY)
         with contextlib.suppress(OSError):  # then it is proved again the next time
             mark.parent.mkdir(parents=True, exist_ok=True)
             mark.touch()

@@ -20,6 +20,7 @@ from pytest_bfcl.session.proof import Proofs
 from pytest_bfcl.session.records import errored_record, judged_record, skipped_record
 from pytest_bfcl.session.store import Store
 from pytest_bfcl.session.trial import Trial, TrialKey
+from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.conversation import Journal
@@ -172,9 +173,9 @@ class Runner:
             trial.contender.users_trouble.failed(error)
             raise
         except HarnessError as error:
-            if error.kind == "storage":  # replies cannot be kept: paying for more would be a waste
+            if error.kind == HarnessTrouble.STORAGE:  # replies cannot be kept: paying for more would be a waste
                 self._unkept = error.message
-            if error.kind == "stopped" and error.transcript is None:  # it waited, and was not asked
+            if error.kind == HarnessTrouble.STOPPED and error.transcript is None:  # it waited, and was not asked
                 raise RunStopped(error.message) from None
             raise
         finally:
@@ -329,7 +330,7 @@ class _DrainedJournal:
         """The recorded reply, if there is one."""
         reply = self.journal.find(key)
         if reply is None and self.runner.is_draining:
-            raise HarnessError("stopped", STOPPING)
+            raise HarnessError(HarnessTrouble.STOPPED, STOPPING)
         return reply
 
     def record(self, key: ReplyKey, reply: Reply) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_bfcl.conversation.planning import expected_requests
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.failures import BenchmarkError, HarnessError
+from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet, Entry, EntryRef
@@ -68,7 +69,7 @@ class Trial:
             raise
         except Exception as error:
             text = f"{self.entry_id} cannot be loaded: {type(error).__name__}: {error}"
-            raise HarnessError("data", text) from error
+            raise HarnessError(HarnessTrouble.DATA, text) from error
 
     @property
     def depends_on(self) -> list[str]:

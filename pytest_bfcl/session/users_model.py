@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.models.breaker import sign_of
+from pytest_bfcl.troubles import AdapterTrouble
 
 AT_START = 5
 """Failures alike that stop a run in which the model has answered nothing yet."""
@@ -27,7 +28,7 @@ class UsersModelTrouble:
 
     def failed(self, error: AdapterError) -> None:
         """A conversation ended in this error."""
-        if error.kind != "fixture":
+        if error.kind != AdapterTrouble.FIXTURE:
             return
         sign = sign_of(error)
         self._alike = self._alike + 1 if sign == self._sign else 1

@@ -23,6 +23,7 @@ from pytest_bfcl.session.run import Run
 from pytest_bfcl.session.serving.fleet import FOLDER, Fleet, specs_to_start
 from pytest_bfcl.session.skips import skips_ahead
 from pytest_bfcl.settings import Settings
+from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet, Entry, EntryRef
@@ -301,7 +302,7 @@ class WholeRun:
         except RunStopped as stop:
             return stop.reason
         except HarnessError as error:
-            if error.kind != "storage":
+            if error.kind != HarnessTrouble.STORAGE:
                 raise
             return error.message  # the disk is full: what cannot be kept is not paid for
         return None

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.json_types import Fields, JsonObject, Parsed
 from pytest_bfcl.simulators.toolkit import Simulator, tool
+from pytest_bfcl.troubles import HarnessTrouble
 
 
 class Outside(Protocol):
@@ -79,5 +80,7 @@ class WebSearchAPI(Simulator):
 
     def _outside(self) -> Outside:
         if self._provider is None:
-            raise HarnessError("search", "there is no search provider", advice="choose one with --bfcl-search")
+            raise HarnessError(
+                HarnessTrouble.SEARCH, "there is no search provider", advice="choose one with --bfcl-search"
+            )
         return self._provider

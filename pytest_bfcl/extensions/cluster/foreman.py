@@ -35,6 +35,7 @@ from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.runs.lines import parse_object
 from pytest_bfcl.session import errored_record
 from pytest_bfcl.session.runner import DRAIN_S
+from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.extensions.cluster.ledger import Ledger
@@ -382,7 +383,9 @@ class Foreman:
         post.units.update(dict.fromkeys(unit.trials, unit))
         for number, trial in list(unit.trials.items()):
             text = f"{trial.entry_id}: {unit.losses} actors were lost while they had it: {why}"
-            self._over(post, number, errored_record(trial, HarnessError("worker_crash", text), rules=self._rules))
+            self._over(
+                post, number, errored_record(trial, HarnessError(HarnessTrouble.WORKER_CRASH, text), rules=self._rules)
+            )
 
     async def _is_alone(self, post: _Post, reason: str) -> bool:
         """Whether an actor's trouble is its own, so that another may do better: others are answered.

@@ -14,6 +14,7 @@ from pytest_bfcl.runs.archives import NAMES
 from pytest_bfcl.runs.lines import LineAppender
 from pytest_bfcl.runs.paths import below
 from pytest_bfcl.session.earlier import DoneKey, done_key
+from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.session import Trial
@@ -145,7 +146,7 @@ def _line(kept: bytes | Place) -> bytes:
             file.seek(offset)
             return file.read(length)
     except OSError as error:
-        raise HarnessError("storage", f"cannot read a reply back from {path}: {error}") from error
+        raise HarnessError(HarnessTrouble.STORAGE, f"cannot read a reply back from {path}: {error}") from error
 
 
 def _is_recording(name: str) -> bool:

@@ -28,6 +28,7 @@ from pytest_bfcl.rescoring import open_data
 from pytest_bfcl.runs import json_line, plugin_version
 from pytest_bfcl.session import Contender, Runner, Trial
 from pytest_bfcl.settings import Price, Settings
+from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet
@@ -119,7 +120,7 @@ class Station:
             return
         except Exception as error:  # a defect of ours must not leave the driver waiting for a line
             text = f"{trial.entry_id}: {type(error).__name__}: {error}"
-            record = self._runner.errored(trial, HarnessError("conversation", text))
+            record = self._runner.errored(trial, HarnessError(HarnessTrouble.CONVERSATION, text))
         self._tell(number, trial, record)
 
     def _tell(self, number: int, trial: Trial, record: ResultLine) -> None:

@@ -21,6 +21,7 @@ from pytest_bfcl.rendering.tools import compile_tools
 from pytest_bfcl.replies import read_reply
 from pytest_bfcl.rewards import as_entry, reward
 from pytest_bfcl.settings import Settings
+from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.conversation import Services, Snapshots
@@ -346,9 +347,9 @@ def _texts_where_it_arrives(official: bool, sha256: str) -> Texts:
     try:
         texts = texts_of_the_set(official)
     except UsageError as error:
-        raise HarnessError("data", f"an episode of official entries needs their texts: {error}") from None
+        raise HarnessError(HarnessTrouble.DATA, f"an episode of official entries needs their texts: {error}") from None
     if digest_of_the_set(official) != sha256:
         raise HarnessError(
-            "data", f"the episode was made with other texts ({sha256[:8]}) than are here: use one version"
+            HarnessTrouble.DATA, f"the episode was made with other texts ({sha256[:8]}) than are here: use one version"
         )
     return texts

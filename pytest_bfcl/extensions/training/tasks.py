@@ -24,6 +24,7 @@ from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.models.callable import on_the_wire
 from pytest_bfcl.replies import read_reply
 from pytest_bfcl.rewards import read_by, refuse_unreadable, reward
+from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet, Entry
@@ -256,11 +257,14 @@ def reward_of(row: Fields, completion: object, options: Options) -> float:
 def _found(row: Fields) -> tuple[DataSet, Entry]:
     key = key_of(row)
     if key is None:
-        raise HarnessError("data", "the row names no entry (entry_id, data): make rows with pytest_bfcl.training.tasks")
+        raise HarnessError(
+            HarnessTrouble.DATA, "the row names no entry (entry_id, data): make rows with pytest_bfcl.training.tasks"
+        )
     data = _opened(key["data"])
     if key["data_sha256"] not in ("", data.sha256):
         raise HarnessError(
-            "data", f"the rows were made of other data than {key['data']} is here ({data.sha256[:8]}): make them again"
+            HarnessTrouble.DATA,
+            f"the rows were made of other data than {key['data']} is here ({data.sha256[:8]}): make them again",
         )
     return data, _loaded(data, key["entry_id"])
 
@@ -270,7 +274,7 @@ def _loaded(data: DataSet, entry_id: str) -> Entry:
     try:
         return data.entry(entry_id)
     except UnknownEntry as error:
-        raise HarnessError("data", str(error)) from None
+        raise HarnessError(HarnessTrouble.DATA, str(error)) from None
 
 
 def _episode(data: DataSet, entry: Entry, options: Options) -> Episode:

@@ -12,6 +12,7 @@ from pytest_bfcl.extensions.wire.ends import Broke, Ending, NotCalled, Refused, 
 from pytest_bfcl.extensions.wire.outcome import Attempt, Outcome, share_called, summed
 from pytest_bfcl.extensions.wire.probe import Line, Probe
 from pytest_bfcl.failures import BenchmarkError, HarnessError
+from pytest_bfcl.troubles import HarnessTrouble
 
 CROSSTALK = "crosstalk"
 """The check that asks many things at once."""
@@ -96,7 +97,7 @@ class Examiner:
             return Attempt("error", error.message, error=error)
         except Exception as error:  # an answer that no check was written for must not end the others
             text = f"{check.name}: {type(error).__name__}: {error}"
-            return Attempt("error", text, tuple(probe.exchanges[-1:]), error=HarnessError("wire", text))
+            return Attempt("error", text, tuple(probe.exchanges[-1:]), error=HarnessError(HarnessTrouble.WIRE, text))
         if not probe.called:
             return _ended("not_called", NotCalled("no answer to this check held a call", *probe.exchanges[:1]), probe)
         return Attempt("held", called=True, figures=probe.figures)

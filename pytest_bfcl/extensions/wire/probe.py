@@ -20,6 +20,7 @@ from pytest_bfcl.extensions.wire.exchange import Exchange
 from pytest_bfcl.extensions.wire.responses import Responses
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.troubles import AdapterTrouble
 
 T = TypeVar("T")
 Dialect = Chat | Responses
@@ -208,9 +209,13 @@ async def together(*coroutines: Coroutine[Any, Any, T]) -> tuple[T, ...]:
 def _reached(exchange: Exchange) -> None:
     """Trouble that says nothing about the server's behaviour: nobody there, no key, no quota."""
     if exchange.trouble == "unreachable":
-        raise AdapterError("connection", f"cannot reach the endpoint: {exchange.said}", advice="is the server running?")
+        raise AdapterError(
+            AdapterTrouble.CONNECTION, f"cannot reach the endpoint: {exchange.said}", advice="is the server running?"
+        )
     if exchange.status in (401, 403):
-        raise AdapterError("auth", f"HTTP {exchange.status}: {exchange.message[:300]}", status=exchange.status)
+        raise AdapterError(
+            AdapterTrouble.AUTH, f"HTTP {exchange.status}: {exchange.message[:300]}", status=exchange.status
+        )
     if exchange.status in _RETRIED:
-        kind = "rate_limit" if exchange.status == 429 else "server"
+        kind = AdapterTrouble.RATE_LIMIT if exchange.status == 429 else AdapterTrouble.SERVER
         raise AdapterError(kind, f"HTTP {exchange.status}: {exchange.message[:300]}", status=exchange.status)

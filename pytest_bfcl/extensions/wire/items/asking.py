@@ -16,6 +16,7 @@ from pytest_bfcl.extensions.wire.items.nodes import RECORD, WireFault, WireItem
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.plugin import pytest_internals, selection
 from pytest_bfcl.plugin.failure_repr import FailureRepr
+from pytest_bfcl.troubles import AdapterTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.extensions.wire.client import Place
@@ -88,7 +89,7 @@ class WireChecks:
         """Stop when the first checks all found nobody there, or no key: the others would say the same."""
         if self._unreached is None or len({item.contender for item in self._items}) > 1:
             return
-        if isinstance(error, AdapterError) and error.kind in ("connection", "auth"):
+        if isinstance(error, AdapterError) and error.kind in (AdapterTrouble.CONNECTION, AdapterTrouble.AUTH):
             self._unreached += 1
             if self._unreached >= GIVE_UP:
                 self._session.notices.stop(f"{place.server.shown}: {place.hidden(error.message)}")

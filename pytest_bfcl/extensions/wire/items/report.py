@@ -11,6 +11,7 @@ from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.plugin.failure_repr import FailureRepr, place_of, text_of
 from pytest_bfcl.plugin.recording import opened
 from pytest_bfcl.plugin.sink import Sink
+from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.extensions.wire.page import Server
@@ -51,7 +52,7 @@ class WireReport:
             with (run.path / LINES_FILE).open("a", encoding="utf-8") as file:
                 file.write(f"{line}\n")
         except OSError as error:
-            trouble = HarnessError("storage", f"{run.path / LINES_FILE}: {error.strerror or error}")
+            trouble = HarnessError(HarnessTrouble.STORAGE, f"{run.path / LINES_FILE}: {error.strerror or error}")
             self._session.notices.stop(trouble.message)
 
     @pytest.hookimpl(tryfirst=True)

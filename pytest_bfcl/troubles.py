@@ -1,0 +1,141 @@
+"""Trouble that is not the model's: every kind an `AdapterError` or a `HarnessError` of ours can have.
+
+A kind is the text that completes the reason of a result line (``adapter:timeout``), and knows the rule that was broken
+and what to do about it. Texts of errors are their own; packages beside this one may raise kinds of their own, as texts.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Self
+
+_ASK_AGAIN = "Continue the run (`--bfcl-out` of the same folder): only entries without a verdict are asked again."
+_REPORT = "Please report it with the text of the error; the other entries are not touched."
+
+
+class _Trouble(StrEnum):
+    """A kind of trouble: its text, the rule that was broken, and what a user can do."""
+
+    rule: str
+    remedy: str
+
+    def __new__(cls, kind: str, rule: str, remedy: str) -> Self:
+        """A text with a rule and a remedy."""
+        member = str.__new__(cls, kind)
+        member._value_ = kind
+        member.rule, member.remedy = rule, remedy
+        return member
+
+
+class AdapterTrouble(_Trouble):
+    """The provider could not be asked, or its answer is none: the kinds of `AdapterError`."""
+
+    AUTH = ("auth", "the provider must accept the key", "Set the key named in the error, then continue the run.")
+    QUOTA = ("quota", "the account must have credit", "Top the account up, then continue the run.")
+    RATE_LIMIT = (
+        "rate_limit",
+        "the provider must let requests through in time",
+        f"Lower `--bfcl-concurrency` or raise `--bfcl-retries`. {_ASK_AGAIN}",
+    )
+    TIMEOUT = (
+        "timeout",
+        "the reply must arrive in time",
+        f"Raise `--bfcl-timeout` or lower `--bfcl-concurrency`. {_ASK_AGAIN}",
+    )
+    CONNECTION = (
+        "connection",
+        "the endpoint must be reachable",
+        f"Is the server up, and `--bfcl-base-url` right? {_ASK_AGAIN}",
+    )
+    SERVER = ("server", "the server must not fail", f"Look at the server's log. {_ASK_AGAIN}")
+    BAD_REQUEST = (
+        "bad_request",
+        "the server must take the request",
+        "Its message says what it refuses: often a parameter, a tool's schema, or tools at all (then `@prompt`).",
+    )
+    MALFORMED_BODY = (
+        "malformed_body",
+        "the answer must be what the interface promises",
+        "Is `--bfcl-base-url` the interface's (usually it ends in `/v1`)? A proxy may put pages of its own there.",
+    )
+    ENDING = (
+        "ending",
+        "a reply must end in a way that is known to be normal",
+        f"The summary counts the words it ended with: look at the server's log ([endings](endings.md)). {_ASK_AGAIN}",
+    )
+    CIRCUIT_OPEN = (
+        "circuit_open",
+        "the provider must answer now and then",
+        f"Requests failed one after the other. {_ASK_AGAIN}",
+    )
+    NOT_RECORDED = (
+        "not_recorded",
+        "a replay must hold the reply, search or request",
+        "The recording lacks it: record it once with the live provider.",
+    )
+    TEMPLATE = (
+        "template",
+        "the model's chat template must render the conversation",
+        "The error names the template: choose another with `--bfcl-template`, or ask the chat endpoint.",
+    )
+    FIXTURE = (
+        "fixture",
+        "the model fixture or callable must give a reply",
+        "The traceback points into your code; a reply is text, calls or a `Reply`.",
+    )
+    INFERENCE = ("inference_error", "the reply must have arrived", "The recorded line is an error: record it again.")
+
+
+class HarnessTrouble(_Trouble):
+    """A defect of the data, of this package or of what it runs on: the kinds of `HarnessError`."""
+
+    DATA = (
+        "data",
+        "entry, documents and answers must be usable",
+        "Mend the line the error names; `pytest-bfcl validate` finds them all.",
+    )
+    INCOMPLETE = (
+        "incomplete",
+        "only a conversation that came to its end is judged",
+        f"An error of ours or the provider's ended it. {_ASK_AGAIN}",
+    )
+    CHECKER = ("checker", "a checker must come to a verdict", _REPORT)
+    CONVERSATION = ("conversation", "a conversation must run to its end", _REPORT)
+    EXECUTOR = ("executor", "calls must be carried out in worker processes", _REPORT)
+    LOOKAHEAD = ("lookahead", "a conversation started ahead must be there", _REPORT)
+    NOT_EXECUTED = (
+        "not_executed",
+        "calls of executable entries must be carried out before they are judged",
+        "Judge through `pytest-bfcl score` or `pytest_bfcl.score_lines`, which carry them out.",
+    )
+    SEARCH = ("search", "a web search entry needs a search provider", "Choose one with `--bfcl-search`.")
+    MCP = (
+        "mcp",
+        "the MCP server of an entry must answer",
+        "Try it with `pytest-bfcl new entry --from-mcp …`; name it with `--bfcl-mcp NAME=…`, then continue the run.",
+    )
+    UNEARNED = (
+        "unearned",
+        "an entry must not be passed by doing nothing",
+        "Expect what only the right calls bring about, and give each trial a state of its own (`{workdir}`).",
+    )
+    SIMULATOR = (
+        "simulator",
+        "the entry's systems must load",
+        "Look at the entry's `initial_config`, or at your own simulator.",
+    )
+    STOPPED = ("stopped", "the run must go on", _ASK_AGAIN)
+    STORAGE = (
+        "storage",
+        "the run directory must take what is written",
+        f"Is the disk full, or the folder read-only? {_ASK_AGAIN}",
+    )
+    WORKER_CRASH = ("worker_crash", "a worker must not die", _ASK_AGAIN)
+    WRITE_STAGE = (
+        "write_stage",
+        "the write stage of a memory question must have been completed",
+        f"Look at the error of the write stage. {_ASK_AGAIN}",
+    )
+    WIRE = ("wire", "a wire check must come to a judgement", _REPORT)
+    SETUP = ("setup", "fixtures must set up", "The traceback points to the fixture.")
+    CALL = ("call", "the test of an entry must end with a verdict", _REPORT)

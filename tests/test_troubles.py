@@ -1,0 +1,48 @@
+"""Trouble is raised by values: every kind is used, and no raise of ours spells one out."""
+
+from __future__ import annotations
+
+import ast
+import json
+import pickle
+from pathlib import Path
+
+import pytest
+
+import pytest_bfcl
+from pytest_bfcl.checkers.reasons import REASONS
+from pytest_bfcl.failures import AdapterError, HarnessError
+from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
+
+PACKAGE = Path(pytest_bfcl.__file__).parent
+RECORDED_ONLY = {"AdapterTrouble.INFERENCE"}
+"""Read from others' result files; nothing of ours raises it."""
+CHOSEN_BY_NAME = {"HarnessTrouble.SETUP", "HarnessTrouble.CALL"}
+"""The phase of a test, looked up by pytest's word for it."""
+
+
+def test_every_kind_is_used_and_none_is_spelled_out() -> None:
+    """A kind nobody raises is a reason nobody can get; a text is one nobody explains."""
+    used, spelled = set(), []
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                used.add(f"{node.value.id}.{node.attr}")
+            elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("AdapterError", "HarnessError"):
+                spelled += (
+                    [f"{path.name}:{node.lineno}"] if node.args and isinstance(node.args[0], ast.Constant) else []
+                )
+    kinds = {f"{type(kind).__name__}.{kind.name}" for kind in (*AdapterTrouble, *HarnessTrouble)}
+    assert kinds - used - CHOSEN_BY_NAME - RECORDED_ONLY == set()
+    assert spelled == []
+
+
+@pytest.mark.parametrize("kind", [*AdapterTrouble, *HarnessTrouble])
+def test_a_kind_is_a_text_with_a_reason(kind: AdapterTrouble | HarnessTrouble) -> None:
+    """It survives pickling and JSON as the text of a result line, which docs/reasons.md explains."""
+    error = AdapterError(kind, "x") if isinstance(kind, AdapterTrouble) else HarnessError(kind, "x")
+    reason = REASONS[error.reason]
+    assert (reason.rule, reason.remedy, reason.tag) == (kind.rule, kind.remedy, error.tag)
+    again = pickle.loads(pickle.dumps(error))
+    assert (again.kind, again.reason) == (kind, error.reason)
+    assert json.dumps({"kind": kind}) == json.dumps({"kind": str(kind)})
