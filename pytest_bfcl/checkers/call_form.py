@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
+from pytest_bfcl.dataset.categories import Language
+from pytest_bfcl.dataset.hints import typed_as_sent
 from pytest_bfcl.dataset.json_schema import is_valid
 from pytest_bfcl.decoding.errors import DecodeError
 from pytest_bfcl.decoding.native import parse_json
@@ -18,19 +20,19 @@ from pytest_bfcl.runs.result_line import CallForm
 __all__ = ["call_form", "native_calls"]
 
 
-def call_form(functions: Sequence[Fields], output: object) -> CallForm | None:
+def call_form(functions: Sequence[Fields], output: object, language: Language = "python") -> CallForm | None:
     """The counts over an ``output`` of a result line, ``None`` for one without native calls.
 
     ``functions`` are all documents the entry offers, held-out ones included. Each faulty call counts once: ``unknown``
     names first, then ``broken`` arguments (no JSON object), then those ``invalid`` under the schema as it is sent
-    (`pytest_bfcl.rendering.tools.compile_tools`).
+    (`pytest_bfcl.rendering.tools.compile_tools`; parameters of Java and JavaScript are sent as texts).
     """
     calls = list(native_calls(output))
     if not calls:
         return None
     form: CallForm = {"calls": len(calls)}
     names = wire_names(functions)
-    schemas = _schemas(functions, {names.get(name, name) for name, _ in calls})
+    schemas = _schemas(typed_as_sent(functions, language), {names.get(name, name) for name, _ in calls})
     for name, arguments in calls:
         if (fault := _fault(schemas.get(names.get(name, name)), arguments)) is not None:
             form[fault] = form.get(fault, 0) + 1

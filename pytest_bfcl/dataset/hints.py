@@ -9,7 +9,7 @@ from pytest_bfcl.dataset.categories import Language
 from pytest_bfcl.dataset.entry import FunctionDoc
 from pytest_bfcl.dataset.json_schema import is_native
 from pytest_bfcl.dataset.texts import Texts
-from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.json_types import Fields, Parsed
 
 _ITEM_TYPES = {"java": ("ArrayList", "Array"), "javascript": ("array",)}
 
@@ -24,6 +24,20 @@ def with_hints(
     """
     hinted = [f if is_native(f) else _hinted(f, language, texts) for f in functions]
     return [_hinted(function, language, texts) for function in hinted] if twice else hinted
+
+
+def typed_as_sent(functions: Sequence[Fields], language: Language) -> list[Fields]:
+    """The documents with the types that `with_hints` gives their parameters, without its words."""
+    if language == "python":
+        return list(functions)
+    return [function if is_native(function) else _texts_only(function) for function in functions]
+
+
+def _texts_only(function: Fields) -> Fields:
+    parameters = dict(function.get("parameters") or {})
+    properties = parameters.get("properties") or {}
+    parameters["properties"] = {name: {**schema, "type": "string"} for name, schema in properties.items()}
+    return {**function, "parameters": parameters}
 
 
 def _hinted(function: FunctionDoc, language: Language, texts: Texts) -> FunctionDoc:

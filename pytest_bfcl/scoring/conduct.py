@@ -19,8 +19,9 @@ class Conduct:
     """One line. ``form`` is ``None`` where nobody looked at the calls: lines of earlier versions.
 
     ``called``: the first reply has a call, native or in text; later ones depend on what came before. ``empty``: some
-    reply has neither call nor text nor reasoning; ``reasoning_only``: some has reasoning alone. ``passed`` is ``None``
-    for an entry that ended in an error, of which nothing else counts either.
+    reply has neither call nor text nor reasoning; ``reasoning_only``: some has reasoning alone; ``retried``: some came
+    only when it was asked for again. ``passed`` is ``None`` for an entry that ended in an error, of which nothing else
+    counts either.
     """
 
     id: str
@@ -31,6 +32,7 @@ class Conduct:
     lost: bool = False
     reasoning_only: bool = False
     empty: bool = False
+    retried: bool = False
     finish: frozenset[str] = frozenset()
     latency_s: float | None = None
     output_tokens: float | None = None
@@ -58,6 +60,7 @@ def conduct_of(record: ResultLine, form: CallForm | None = None) -> Conduct:
         lost=bool((record.get("detail") or {}).get("lost_call")),
         reasoning_only=any(silent),
         empty=not all(silent),
+        retried=any(count > 1 for count in _figures(record.get("attempts"))),
         finish=frozenset(word for word in _texts(record.get("finish_reasons")) if word),
         latency_s=_total(record.get("latency_s")),
         output_tokens=_total(record.get("output_tokens")),
@@ -88,12 +91,19 @@ def _texts(value: Any) -> Iterator[str | None]:
         yield value if isinstance(value, str) else None
 
 
-def _total(value: Any) -> float | None:
-    """A figure of one reply, or the sum over turns and steps."""
+def _figures(value: Any) -> Iterator[float]:
+    """The figure of one reply, or those of turns and steps."""
     if isinstance(value, list):
-        found = [figure for part in value if (figure := _total(part)) is not None]
-        return sum(found) if found else None
-    return float(value) if isinstance(value, int | float) else None
+        for part in value:
+            yield from _figures(part)
+    elif isinstance(value, int | float):
+        yield float(value)
+
+
+def _total(value: Any) -> float | None:
+    """The sum over all replies, ``None`` where none has a figure."""
+    found = list(_figures(value))
+    return sum(found) if found else None
 
 
 @dataclass(slots=True)

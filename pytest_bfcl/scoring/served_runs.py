@@ -62,7 +62,7 @@ def conducts_of(records: Iterable[ResultLine], find: Find = nowhere) -> Iterator
         if "call_form" not in record and next(native_calls(record.get("output")), None) is not None:
             entry = find(str(record["id"]))
             if entry is not None and entry.mcp is None:  # what a server listed is not told
-                form = call_form(entry.all_functions, record.get("output"))
+                form = call_form(entry.all_functions, record.get("output"), entry.language)
         yield conduct_of(record, form)
 
 

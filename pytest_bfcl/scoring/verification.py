@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Literal
 
+from pytest_bfcl.endings import Ending, ending_of
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import JsonObject
 from pytest_bfcl.scoring.conduct import Conduct, ConductTally
@@ -70,24 +71,43 @@ MEASURES = (
     Measure("lost", "have a call left in the text", "more", _judged(lambda found: found.lost)),
     Measure("reasoning_only", "get reasoning and no answer", "more", _judged(lambda found: found.reasoning_only)),
     Measure("empty", "get an empty answer", "more", _judged(lambda found: found.empty)),
+    Measure("retried", "are answered only when asked again", "more", _judged(lambda found: found.retried)),
     Measure("passed", "are answered right", "less", lambda found: found.passed),
     Measure("errors", "end in an error", "more", lambda found: found.passed is None),
 )
 
 
+SILENT = frozenset(("completed", "STOP"))
+"""Words of Responses and Gemini that end a reply with calls and one without alike."""
+
+
 def _finish_measures(runs: Iterable[Run]) -> list[Measure]:
-    """A measure for each finish reason, where reference and served run tell them at all."""
+    """A measure for each class of endings, where reference and served run tell them at all.
+
+    Classes, not words: the same ending has another word over another API. Where one of the runs speaks an API that has
+    one word for both, whether a reply ended with calls is not compared.
+    """
     words = [{word for found in run.values() for each in found for word in each.finish} for run in runs]
     if not all(words):
         return []
+    folded = any(SILENT & each for each in words)
+    kinds = {word: _kind(word, folded) for word in set().union(*words)}
     return [
-        Measure(f"finish:{word}", f"have a reply that ends with {word!r}", "either", _judged(_ends_with(word)))
-        for word in sorted(set().union(*words))
+        Measure(f"finish:{kind}", f"have a reply that ends with {kind!r}", "either", _judged(_ends_with(kind, kinds)))
+        for kind in sorted(set(kinds.values()))
     ]
 
 
-def _ends_with(word: str) -> Callable[[Conduct], bool | None]:
-    return lambda found: word in found.finish if found.finish else None
+def _kind(word: str, folded: bool) -> str:
+    """The class of an ending; a word nobody knows is its own."""
+    kind = ending_of(word)
+    if kind is Ending.CALLS and folded:
+        return Ending.NORMAL.value
+    return word if kind is Ending.TROUBLE else kind.value
+
+
+def _ends_with(kind: str, kinds: Mapping[str, str]) -> Callable[[Conduct], bool | None]:
+    return lambda found: any(kinds[word] == kind for word in found.finish) if found.finish else None
 
 
 Run = Mapping[str, Sequence[Conduct]]
@@ -238,7 +258,7 @@ class Verification:
             return f"noise floor measured between {self.repeated} runs of the reference"
         return (
             "noise floor from the binomial of entries on which the two runs differ: a second run of the reference "
-            "(another --reference) would measure it"
+            "(another --reference, or one with --repeat) would measure it"
         )
 
     def to_dict(self) -> JsonObject:
@@ -291,7 +311,8 @@ def verify(
     if not shared:
         raise UsageError(f"{labels[0]} and {labels[1]} share no entry: nothing can be compared")
     # Of the reference only what was asked of the server: shares of both sides are about the same entries.
-    used = [{entry_id: run[entry_id] for entry_id in shared if entry_id in run} for run in references]
+    asked = ({entry_id: run[entry_id] for entry_id in shared if entry_id in run} for run in references)
+    used = [repeat for run in asked for repeat in _repeats(run)]
     mine = {entry_id: served[entry_id] for entry_id in shared}
     found = [_row(each, mine, used) for each in (*MEASURES, *_finish_measures([mine, *used]))]
     rows = [row for row in found if row is not None and (row.before or row.after)]
@@ -306,6 +327,12 @@ def verify(
         margin,
         tuple(notes),
     )
+
+
+def _repeats(run: Run) -> list[Run]:
+    """A run whose entries were asked several times, as several runs."""
+    most = max(map(len, run.values()), default=0)
+    return [{entry_id: [many[k]] for entry_id, many in run.items() if k < len(many)} for k in range(most)]
 
 
 def _adjusted(row: Row, value: float) -> Row:

@@ -55,7 +55,7 @@ def judged_record(
         worker=worker,
     )
     offered = _listed(transcript) if entry.mcp is not None else entry.all_functions
-    if (offered or entry.mcp is None) and (form := call_form(offered, record["output"])) is not None:
+    if (offered or entry.mcp is None) and (form := call_form(offered, record["output"], entry.language)) is not None:
         record["call_form"] = form
     if not entry.is_reviewed:
         record["unreviewed"] = True

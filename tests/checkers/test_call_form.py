@@ -50,3 +50,8 @@ def test_faults_are_counted(calls: list[dict[str, str]], form: dict[str, int]) -
 @pytest.mark.parametrize("output", [None, "", "[now()]", [], [["", "text"], []], [[None]], [{"name": 1}], {"a": 1}])
 def test_what_holds_no_native_call_has_no_form(output: object) -> None:
     assert call_form(FUNCTIONS, output) is None
+
+
+def test_parameters_of_java_are_sent_as_texts() -> None:
+    form = call_form(FUNCTIONS, [_call('{"city": "Oslo", "days": "2"}'), _call('{"city": "Oslo", "days": 2}')], "java")
+    assert form == {"calls": 2, "invalid": 1}

@@ -63,6 +63,7 @@ FAULTS: dict[str, Harm] = {
     "lost": _sometimes(0.04, _calls, lost=True),
     "reasoning_only": _sometimes(0.15, _is_silent, reasoning_only=True),
     "empty": _sometimes(0.15, _is_silent, empty=True),
+    "retried": _sometimes(0.04, _calls, retried=True),
     "passed": _sometimes(0.12, lambda found: bool(found.passed), passed=False),
     "errors": _sometimes(0.03, lambda found: True, passed=None),
     "called": _sometimes(0.3, _is_silent, called=True, finish=frozenset(["stop"])),
@@ -80,6 +81,23 @@ def test_a_planted_fault_is_found_by_its_own_measure(fault: str) -> None:
     # Seen from the faulty side the good one is better; what is merely otherwise stays a difference.
     turned = verify(reference, [_served(1500, random.Random(2), FAULTS[fault])])
     assert [row.measure.name for row in turned.others] == ([fault] if fault in ("called", "finish:length") else [])
+
+
+@pytest.mark.parametrize(
+    ("calls", "text"),
+    [("tool_use", "end_turn"), ("completed", "completed"), ("STOP", "STOP"), ("TOOL_CALL", "COMPLETE")],
+)
+def test_another_api_has_other_words_for_the_same_endings(calls: str, text: str) -> None:
+    reference = _served(1500, random.Random(1))
+
+    def other(cut: float) -> Run:
+        def end(found: Conduct, dice: random.Random) -> dict[str, Any]:
+            return {"finish": frozenset(["MAX_TOKENS" if dice.random() < cut else calls if found.called else text])}
+
+        return _served(1500, random.Random(2), end)
+
+    assert verify(other(0), [reference]).verdict == "same"
+    assert "finish:length" in [row.measure.name for row in verify(other(0.1), [reference]).others]
 
 
 def test_equal_servers_few_requests_and_none() -> None:
@@ -101,6 +119,8 @@ def test_repeated_references_measure_the_noise() -> None:
     found = verify(_served(2000, random.Random(4)), references)
     assert found.verdict == "same"
     assert found.noise == "noise floor measured between 3 runs of the reference"
+    repeats = {name: [run[name][0] for run in references] for name in references[0]}  # one run with --repeat 3
+    assert verify(_served(2000, random.Random(4)), [repeats]).to_dict() == found.to_dict()
     assert 0 < next(row.floor for row in found.rows if row.measure.name == "called") < 0.03
     assert next(row.entries for row in found.rows) == 2000  # three pairs of one entry are one entry
     assert verify(_served(2000, random.Random(4), FAULTS["broken"]), references).verdict == "other"
@@ -134,6 +154,7 @@ def test_decisions_to_call_against_the_references() -> None:
              "finish": frozenset(["tool_calls", "stop"])},
         ),
         ({"output": [["", CALL]], "call_form": {"calls": 1}}, {"form": {"calls": 1}, "empty": True}),
+        ({"output": "No.", "attempts": 2}, {"form": {"calls": 0}, "retried": True}),
         ({"output": [[], []]}, {"form": {"calls": 0}, "empty": True}),
     ],
 )  # fmt: skip
