@@ -16,10 +16,12 @@ if TYPE_CHECKING:
 TEMPLATE = "verification.html.jinja"
 HEAD = ("entries that …", "entries", "reference", "served", "difference", "95 % interval", "noise floor", "")
 TABLE_HEAD = (
-    "rank", "run", "entries", "calls", "valid", "unknown", "broken", "invalid", "reasoning only", "empty", "errors",
-    "accuracy", "trigger F1", "seconds", "tokens", "verdict",
+    "rank", "run", "verdict", "entries", "calls", "valid", "unknown", "broken", "invalid", "reasoning only", "empty",
+    "errors", "accuracy", "trigger F1", "seconds", "tokens",
 )  # fmt: skip
 COLOURS = {"same": "green", "other": "red", "unknown": "yellow"}
+CHIPS = {"same": "passed", "other": "failed", "unknown": "skipped"}
+WORDS = {"same": "same", "other": "differs", "unknown": "too few"}
 
 
 def row_cells(row: Row) -> tuple[str, ...]:
@@ -91,6 +93,7 @@ class Provider:
         return (
             str(rank),
             side.label,
+            "–" if found is None else WORDS[found.verdict],
             f"{tally.entries['entries']:,}",
             f"{tally.calls['calls']:,}",
             percent(tally.valid_share, 2),
@@ -100,7 +103,6 @@ class Provider:
             "–" if found is None else percent(found.trigger.f1),
             "–" if side.latency_s is None else f"{side.latency_s:.2f}",
             "–" if side.output_tokens is None else f"{side.output_tokens:,.0f}",
-            "–" if found is None else {"same": "same", "other": "differs", "unknown": "too few"}[found.verdict],
         )
 
     def to_dict(self) -> JsonObject:
@@ -136,5 +138,7 @@ def verification_html(found: Sequence[Verification], providers: Sequence[Provide
         table_head=TABLE_HEAD,
         table=table_rows(providers) if len(providers) > 1 else [],
         head=HEAD,
+        chips=CHIPS,
+        words=WORDS,
         sections=[(each, [row_cells(row) for row in each.rows], list(fact_lines(each))) for each in found],
     )
