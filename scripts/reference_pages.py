@@ -10,7 +10,7 @@ import mkdocs_gen_files
 
 from pytest_bfcl.cli import available, verb_module
 from pytest_bfcl.plugin.marks import marks
-from pytest_bfcl.run_options import OPTIONS, Option
+from pytest_bfcl.run_options import GROUPS, OPTIONS, Option
 
 PYTHON = """# Python
 
@@ -48,15 +48,23 @@ The types of what a run writes. Their meaning, field by field, is in [Contracts]
 
 
 def options_page() -> str:
-    """Every option with default and ini twin, in the order of ``pytest --help``."""
+    """Every option with default and ini twin: those of ``pytest --help`` in its order, then those that few use."""
     page = StringIO()
-    page.write("# Options\n\nGiven on the command line, or in the ini file under the name that stands beside each.\n")
-    page.write("`pytest --help` prints the same, in the group *function-calling benchmark*.\n\n")
-    for option in OPTIONS:
+    page.write("# Options\n\nGiven on the command line, in the ini file under the name that stands beside each, in a\n")
+    page.write("[table of the project or a profile](../profiles.md).\n\n")
+    for group, about in GROUPS.items():
+        page.write(f"## {about[0].upper()}{about[1:]}\n\n")
+        _write_options(page, [each for each in OPTIONS if each.group == group and each.listed])
+    page.write("## What few need\n\n`pytest --help` leaves these out; they are given in the same ways.\n\n")
+    _write_options(page, [each for each in OPTIONS if not each.listed])
+    return page.getvalue()
+
+
+def _write_options(page: StringIO, options: list[Option]) -> None:
+    for option in options:
         page.write(f"### `--bfcl-{option.name}{' ' + option.metavar if option.metavar else ''}`\n\n")
         page.write(f"{_escaped(option.help)}\n\n")
         page.write(f"{_facts(option)}\n\n")
-    return page.getvalue()
 
 
 def _facts(option: Option) -> str:

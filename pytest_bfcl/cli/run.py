@@ -26,7 +26,7 @@ from typing import IO, TYPE_CHECKING, Any
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.printed import obeyed, say
-from pytest_bfcl.run_options import OPTIONS, Option, help_of, of_run
+from pytest_bfcl.run_options import GROUPS, OPTIONS, Option, help_of, of_run
 from pytest_bfcl.session.feeders import Place, feeders
 
 if TYPE_CHECKING:
@@ -52,10 +52,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_run_options(parser: argparse.ArgumentParser, *, model_needed: bool = True) -> None:
     """The options that say what is asked and how, for verbs that run; an option not given is not in the namespace."""
+    groups = {name: parser.add_argument_group(about) for name, about in GROUPS.items()}
     for option in of_run():
         if option.name != "out":
-            _add(parser, option, model_needed)
-    parser.add_argument(
+            _add(groups[option.group], option, model_needed)
+    groups["results"].add_argument(
         "-o", "--out", "--bfcl-out", type=Path, metavar="DIR",
         help="run directory (default: reports/<time>-<model>); an existing run is continued",
     )  # fmt: skip
@@ -63,9 +64,9 @@ def add_run_options(parser: argparse.ArgumentParser, *, model_needed: bool = Tru
         feeder.add_arguments(parser, _kind)
 
 
-def _add(parser: argparse.ArgumentParser, option: Option, model_needed: bool) -> None:
+def _add(group: argparse._ArgumentGroup, option: Option, model_needed: bool) -> None:
     more: Parsed = {
-        "dest": option.key, "help": help_of(option).replace("%", "%%"),
+        "dest": option.key, "help": help_of(option).replace("%", "%%") if option.listed else argparse.SUPPRESS,
         "required": model_needed and option.name == "model",
         "default": False if option.flag else argparse.SUPPRESS,
     }  # fmt: skip
@@ -75,7 +76,7 @@ def _add(parser: argparse.ArgumentParser, option: Option, model_needed: bool) ->
         more |= {"action": "append", "metavar": option.metavar}
     else:
         more |= {"metavar": option.metavar, "choices": option.choices or None, "type": _kind(option)}
-    parser.add_argument(f"--{option.name}", f"--bfcl-{option.name}", **more)
+    group.add_argument(f"--{option.name}", f"--bfcl-{option.name}", **more)
 
 
 def _kind(option: Option) -> Callable[[str], Any]:
@@ -90,7 +91,7 @@ def _kind(option: Option) -> Callable[[str], Any]:
 
 def run(args: argparse.Namespace) -> int:
     """Run, summarise, judge the gates, write the report; what people should know goes to standard output."""
-    from pytest_bfcl.run_options.profiles import read_profile
+    from pytest_bfcl.run_options.profiles import fallback_of
     from pytest_bfcl.run_options.reading import gates_of, model_info_of, settings_of
     from pytest_bfcl.run_options.refusals import refuse_ineffective
     from pytest_bfcl.runs import default_path, is_run
@@ -99,11 +100,10 @@ def run(args: argparse.Namespace) -> int:
 
     given = vars(args)  # what was not typed is not there: --temperature none is None
     refuse_ineffective({option.name: given.get(option.key) for option in OPTIONS})
-    profile = read_profile(given["bfcl_profile"]).options if given.get("bfcl_profile") else {}
     values: Parsed = {
-        option.name: given.get(option.key) or profile.get(option.name, False)
-        if option.flag
-        else given.get(option.key, profile.get(option.name, option.default))
+        option.name: given[option.key]
+        if given.get(option.key, False) is not False
+        else fallback_of(option, Path.cwd(), given.get("bfcl_profile"))
         for option in OPTIONS
     }
     settings = settings_of(values)

@@ -1,12 +1,13 @@
 """Every option of the plugin, its ini twin, and the plan they add up to.
 
-The table is `pytest_bfcl.run_options`; the command line wins over the ini file, the ini file over the default. The
-result is a `Plan`: plain values only, so that it travels to xdist and ssh workers as it is (environment variables
-and files on the controller's disk do not).
+The table is `pytest_bfcl.run_options`; the command line wins over the ini file, that over the project's
+table, a profile and the default. The result is a `Plan`: plain values only, so that it travels to xdist and ssh
+workers as it is (environment variables and files on the controller's disk do not).
 """
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Generator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import reduce
@@ -18,31 +19,35 @@ import pytest
 
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plugin import pytest_internals
-from pytest_bfcl.run_options import OPTIONS, Option, help_of
+from pytest_bfcl.run_options import GROUPS, OPTIONS, Option, help_of
+
+TITLE = "function-calling benchmark"
 
 
 def add_options(parser: pytest.Parser) -> None:
-    """Register the option group and the ini keys."""
-    group = parser.getgroup("bfcl", "function-calling benchmark (pytest-bfcl)")
+    """Register the option groups and the ini keys."""
+    groups = {name: parser.getgroup(f"bfcl-{name}", f"{TITLE}: {about}") for name, about in GROUPS.items()}
     for option in OPTIONS:
-        attributes: Parsed = {"dest": option.key, "default": None, "help": help_of(option).replace("%", "%%")}
+        told = help_of(option).replace("%", "%%") if option.listed else argparse.SUPPRESS
+        attributes: Parsed = {"dest": option.key, "default": None, "help": told}
         if option.flag:
             attributes["action"] = "store_true"
         else:
             attributes["action"] = "append" if option.many else "store"
             attributes["metavar"] = option.metavar
             attributes["choices"] = option.choices or None
-        group.addoption(f"--bfcl-{option.name}", **attributes)
+        groups[option.group].addoption(f"--bfcl-{option.name}", **attributes)
         _add_ini(parser, option)
 
 
 def _add_ini(parser: pytest.Parser, option: Option) -> None:
     # pytest 9.2 lets native TOML files say 8 where an ini file says "8".
     kind: Any = "bool" if option.flag else "args" if option.many else reduce(or_, (str, int, float))
+    told = f"twin of --bfcl-{option.name}" if option.listed else option.help
     try:
-        parser.addini(option.key, option.help, type=kind, default=None)
+        parser.addini(option.key, told, type=kind, default=None)
     except (ValueError, AssertionError):
-        parser.addini(option.key, option.help, default=None)
+        parser.addini(option.key, told, default=None)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -53,8 +58,8 @@ def pytest_load_initial_conftests(parser: pytest.Parser, args: list[str]) -> Gen
         from pytest_bfcl.plugin.refusals import refuse_unknown
 
         refuse_unknown(args, [option.name for option in OPTIONS])
-    pytest_internals.add_unless_taken(
-        parser, "--model", "bfcl", dest="bfcl_model", action="append", metavar="SPEC", help="short for --bfcl-model"
+    pytest_internals.add_first_unless_taken(
+        parser, "--model", "bfcl-entries", dest="bfcl_model", action="append", metavar="SPEC", help=OPTIONS[0].help
     )
     return result
 
@@ -71,7 +76,7 @@ def read(config: pytest.Config, option: Option) -> Any:
     if value is None or value is False:
         ini = config.getini(option.key)
         if ini in (None, "", []):
-            return _of_profile(config, option)
+            return _fallback(config, option)
         name = f"ini option {option.key}"
         value = ini if option.flag or option.many else str(ini)
         if option.file and not Path(str(ini)).is_absolute():
@@ -87,17 +92,13 @@ def read(config: pytest.Config, option: Option) -> Any:
     return converted
 
 
-def _of_profile(config: pytest.Config, option: Option) -> Any:
-    """What the profile says of an option that nobody gave, else its default."""
+def _fallback(config: pytest.Config, option: Option) -> Any:
     from pytest_bfcl.failures import UsageError
-    from pytest_bfcl.run_options.profiles import read_profile
+    from pytest_bfcl.run_options.profiles import fallback_of
 
-    default = False if option.flag else option.default
-    name = config.getoption("bfcl_profile", None) or config.getini("bfcl_profile")
-    if not name or option.name == "profile":
-        return default
+    profile = config.getoption("bfcl_profile", None) or config.getini("bfcl_profile")
     try:
-        return read_profile(str(name)).options.get(option.name, default)
+        return fallback_of(option, config.rootpath, str(profile) if profile else None)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
 

@@ -23,13 +23,16 @@ from pytest_bfcl.plugin.sink import Sink
 # -- options and arguments ---------------------------------------------------------------------------------------------
 
 
-def add_unless_taken(parser: pytest.Parser, name: str, group: str, **attributes: Any) -> None:
-    """Register an option unless another plugin or a conftest has one of that name."""
+def add_first_unless_taken(parser: pytest.Parser, name: str, group: str, **attributes: Any) -> None:
+    """Register an option at the head of its group unless another plugin or a conftest has one of that name."""
     groups = [getattr(parser, "_anonymous", None), *getattr(parser, "_groups", [])]
     if any(name in option.names() for each in groups if each for option in each.options):
         return
     with contextlib.suppress(ValueError, argparse.ArgumentError):  # taken after all
-        parser.getgroup(group).addoption(name, **attributes)
+        ours = parser.getgroup(group)
+        ours.addoption(name, **attributes)
+        shown = getattr(getattr(ours, "_arggroup", None), "_group_actions", ours.options)
+        shown.insert(0, shown.pop())
 
 
 def names_no_arguments(config: pytest.Config) -> bool:

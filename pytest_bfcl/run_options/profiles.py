@@ -1,7 +1,8 @@
-"""Profiles: named sets of options (`profiles.toml`), or a user's own TOML file of the same shape.
+"""Options from TOML: a project's table ``[tool.pytest-bfcl]``, the named profiles (`profiles.toml`), a user's own file.
 
-A file has ``about``, ``source`` and a table ``options``: option → its text as on the command line, a list of texts for
-a repeatable option, true for a switch. What is typed or stands in an ini file counts before the profile.
+A profile has ``about``, ``source`` and a table ``options``; a project's table holds the options themselves. Each maps
+an option to its text as on the command line, a number, a list of texts for a repeatable option, true for a switch.
+What is typed counts first, then what stands in an ini file, then the project's table, then the profile.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from pytest_bfcl.run_options.table import OPTIONS, Option
 from pytest_bfcl.suggestions import instead_of
 
 MOST_BYTES = 100_000
+TABLE = "pytest-bfcl"
 _OWN = frozenset({"model", "profile", "out", "dry-run", "write-expected"})
-"""Options of one run, which a profile cannot say."""
+"""Options of one run, which neither a profile nor a project can say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,58 +38,91 @@ def read_profile(text: str) -> Profile:
     """The profile of a name, or of a ``.toml`` file. Raises `UsageError`."""
     import tomllib
 
-    path = Path(text)
-    if not text.endswith(".toml"):
-        known = tomllib.loads(Path(__file__).with_name("profiles.toml").read_text(encoding="utf-8"))
-        if text not in known:
-            raise UsageError(f"--bfcl-profile: no profile {text!r}; {instead_of(text, sorted(known))}, or FILE.toml")
-        return _profile(text, known[text])
+    if text.endswith(".toml"):
+        return _profile(text, _content(Path(text), "--bfcl-profile", MOST_BYTES), Path(text).parent)
+    known = tomllib.loads(Path(__file__).with_name("profiles.toml").read_text(encoding="utf-8"))
+    if text not in known:
+        raise UsageError(f"--bfcl-profile: no profile {text!r}; {instead_of(text, sorted(known))}, or FILE.toml")
+    return _profile(text, known[text], Path())
+
+
+@cache
+def read_project(folder: Path) -> Mapping[str, Any]:
+    """The table ``[tool.pytest-bfcl]`` of a folder's ``pyproject.toml``: option → its value, converted; else nothing.
+
+    Raises `UsageError` for what stands in the table; what else is wrong with the file is other tools' to say.
+    """
+    path = folder / "pyproject.toml"
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise UsageError(f"--bfcl-profile: {text} is larger than {MOST_BYTES:,} bytes")
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        tools = _content(path, str(path), 10 * MOST_BYTES).get("tool")
+    except UsageError:
+        return {}
+    table = tools.get(TABLE) if isinstance(tools, Mapping) else None
+    where = f"{path}: [tool.{TABLE}]"
+    if table is not None and not isinstance(table, Mapping):
+        raise UsageError(f"{where} is no table of options")
+    return _options(table or {}, where, folder)
+
+
+def fallback_of(option: Option, folder: Path, profile: str | None) -> Any:
+    """What an option is that was neither typed nor stands in an ini file: the project's, the profile's, the default.
+
+    Raises `UsageError`.
+    """
+    said = read_project(folder)
+    if option.name not in said and profile and option.name != "profile":
+        said = read_profile(profile).options
+    return said.get(option.name, False if option.flag else option.default)
+
+
+def _content(path: Path, where: str, most: int) -> Mapping[str, Any]:
+    import tomllib
+
+    try:
+        if path.stat().st_size > most:
+            raise UsageError(f"{where}: {path} is larger than {most:,} bytes")
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeError) as error:
-        raise UsageError(f"--bfcl-profile: cannot read {text}: {error}") from None
+        raise UsageError(f"{where}: cannot read {path}: {error}") from None
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise UsageError(f"--bfcl-profile: {text} is not TOML: {error}") from None
-    return _profile(text, content)
+        raise UsageError(f"{where}: {path} is not TOML: {error}") from None
 
 
-def _profile(name: str, content: Mapping[str, Any]) -> Profile:
+def _profile(name: str, content: Mapping[str, Any], folder: Path) -> Profile:
     given = content.get("options")
     if not isinstance(given, Mapping) or content.keys() - {"about", "source", "options"}:
         raise UsageError(f"--bfcl-profile: {name}: a profile has about, source and a table [options], nothing else")
-    named = {option.name: option for option in OPTIONS if option.name not in _OWN}
-    options: dict[str, Any] = {}
-    for key, value in given.items():
-        if key not in named:
-            raise UsageError(
-                f"--bfcl-profile: {name}: no option {key!r} for a profile; {instead_of(key, sorted(named))}"
-            )
-        options[key] = _value(name, named[key], value)
+    options = _options(given, f"--bfcl-profile: {name}", folder)
     return Profile(name, str(content.get("about", "")), str(content.get("source", "")), options)
 
 
-def _value(name: str, option: Option, value: object) -> Any:
+def _options(given: Mapping[str, Any], where: str, folder: Path) -> Mapping[str, Any]:
+    """Option → its value, converted; paths count from ``folder``. Raises `UsageError` beginning with ``where``."""
+    named = {option.name: option for option in OPTIONS if option.name not in _OWN}
+    if unknown := [key for key in given if key not in named]:
+        advice = "it is said where the run is started" if unknown[0] in _OWN else instead_of(unknown[0], sorted(named))
+        raise UsageError(f"{where}: no option {unknown[0]!r} here; {advice}")
+    return {key: _value(where, named[key], value, folder) for key, value in given.items()}
+
+
+def _value(where: str, option: Option, value: object, folder: Path) -> Any:
     if option.flag:
         if not isinstance(value, bool):
-            raise UsageError(f"--bfcl-profile: {name}: {option.name} is true or false, not {value!r:.80}")
+            raise UsageError(f"{where}: {option.name} is true or false, not {value!r:.80}")
         return value
     if option.many:
         if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-            raise UsageError(f"--bfcl-profile: {name}: {option.name} takes a list of texts, not {value!r:.80}")
+            raise UsageError(f"{where}: {option.name} takes a list of texts, not {value!r:.80}")
         return value
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise UsageError(f"--bfcl-profile: {name}: {option.name} takes a text, not {value!r:.80}")
+        raise UsageError(f"{where}: {option.name} takes a text, not {value!r:.80}")
     text = str(value)
-    if option.file and not Path(text).is_absolute() and name.endswith(".toml"):
-        text = str(Path(name).parent / text)
+    if option.file and not Path(text).is_absolute():
+        text = str(folder / text)
     try:
         converted = option.convert(text)
     except ValueError as error:
-        raise UsageError(f"--bfcl-profile: {name}: {option.name}: {text!r:.80} does not fit: {error}") from None
+        raise UsageError(f"{where}: {option.name}: {text!r:.80} does not fit: {error}") from None
     if option.choices and converted not in option.choices:
-        raise UsageError(
-            f"--bfcl-profile: {name}: {option.name}: {text!r:.80} is not one of {', '.join(option.choices)}"
-        )
+        raise UsageError(f"{where}: {option.name}: {text!r:.80} is not one of {', '.join(option.choices)}")
     return converted

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
-from pytest_bfcl.run_options import values as kinds
+from pytest_bfcl.run_options.table import OPTIONS, Option
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.splits import Part
@@ -24,40 +24,25 @@ def settings_of(values: Mapping[str, Any]) -> Settings:
     from pytest_bfcl.scoring.model_info import settings_by_model
     from pytest_bfcl.settings import Settings
 
-    price, model_info = values["price"], model_info_of(values["model-info"])
+    price, prompt_file = values["price"], values["system-prompt"]
     transforms, rewordings = _transforms(values["transform"] or ())
-    prompt_file = values["system-prompt"]
-    system_prompt = None if prompt_file is None else text_of(prompt_file, "system-prompt")
-    return Settings.from_dict(
-        {
-            "mode": values["mode"], "concurrency": values["concurrency"].most,
-            "paced": values["concurrency"].paced, "timeout_s": values["timeout"],
-            "grace_s": values["grace"],
-            "retries": values["retries"], "temperature": values["temperature"], "max_tokens": values["max-tokens"],
-            "seed": values["seed"], "base_url": values["base-url"], "repeat": values["repeat"],
-            "rules": values["rules"], "search": values["search"], "rest": values["rest"],
-            "transforms": list(transforms), "rewordings": rewordings,
-            "mcp": _pairs(values["mcp"], "mcp", kinds.server),
-            "mcp_setup": _pairs(values["mcp-setup"], "mcp-setup", kinds.server),
-            "mcp_teardown": _pairs(values["mcp-teardown"], "mcp-teardown", kinds.server),
-            "step_limit": values["step-limit"], "simulators": values["simulators"],
-            "agent_workers": values["agent-workers"],
-            "api": values["api"], "stream": values["stream"],
-            "reasoning": values["reasoning"], "decoder": values["decoder"], "think": values["think"],
-            "template": values["template"],
-            "parameters": _pairs(values["param"], "param", kinds.parameter),
-            "headers": _pairs(values["header"], "header", kinds.header),
-            "models": settings_by_model(model_info, "--bfcl-model-info"),
-            "max_errors_pct": 2.0 if values["max-errors"] is None else values["max-errors"],
-            "budget_usd": values["budget"], "gpu_hour_usd": values["gpu-hour"],
-            "price": {"input": price[0], "output": price[1]} if price else {},
-            "names": values["names"], "label": values["label"].strip()[:200],
-            "split": _split(values["split"], "split", "test"),
-            "trained_on": _split(values["trained-on"], "trained-on", "train"),
-            "serve": values["serve-args"] if values["serve"] else None,
-            "system_prompt": system_prompt,
-        }
-    )  # fmt: skip
+    found = _fields(values, "setting")
+    if values["max-errors"] is None:  # gates tell one that was asked for from the default
+        del found["max_errors_pct"]
+    found |= {
+        "concurrency": values["concurrency"].most,
+        "paced": values["concurrency"].paced,
+        "transforms": list(transforms),
+        "rewordings": rewordings,
+        "models": settings_by_model(model_info_of(values["model-info"]), "--bfcl-model-info"),
+        "price": {"input": price[0], "output": price[1]} if price else {},
+        "label": values["label"].strip()[:200],
+        "split": _split(values["split"], "split", "test"),
+        "trained_on": _split(values["trained-on"], "trained-on", "train"),
+        "serve": values["serve-args"] if values["serve"] else None,
+        "system_prompt": None if prompt_file is None else text_of(prompt_file, "system-prompt"),
+    }
+    return Settings.from_dict(found)
 
 
 def gates_of(values: Mapping[str, Any]) -> GateOptions:
@@ -65,17 +50,27 @@ def gates_of(values: Mapping[str, Any]) -> GateOptions:
     from pytest_bfcl.scoring.expectations import read_expected
     from pytest_bfcl.scoring.gating import GateOptions
 
-    return GateOptions(
-        fail_under=list(values["fail-under"] or ()),
-        baseline=values["baseline"],
-        baseline_margin=values["baseline-margin"],
-        noninferior=list(values["noninferior"] or ()),
-        verify=list(values["verify"] or ()),
-        expected=None if values["expected"] is None else read_expected(values["expected"]),
-        allow_missing=values["allow-missing"],
-        min_entries=values["min-entries"],
-        max_errors=values["max-errors"],
-    )
+    expected = None if values["expected"] is None else read_expected(values["expected"])
+    return GateOptions(**_fields(values, "gate"), expected=expected)
+
+
+def _fields(values: Mapping[str, Any], home: Literal["setting", "gate"]) -> Parsed:
+    """Field of `Settings` or `GateOptions` → the value of the option that says so."""
+    return {field: _value(option, values[option.name]) for option in OPTIONS if (field := getattr(option, home))}
+
+
+def _value(option: Option, value: Any) -> Any:
+    """The value, for a repeatable option a list; of pairs, by name: the last one of a name counts."""
+    if option.pair is None:
+        return list(value or ()) if option.many else value
+    found: Parsed = {}
+    for text in value or ():
+        try:
+            name, told = option.pair(text)
+        except ValueError as error:
+            raise UsageError(f"--bfcl-{option.name}: {error}") from None
+        found[name] = told
+    return found
 
 
 def model_info_of(path: str | None) -> Parsed:
@@ -88,18 +83,6 @@ def model_info_of(path: str | None) -> Parsed:
         return tomllib.loads(text_of(path, "model-info"))
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"--bfcl-model-info: {path} is not TOML: {error}") from None
-
-
-def _pairs(texts: list[str] | None, option: str, read_pair: Callable[[str], tuple[str, Any]]) -> Parsed:
-    """What a repeatable option says, by name; the last one of a name counts."""
-    found: Parsed = {}
-    for text in texts or []:
-        try:
-            name, value = read_pair(text)
-        except ValueError as error:
-            raise UsageError(f"--bfcl-{option}: {error}") from None
-        found[name] = value
-    return found
 
 
 def _transforms(asked: Sequence[str]) -> tuple[tuple[str, ...], dict[str, dict[str, Any]]]:

@@ -6,9 +6,7 @@ from collections.abc import Container, Mapping
 from pathlib import Path
 
 from pytest_bfcl.failures import UsageError
-
-NEEDS = {"precision": "dry-run", "serve-args": "serve", "baseline-margin": "baseline"}
-"""Options that do nothing without another one."""
+from pytest_bfcl.run_options.table import OPTIONS
 
 
 def refuse_ineffective(typed: Mapping[str, object], configured: Container[str] = (), directory: Path = Path()) -> None:
@@ -18,9 +16,11 @@ def refuse_ineffective(typed: Mapping[str, object], configured: Container[str] =
     options that a configuration file sets. Paths count from ``directory``.
     """
     named = {name for name, value in typed.items() if value not in (None, False)}
-    for name, needed in NEEDS.items():
-        if name in named and needed not in named and needed not in configured:
-            raise UsageError(f"--bfcl-{name} does nothing without --bfcl-{needed}: add it, or leave both out")
+    for option in OPTIONS:
+        if option.name in named and option.needs and option.needs not in named and option.needs not in configured:
+            raise UsageError(
+                f"--bfcl-{option.name} does nothing without --bfcl-{option.needs}: add it, or leave both out"
+            )
     if {"record", "replay"} <= named:
         raise UsageError("--bfcl-record and --bfcl-replay exclude each other")
     replay = typed.get("replay")
