@@ -35,6 +35,7 @@ EXTRAS: Mapping[str, Extra] = {
     "contamination": Extra(("datasketch",), "near-duplicates of entries in training data"),
     "ray": Extra(("ray",), "runs and judging on a Ray cluster"),
     "serve": Extra(("vllm",), "an engine that --bfcl-serve starts; others are installed by themselves"),
+    "llamacpp": Extra(("xllamacpp",), "llama.cpp's server for .gguf files, where --bfcl-serve finds no llama-server"),
     "view": Extra(("starlette", "uvicorn"), "pages over many runs in a browser"),
 }
 

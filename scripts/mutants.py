@@ -1,26 +1,41 @@
-"""Mutation trial: ``python scripts/mutants.py COUNT [SEED] [ROOM…]`` changes one thing at a time and runs the tests.
+"""Mutation trial: ``python scripts/mutants.py COUNT --seed N [ROOM or FILE…]`` changes one thing at a time.
 
 Each mutant flips a comparison, drops a condition or half of one, changes a number or a truth value, or deletes a
-statement, in a copy of the repository. Survivors are listed: what they change is checked by no test of their room.
+statement, in a copy of the repository. The tests run once, traced; then a mutant is tried, in a fork of a session that
+has everything collected, by the tests that come past its line: those of its own file first, then of its room, then the
+fastest. What stands outside of functions is tried in a process of its own. Survivors are listed: what they change is
+checked by no test.
 """
 
 from __future__ import annotations
 
+import argparse
 import ast
 import copy
+import json
 import os
 import random
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from queue import SimpleQueue
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("models", "session", "conversation", "runs")
-LONGEST_S = 900
+# Whole runs and doors come past the rooms too: the quick ones of these are asked after a room's own tests.
+TESTS = (
+    "models", "session", "conversation", "runs", "plugin", "cli", "gateways", "served", "damage", "agentic",
+    "multi_turn", "rescoring", "scoring", "test_hostile_model.py", "test_endings.py", "test_echoed_secrets.py",
+)  # fmt: skip
+LONGEST_S = 300
+MOST_TESTS = 400
+Traced = dict[str, dict[str, list[str]]]
 FLIPPED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt,
     ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
@@ -36,6 +51,16 @@ class Mutant(NamedTuple):
     end: int
     before: str
     after: str
+    function: str | None  # the outermost that holds it
+    place: str  # that function, and how many lines below its first
+
+    def changed(self, whole: bytes) -> bytes:
+        """The file's text with it."""
+        return whole[: self.start] + self.after.encode() + whole[self.end :]
+
+    def __str__(self) -> str:
+        told = f"{' '.join(self.before.split())[:70]!r} → {self.after[:70]!r}"
+        return f"{self.path.relative_to(ROOT)}:{self.line} {told}"
 
 
 def mutants(path: Path) -> list[Mutant]:
@@ -45,6 +70,7 @@ def mutants(path: Path) -> list[Mutant]:
     starts = [0]
     for each in text.splitlines(keepends=True):
         starts.append(starts[-1] + len(each))
+    functions = {line: pair for pair in outermost(tree) for line in range(pair[1], pair[2] + 1)}
     found = []
     for node, changed in _changes(tree):
         assert isinstance(node, ast.expr | ast.stmt)
@@ -52,8 +78,22 @@ def mutants(path: Path) -> list[Mutant]:
         assert node.end_col_offset is not None
         start = starts[node.lineno - 1] + node.col_offset
         end = starts[node.end_lineno - 1] + node.end_col_offset
-        found.append(Mutant(path, node.lineno, start, end, text[start:end].decode(), changed))
+        function, first, _ = functions.get(node.lineno, (None, 0, 0))
+        place = f"{function or '<module>'}+{node.lineno - first}"
+        found.append(Mutant(path, node.lineno, start, end, text[start:end].decode(), changed, function, place))
     return found
+
+
+def outermost(tree: ast.AST, within: str = "") -> Iterator[tuple[str, int, int]]:
+    """Functions that no function holds: names, first and last lines of their bodies."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            assert node.end_lineno is not None
+            yield f"{within}{node.name}", node.body[0].lineno, node.end_lineno
+        elif isinstance(node, ast.ClassDef):
+            yield from outermost(node, f"{within}{node.name}.")
+        elif isinstance(node, ast.If | ast.Try | ast.With):
+            yield from outermost(node, within)
 
 
 def _changes(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
@@ -102,45 +142,165 @@ def _waits(node: ast.AST) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Yield | ast.YieldFrom)
 
 
-def survives(mutant: Mutant, copied: Path) -> bool:
-    """Whether the tests of its room pass with it."""
-    place = copied / mutant.path.relative_to(ROOT)
-    whole = place.read_bytes()
-    place.write_bytes(whole[: mutant.start] + mutant.after.encode() + whole[mutant.end :])
-    room = mutant.path.parent.name
-    own = copied / "tests" / room / f"test_{mutant.path.stem}.py"
-    files = [str(own)] if own.exists() else []
-    tests = [*files, str(copied / "tests" / room)]
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--tb=no", *tests]
-    environment = os.environ | {"PYTHONPATH": str(copied)}
-    try:
-        done = subprocess.run(command, cwd=copied, env=environment, capture_output=True, timeout=LONGEST_S, check=False)
-    except subprocess.TimeoutExpired:  # it hangs: it was noticed
-        return False
-    finally:
-        place.write_bytes(whole)
-    return done.returncode == 0
+class Bench:
+    """A copy of the repository, and a session in it that has collected the tests and forks for every mutant."""
+
+    def __init__(self, folder: Path, tests: tuple[str, ...], seconds: int) -> None:
+        self._copied = folder / "copy"
+        shutil.copytree(ROOT, self._copied, ignore=shutil.ignore_patterns(".venv*", ".*_cache", ".git", "build"))
+        self._environment = os.environ | {
+            "PYTHONPATH": f"{self._copied}:{self._copied / 'scripts'}", "PYTHONPYCACHEPREFIX": str(folder / "compiled"),
+        }  # fmt: skip
+        self._clock = int(time.time())
+        self._traced: Traced = {}
+        self._seconds = seconds
+        present = [f"tests/{each}" for each in tests if (ROOT / "tests" / each).exists()]
+        self._session = self._start("-p", "mutant_session", f"--basetemp={folder / 'base'}", *present)
+        self._hear("ready")
+
+    def _start(self, *arguments: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--tb=no", *arguments]
+        return subprocess.Popen(
+            command, cwd=self._copied, env=self._environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def _hear(self, *words: str) -> str:
+        """The session's next answer, whatever else is printed."""
+        assert self._session.stdout is not None
+        for line in self._session.stdout:
+            if line.strip() in {f"mutant: {word}" for word in words}:
+                return line.split()[1]
+            if line.startswith("mutant: "):
+                print(line.strip(), file=sys.stderr)
+        raise SystemExit("the session of the tests ended; see: PYTHONPATH=scripts python -m pytest -p mutant_session")
+
+    def _ask(self, *words: object) -> None:
+        assert self._session.stdin is not None
+        self._session.stdin.write(json.dumps(words) + "\n")
+        self._session.stdin.flush()
+
+    def trace(self, part: int, parts: int, found: Path) -> None:
+        """Run a part of the tests; what they come past is in a file then."""
+        self._ask("trace", part, parts, str(found))
+        self._hear("traced")
+
+    def know(self, traced: Traced) -> None:
+        """Take what all parts found."""
+        self._traced = traced
+
+    def survives(self, mutant: Mutant) -> bool:
+        """Whether the tests that come past it pass with it."""
+        place = self._copied / mutant.path.relative_to(ROOT)
+        whole = place.read_bytes()
+        try:
+            self._write(place, mutant.changed(whole))
+            tests = self._tests(mutant)
+            if mutant.function is None:
+                return self._passes_apart(tests)
+            self._ask("try", str(mutant.path.relative_to(ROOT)), tests, self._seconds)
+            return self._hear("found", "passed") == "passed"
+        finally:
+            self._write(place, whole)
+
+    def _write(self, place: Path, text: bytes) -> None:
+        """Two changes of one length within a second look alike to what is compiled: each has a time of its own."""
+        place.write_bytes(text)
+        self._clock += 2
+        os.utime(place, (self._clock, self._clock))
+
+    def _tests(self, mutant: Mutant) -> list[str]:
+        """Those that come past its line (or else its function, or its file), the nearest and fastest first."""
+        lines = self._traced.get(str(mutant.path.relative_to(ROOT)), {})
+        met = lines.get(mutant.place, [])
+        if not met:
+            within = [key for key in lines if key.rpartition("+")[0] == (mutant.function or "<module>")]
+            met = [name for key in within or lines for name in lines[key]]
+        room = f"tests/{mutant.path.parent.name}/"
+        own = f"{room}test_{mutant.path.stem}.py"
+        near = sorted(dict.fromkeys(met), key=lambda name: (not name.startswith(own), not name.startswith(room)))
+        return near[:MOST_TESTS]
+
+    def _passes_apart(self, tests: list[str]) -> bool:
+        process = self._start(*tests)
+        try:
+            process.communicate(timeout=LONGEST_S)
+        except subprocess.TimeoutExpired:  # it hangs: it was noticed
+            process.kill()
+            return False
+        return process.returncode in (0, 5)
+
+    def close(self) -> None:
+        """End the session."""
+        self._session.kill()
+        self._session.wait()
 
 
-def main(count: int, seed: int, rooms: tuple[str, ...]) -> int:
+def traced_by(benches: list[Bench], kept: Path, pool: ThreadPoolExecutor) -> Traced:
+    """Every file's places with the names of the tests that come past them, the fastest first."""
+    if not kept.exists():
+        parts = [kept.with_suffix(f".{number}") for number in range(len(benches))]
+        list(pool.map(lambda part: benches[part].trace(part, len(benches), parts[part]), range(len(benches))))
+        spent: dict[str, float] = {}
+        found: Traced = {}
+        for part in parts:
+            times, met = json.loads(part.read_text())
+            spent |= times
+            for file, places in met.items():
+                for place, names in places.items():
+                    found.setdefault(file, {}).setdefault(place, []).extend(names)
+        for places in found.values():
+            for names in places.values():
+                names.sort(key=spent.__getitem__)
+        kept.write_text(json.dumps(found))
+    traced: Traced = json.loads(kept.read_text())
+    return traced
+
+
+def files_of(names: list[str]) -> list[Path]:
+    """Modules of rooms, and those named by their file."""
+    found: list[Path] = []
+    for name in names:
+        found += [ROOT / name] if name.endswith(".py") else sorted((ROOT / "pytest_bfcl" / name).glob("*.py"))
+    return found
+
+
+def main(count: int, seed: int, names: list[str], tests: tuple[str, ...], kept: str, seconds: int) -> int:
     """Try so many; exit code 1 when more than one in twenty survives."""
-    files = [path for room in rooms for path in sorted((ROOT / "pytest_bfcl" / room).glob("*.py"))]
-    every = [mutant for path in files for mutant in mutants(path)]
+    every = [mutant for path in files_of(names) for mutant in mutants(path)]
     chosen = random.Random(seed).sample(every, min(count, len(every)))
+    free: SimpleQueue[Bench] = SimpleQueue()
     left = 0
-    with tempfile.TemporaryDirectory() as folder:
-        copied = Path(folder) / "copy"
-        shutil.copytree(ROOT, copied, ignore=shutil.ignore_patterns(".venv*", ".git", "reports", "build", "dist"))
-        for number, mutant in enumerate(chosen, 1):
-            lives = survives(mutant, copied)
+
+    def tried(mutant: Mutant) -> bool:
+        bench = free.get()
+        try:
+            return bench.survives(mutant)
+        finally:
+            free.put(bench)
+
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(min(os.cpu_count() or 1, 4)) as pool:
+        places = [Path(folder) / str(number) for number in range(min(os.cpu_count() or 1, 4))]
+        benches = list(pool.map(lambda place: Bench(place, tests, seconds), places))
+        traced = traced_by(benches, Path(kept or f"{folder}/traced.json"), pool)
+        for bench in benches:
+            bench.know(traced)
+            free.put(bench)
+        for number, (mutant, lives) in enumerate(zip(chosen, pool.map(tried, chosen), strict=True), 1):
             left += lives
-            where = f"{mutant.path.relative_to(ROOT)}:{mutant.line}"
-            told = f"{' '.join(mutant.before.split())[:70]!r} → {mutant.after[:70]!r}"
-            print(f"{number:3} {'SURVIVES' if lives else 'found   '} {where} {told}", flush=True)
+            print(f"{number:3} {'SURVIVES' if lives else 'found   '} {mutant}", flush=True)
+        for bench in benches:
+            bench.close()
     print(f"{left} of {len(chosen)} survive ({len(every)} possible)")
     return int(left * 20 > len(chosen))
 
 
 if __name__ == "__main__":
-    arguments = sys.argv[1:]
-    sys.exit(main(int(arguments[0]), int((arguments[1:] or ["1"])[0]), tuple(arguments[2:]) or ROOMS))
+    parser = argparse.ArgumentParser()
+    parser.add_argument("count", type=int)
+    parser.add_argument("names", nargs="*", default=ROOMS, help="rooms, or files")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--tests", nargs="+", default=TESTS, help="folders and files of tests/ that are asked")
+    parser.add_argument("--map", default="", help="where to keep which tests come past which lines, for the next trial")
+    parser.add_argument("--seconds", type=int, default=60, help="so long tests may run for one mutant")
+    asked = parser.parse_args()
+    sys.exit(main(asked.count, asked.seed, list(asked.names), tuple(asked.tests), asked.map, asked.seconds))

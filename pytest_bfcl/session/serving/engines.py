@@ -117,7 +117,7 @@ ENGINES: Mapping[str, Engine] = {
         ),
         Engine(
             "llamacpp", "llama.cpp", 8080, "/v1/models",
-            "put llama-server on the PATH, or pip install xllamacpp", _llama_server, _llamacpp,
+            f"put llama-server on the PATH, or {install_command('llamacpp')}", _llama_server, _llamacpp,
         ),
         Engine(
             "transformers", "transformers serve", 8000, "/health", "pip install 'transformers[serving]'",

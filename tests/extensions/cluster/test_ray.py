@@ -202,22 +202,29 @@ def test_another_release_of_ray_is_named(nodes: Nodes, tmp_path: Path) -> None:
     assert len(done.stderr.splitlines()) <= 5, done.stderr
 
 
-def test_ctrl_c_keeps_what_was_answered(nodes: Nodes, place: Bench, alone: Path) -> None:
+@pytest.mark.parametrize(
+    ("number", "answered"), [(signal.SIGINT, 40), (signal.SIGTERM, 0), (signal.SIGTERM, 8), (signal.SIGTERM, 40)]
+)
+def test_a_signal_keeps_what_was_answered(
+    number: signal.Signals, answered: int, nodes: Nodes, place: Bench, alone: Path
+) -> None:
+    """While replies are in flight, the first ones included: a summary, exit 2, and only those are asked again."""
     server = place.serve(delay=0.25)
-    out = place.path / "interrupted"
+    out = place.path / f"{number.name}-{answered}"
     words = ["run", "--model", MOCK, "--base-url", server.url, "--data", str(place.path / "bench"), "-o", str(out)]
     words += ["--concurrency", str(IN_FLIGHT), "--ray-actors", "2", "--ray", nodes.address, "--report", "none"]
     command = [PYTHON, "-m", "pytest_bfcl", *words]
     pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "cwd": ROOT, "env": of_ray()}
     process = subprocess.Popen(command, **pipes)
-    until(lambda: len(server.lines("answered")) > 40, process)
-    process.send_signal(signal.SIGINT)
+    until(lambda: len(server.lines("answered")) > answered, process)
+    process.send_signal(number)
     told, errors = process.communicate(timeout=60)
     assert process.returncode == 2, errors
     assert "stopped: interrupted; what was answered is kept" in told
     assert len(errors.splitlines()) <= 2, errors
+    assert json.loads((out / "summary.json").read_text())["fingerprint"]["state"] == "stopped:interrupted"
     kept = journaled(out)
-    assert len(kept) >= 30
+    assert len(kept) >= answered - IN_FLIGHT
     time.sleep(1)
     before = server.asked()
     time.sleep(1)
