@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
@@ -145,7 +145,7 @@ def _waits(node: ast.AST) -> bool:
 class Bench:
     """A copy of the repository, and a session in it that has collected the tests and forks for every mutant."""
 
-    def __init__(self, folder: Path, tests: tuple[str, ...], seconds: int) -> None:
+    def __init__(self, folder: Path, tests: Sequence[str], seconds: int) -> None:
         self._copied = folder / "copy"
         shutil.copytree(ROOT, self._copied, ignore=shutil.ignore_patterns(".venv*", ".*_cache", ".git", "build"))
         self._environment = os.environ | {
@@ -256,7 +256,7 @@ def traced_by(benches: list[Bench], kept: Path, pool: ThreadPoolExecutor) -> Tra
     return traced
 
 
-def files_of(names: list[str]) -> list[Path]:
+def files_of(names: Sequence[str]) -> list[Path]:
     """Modules of rooms, and those named by their file."""
     found: list[Path] = []
     for name in names:
@@ -264,10 +264,10 @@ def files_of(names: list[str]) -> list[Path]:
     return found
 
 
-def main(count: int, seed: int, names: list[str], tests: tuple[str, ...], kept: str, seconds: int) -> int:
+def main(asked: argparse.Namespace) -> int:
     """Try so many; exit code 1 when more than one in twenty survives."""
-    every = [mutant for path in files_of(names) for mutant in mutants(path)]
-    chosen = random.Random(seed).sample(every, min(count, len(every)))
+    every = [mutant for path in files_of(asked.names) for mutant in mutants(path)]
+    chosen = random.Random(asked.seed).sample(every, min(asked.count, len(every)))
     free: SimpleQueue[Bench] = SimpleQueue()
     left = 0
 
@@ -278,10 +278,10 @@ def main(count: int, seed: int, names: list[str], tests: tuple[str, ...], kept: 
         finally:
             free.put(bench)
 
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(min(os.cpu_count() or 1, 4)) as pool:
-        places = [Path(folder) / str(number) for number in range(min(os.cpu_count() or 1, 4))]
-        benches = list(pool.map(lambda place: Bench(place, tests, seconds), places))
-        traced = traced_by(benches, Path(kept or f"{folder}/traced.json"), pool)
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(asked.processes) as pool:
+        places = [Path(folder) / str(number) for number in range(asked.processes)]
+        benches = list(pool.map(lambda place: Bench(place, asked.tests, asked.seconds), places))
+        traced = traced_by(benches, Path(asked.map or f"{folder}/traced.json"), pool)
         for bench in benches:
             bench.know(traced)
             free.put(bench)
@@ -302,5 +302,5 @@ if __name__ == "__main__":
     parser.add_argument("--tests", nargs="+", default=TESTS, help="folders and files of tests/ that are asked")
     parser.add_argument("--map", default="", help="where to keep which tests come past which lines, for the next trial")
     parser.add_argument("--seconds", type=int, default=60, help="so long tests may run for one mutant")
-    asked = parser.parse_args()
-    sys.exit(main(asked.count, asked.seed, list(asked.names), tuple(asked.tests), asked.map, asked.seconds))
+    parser.add_argument("--processes", type=int, default=min(os.cpu_count() or 1, 4))
+    sys.exit(main(parser.parse_args()))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from email.utils import formatdate
 from typing import Any
 
 import pytest
 
 from pytest_bfcl.failures import AdapterError
-from pytest_bfcl.models.faults import http_fault
+from pytest_bfcl.models.base import ToolsRefused
+from pytest_bfcl.models.faults import ErrorInBody, error_in, first_words, http_fault, looks_like_a_page, retry_after
 from pytest_bfcl.models.litellm import LitellmModel
 from pytest_bfcl.models.spec import parse_spec
 from pytest_bfcl.settings import Settings
@@ -76,6 +78,165 @@ def test_code_before_text(status: int, text: str, headers: dict[str, str], kind:
         assert (found.problem, found.finish_reason) == (kind, kind)
     else:
         assert (found.kind, found.retryable) == (kind, kind in PASSING)
+
+
+PAGE = "<html><title>\nBlocked</title> by a firewall: context length, moderation, try again later"
+
+
+@pytest.mark.parametrize(
+    ("status", "text", "kind", "advice", "retryable"),
+    [
+        (400, PAGE, "bad_request", None, False),
+        (401, error("no"), "auth", "check the key", False),
+        (402, "pay", "quota", "top up the account", True),
+        (401, error("no", code="billing_off"), "quota", "top up the account", True),
+        (404, error("no", code="billing_off"), "bad_request", "check the base URL", False),
+        (403, error("no"), "auth", "check the key", False),
+        (403, PAGE, "auth", "a page, not the API's own answer", True),
+        (307, "", "bad_request", "check the base URL (it usually ends in /v1)", False),
+        (399, "", "bad_request", "check the base URL", False),
+        (405, "", "bad_request", "check the base URL", False),
+        (406, "", "bad_request", None, False),
+        (409, "", "server", None, True),
+        (425, "", "server", None, True),
+        (504, "", "timeout", None, True),
+        (600, "", "server", None, True),
+        (429, "", "rate_limit", "lower --bfcl-concurrency", True),
+        (400, error("flagged", code="418"), "bad_request", None, False),
+        (400, error("no", code="599"), "server", None, True),
+        (400, error("no", code="600"), "bad_request", None, False),
+        (400, error("no", code="not_found"), "bad_request", None, False),
+        (413, error("usage policies"), "bad_request", None, False),
+        (500, error("flagged", code="content_filter"), "server", None, True),
+        (403, error("maximum context"), "auth", "check the key", False),
+        (403, error("no", code="context_length_exceeded"), "auth", "check the key", False),
+        (400, error("usage policies: the account is suspended"), "bad_request", None, False),
+        (400, error("maximum context", code="insufficient_balance"), "quota", "top up the account", True),
+        (422, "try again later", "server", None, True),
+        (413, "try again later", "bad_request", None, False),
+    ],
+)
+def test_what_is_told_of_an_error(status: int, text: str, kind: str, advice: str | None, retryable: bool) -> None:
+    found = http_fault(status, text, {"Retry-After": "7"})
+    assert isinstance(found, AdapterError)
+    assert (found.kind, found.retryable) == (kind, retryable)
+    assert (found.advice or "").startswith(advice or "") or found.advice is None is advice
+    assert found.retry_after_s == (7.0 if retryable else None)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (error("why", code="a", type="b", status=4), "why (a b)"),
+        (error("why", code=5), "why"),
+        (json.dumps({"error": {"detail": "why", "innererror": {"code": "x"}}}), "why (x)"),
+        (json.dumps({"msg": "why"}), "why"),
+        (json.dumps({"type": "error", "error": {"message": "why", "type": "x"}}), "why (x error)"),
+        (json.dumps({"error": {"error": {"message": "why"}}}), "why"),
+        (json.dumps({"error": ["first", "second"]}), "first"),
+        (json.dumps([{"error": {"message": "why"}}]), "why"),
+        (json.dumps({"error": []}), '{"error": []}'),
+        (json.dumps({"error": {"message": {"a": 1}, "code": "x"}}), "{'a': 1}"),
+        ('"only text"', "only text"),
+        ("\n  first line \nsecond", "first line"),
+        ("[" * 100_000, "[" * 20),
+        ("<html><style>p {}</style><p>\n Busy </p>", "Busy"),
+        ("", "no message"),
+    ],
+)
+def test_the_message_in_any_shape(text: str, message: str) -> None:
+    found = http_fault(418, text)
+    assert isinstance(found, AdapterError)
+    said = found.message.removeprefix("the endpoint answered HTTP 418: ")
+    assert said == message or (message.startswith("[") and said.startswith(message))
+
+
+@pytest.mark.parametrize(
+    ("sent", "status", "refused"),
+    [(True, 400, True), (False, 400, False), (True, 401, False), (True, 403, False), *((True, n, True) for n in (
+        404, 405, 422, 500, 501)), (True, 502, False)],
+)  # fmt: skip
+def test_refused_tools(sent: bool, status: int, refused: bool) -> None:
+    found = http_fault(status, error("this model does not support tools"), tools_sent=sent)
+    assert isinstance(found, ToolsRefused) is refused
+    assert isinstance(found, AdapterError)
+    assert found.status == status
+
+
+def test_where_a_request_is_sent_on_to() -> None:
+    found = http_fault(302, "", {"Location": "https://h/v2?key=1"}, endpoint="http://h", model="m")
+    assert isinstance(found, AdapterError)
+    assert found.advice == (
+        "it sends requests to https://h/v2, where none goes with a key: if that is right, name that base URL"
+    )
+    found = http_fault(404, "", {}, model="m")
+    assert isinstance(found, AdapterError)
+    assert found.advice == "check the base URL (it usually ends in /v1) and the model name 'm'"
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None), ({"Retry-After": "2.5"}, 2.5), ({"RETRY-AFTER-MS": "1500", "retry-after": "9"}, 1.5),
+        ({"retry-after-ms": "x", "retry-after": "9"}, 9.0), ({"retry-after": "-3"}, 0.0),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "soon"}, None), ({"retry-after": formatdate(0, usegmt=True)}, 0.0),
+        ({"retry-after": "Mon, 99 Foo 2026 00:00:00 GMT"}, None),
+    ],
+)  # fmt: skip
+def test_how_long_to_wait(headers: dict[str, str], seconds: float | None) -> None:
+    assert retry_after(headers) == seconds
+
+
+CHOICE = {"choices": [{"index": 0, "finish_reason": "abort"}]}
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        (None, None), ([], None), ({}, None), ({"error": None}, None), ({"error": {}, "object": "list"}, None),
+        ({"error": "words"}, (500, "words", None)),
+        ({"error": {"code": 429}}, (429, '{"error": {"code": 429}}', None)),
+        ({"error": {"status_code": 503}}, (503, '{"error": {"status_code": 503}}', None)),
+        ({"error": {"type": "not_found"}}, (404, '{"error": {"type": "not_found"}}', None)),
+        ({"object": "error", "message": "m"}, (500, '{"error": {"message": "m"}}', None)),
+        ({**CHOICE, "error": "e"}, (500, "e", "abort")),
+        ({"choices": [{"index": 0, "finish_reason": "stop", "error": "e"}]}, (500, "e", "error")),
+        ({"output": [], "status": "failed", "error": "e"}, (500, "e", "failed")),
+        ({"content": [], "error": "e"}, (500, "e", "error")), ({"content": "x", "error": "e"}, (500, "e", None)),
+        ({"output": [], "status": ["x"], "error": "e"}, (500, "e", "error")),
+    ],
+)  # fmt: skip
+def test_errors_in_bodies(body: object, found: object) -> None:
+    assert error_in(body) == found
+
+
+@pytest.mark.parametrize(("status", "text", "kind"), [
+    (500, "e", "ending"), (401, "e", "auth"), (429, "e", "rate_limit"), (402, "e", "quota"), (503, "e", "ending"),
+])  # fmt: skip
+def test_an_error_beside_a_reply_is_its_ending(status: int, text: str, kind: str) -> None:
+    fault = http_fault(status, text)
+    assert isinstance(fault, AdapterError)
+    beside = ErrorInBody(status, text, "error").as_ending(fault)
+    assert isinstance(beside, AdapterError)
+    assert (beside.kind, beside.status) == (kind, status)
+    assert ErrorInBody(status, text).as_ending(fault) is fault
+    for other in (Reply("x"), ToolsRefused("no")):
+        assert ErrorInBody(status, text, "error").as_ending(other) is other
+
+
+@pytest.mark.parametrize(("text", "page"), [
+    ("  <!DOCTYPE html>", True), ("<?xml", True), ("plain </p>", True), ("plain <p>", False),
+    (" " * 300 + "<body", True), ("x" * 199 + "</p>", False),
+])  # fmt: skip
+def test_pages_of_other_servers(text: str, page: bool) -> None:
+    assert looks_like_a_page(text) is page
+
+
+def test_the_first_words_of_a_body() -> None:
+    assert first_words("<html><p>\nBusy") == "Busy"
+    assert first_words("") == "nothing"
+    assert len(first_words("x" * 500)) <= 121
 
 
 class Raised(Exception):

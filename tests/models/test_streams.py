@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import random
+from contextlib import nullcontext
 
 import pytest
 from aiohttp import web
 
 from pytest_bfcl.failures import AdapterError
+from pytest_bfcl.models import streams
 from pytest_bfcl.models.anthropic import Messages
 from pytest_bfcl.models.chat import Chat
+from pytest_bfcl.models.chat_stream import ChatJoiner
 from pytest_bfcl.models.completions import Completions
 from pytest_bfcl.models.responses import Responses
-from pytest_bfcl.models.streams import EventReader
+from pytest_bfcl.models.streams import EventReader, StreamEnd
 from tests.models.asking import KEY, ask, failing
 from tests.models.loopback import WEATHER, completion, request
 
@@ -94,6 +97,96 @@ def test_an_id_and_name_repeated_in_every_piece_are_one_call():
     events = [call_delta(0, "a", "f", part) for part in ("{", '"x": 1', "}")]
     reply = joined(Chat(), sse(*map(chunk, events), chunk({}, "tool_calls")))
     assert [(c.name, c.arguments) for c in reply.tool_calls] == [("f", '{"x": 1}')]
+
+
+def streamed(*deltas):
+    """The message and its calls that these deltas of a chat stream come to."""
+    joiner = ChatJoiner()
+    for delta in deltas:
+        joiner.add(chunk(delta))
+    joiner.add(chunk({}, "stop"))
+    (choice,) = joiner.body()["choices"]
+    assert choice["finish_reason"] == "stop"
+    message = choice["message"]
+    calls = [(c["id"], c["function"]["name"], c["function"].get("arguments")) for c in message.pop("tool_calls", ())]
+    return message, calls, joiner.started
+
+
+@pytest.mark.parametrize(
+    ("pieces", "calls"),
+    [
+        # by id, where there is no index; what has neither goes on with the last
+        ([{"id": "a", "function": {"name": "f", "arguments": "{"}}, {"id": "a", "function": {"arguments": "}"}},
+          {"id": "b", "function": {"name": "g"}}, {"function": {"arguments": "{}"}}],
+         [("a", "f", "{}"), ("b", "g", "{}")]),
+        ([{"function": {"arguments": "{}"}}], [(None, "", "{}")]),
+        ([{"id": "a"}, {"function": {"arguments": "1"}}], [("a", "", "1")]),
+        # an index that is no number is none; an id that is no text, too
+        ([{"index": "0", "id": "a", "function": {"name": "f"}}, {"index": "0", "id": "b", "function": {"name": "g"}}],
+         [("a", "f", None), ("b", "g", None)]),
+        ([{"index": 0, "id": 7, "function": {"name": "f"}}, {"index": 0, "id": "a"}], [("a", "f", None)]),
+        ([{"index": 0, "id": "a", "function": {"name": "f"}}, {"index": 0, "id": ""}], [("a", "f", None)]),
+        ([{"index": 1, "function": {"name": "f"}}, {"index": 0, "function": {"name": "g"}},
+          {"index": 1, "function": {"arguments": "{}"}}], [(None, "f", "{}"), (None, "g", None)]),
+        # a name in pieces, a name said again, a name corrected after arguments
+        ([{"index": 0, "function": {"name": "get_"}}, {"index": 0, "function": {"name": "time", "arguments": ""}}],
+         [(None, "get_time", "")]),
+        ([{"index": 0, "function": {"name": "f", "arguments": "{"}}, {"index": 0, "function": {"name": "f"}}],
+         [(None, "f", "{")]),
+        ([{"index": 0, "function": {"name": "f", "arguments": "{"}}, {"index": 0, "function": {"name": "g"}}],
+         [(None, "g", "{")]),
+        ([{"index": 0, "function": {"name": 3, "arguments": {"x": 1}}}], [(None, "", '{"x": 1}')]),
+        ([{"index": 0, "function": {"name": "f", "arguments": None}}, "text"], [(None, "f", None)]),
+    ],
+)  # fmt: skip
+def test_pieces_of_calls(pieces, calls):
+    message, found, started = streamed({"content": ""}, *({"tool_calls": [piece]} for piece in pieces))
+    assert found == calls
+    assert (message["content"], started) == (None, True)
+
+
+@pytest.mark.parametrize(
+    ("deltas", "message", "started"),
+    [
+        ([{"role": "assistant"}, {"content": ""}], {"content": ""}, False),
+        ([{"role": "assistant", "content": None}], {"content": None}, False),
+        ([{"content": "a"}, {"content": ""}, {"content": "b"}], {"content": "ab"}, True),
+        ([{"annotations": []}], {"content": None, "annotations": []}, False),
+        ([{"annotations": [1]}, {"annotations": ["a", 2]}], {"content": None, "annotations": [1, "a", 2]}, True),
+        ([{"annotations": 1}, {"annotations": [2]}], {"content": None, "annotations": [2]}, True),
+        ([{"audio": {"id": 1}}, {"audio": {"data": 2}}], {"content": None, "audio": {"id": 1, "data": 2}}, False),
+        ([{"audio": 1}, {"audio": {"data": 2}}, {"audio": 3}], {"content": None, "audio": 3}, False),
+        ([{"content": [{"type": "text", "text": "a"}]}, {"content": [{"type": "text", "text": "b", "x": 1}]}],
+         {"content": [{"type": "text", "text": "ab", "x": 1}]}, True),
+        ([{"content": [{"type": "text", "text": "a"}, {"type": "image", "text": "b"}, {"type": "image"}]}],
+         {"content": [{"type": "text", "text": "a"}, {"type": "image", "text": "b"}, {"type": "image"}]}, True),
+        ([{"content": [{"type": "x", "thinking": "a"}, {"type": "x", "thinking": "b"},
+           {"type": "x", "thinking": ["c"]}]}],
+         {"content": [{"type": "x", "thinking": "ab"}, {"type": "x", "thinking": ["c"]}]}, True),
+        ([{"content": [{"type": "text", "text": "a"}]}, {"content": "b"}],
+         {"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}, True),
+    ],
+)  # fmt: skip
+def test_pieces_of_messages(deltas, message, started):
+    found, calls, began = streamed(*deltas)
+    assert (found, calls, began) == (message, [], started)
+
+
+def test_fields_of_calls_are_kept():
+    pieces = [{"index": 0, "id": "a", "type": "function", "extra": {"a": 1}, "x": None, "y": 1},
+              {"index": 0, "extra": {"b": 2}, "y": {"c": 3}, "function": {"name": "f"}}]  # fmt: skip
+    joiner = ChatJoiner()
+    joiner.add(chunk({"tool_calls": pieces}, "tool_calls"))
+    assert joiner.body()["choices"][0]["message"]["tool_calls"] == [
+        {"id": "a", "type": "function", "function": {"name": "f"}, "extra": {"a": 1, "b": 2}, "y": {"c": 3}}
+    ]
+
+
+def test_a_whole_message_as_one_chunk():
+    joiner = ChatJoiner()
+    joiner.add({"choices": [{"index": 0, "message": {"content": "whole"}, "finish_reason": "stop"}]})
+    joiner.add({"choices": [{"index": 0, "delta": {}, "message": {"content": "again"}}]})
+    assert joiner.body()["choices"] == [{"finish_reason": "stop", "message": {"content": "whole"}}]
 
 
 def test_parts_of_a_thought_grow():
@@ -197,6 +290,93 @@ def test_any_cut_of_a_chat_stream_is_the_whole_reply_or_none():
         except AdapterError:
             continue
         assert (reply.tool_calls, reply.reasoning) == (whole.tool_calls, whole.reasoning)
+
+
+class Kept:
+    """A joiner that keeps what it is given."""
+
+    def __init__(self, unwanted=b"unwanted"):
+        self.done, self.events, self.unwanted = False, [], unwanted
+
+    def wants(self, block):
+        return self.unwanted not in block
+
+    def add(self, event):
+        self.events.append(event)
+
+
+@pytest.mark.parametrize(
+    ("data", "events", "done", "error"),
+    [
+        (b'data: {"a": 1}\n\ndata:{"b": 2}\n\n\n\ndata: {"c": 3}\n\n', [{"a": 1}, {"b": 2}, {"c": 3}], False, None),
+        (b'data: {"a": 1}\n\ndata: {"b": 2}', [{"a": 1}, {"b": 2}], False, None),
+        (b'data: {"a": 1}\r\n\r\ndata: {"b": 2}\r\n', [{"a": 1}, {"b": 2}], False, None),
+        (b'data: {"a": 1}\n\ndata: {"b": ', [{"a": 1}], False, None),
+        (b'event: x\ndata: {"a":\ndata: 1}\nid: 3\n\n', [{"a": 1}], False, None),
+        (b'data: [1]\n\ndata: 3\n\ndata:\n\n: wait\n\n', [], False, None),
+        (b'data: {"unwanted": 1}\n\ndata: {"a": 1}\n\n', [{"a": 1}], False, None),
+        (b'data: [DONE]\n\ndata: {"a": 1}\n\n{"b": 1}', [], True, None),
+        (b'data: [DONE] ', [], True, None),
+        (b'data: {"error": {"m": 1}}\n\ndata: {"a": 1}\n\n', [], False, {"error": {"m": 1}}),
+        (b'data: {"type": "error", "m": 1}\n\n', [], False, {"error": {"type": "error", "m": 1}}),
+        (b'data: {"error": null, "a": 1}\n\n', [{"error": None, "a": 1}], False, None),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("size", [1, 5, 1000])
+def test_events_however_they_are_cut(data, events, done, error, size):
+    kept = Kept()
+    reader = EventReader(kept)
+    for at in range(0, len(data), size):
+        reader.feed(data[at : at + size])
+    reader.close()
+    assert (kept.events, reader.done, kept.done, reader.error) == (events, done, done, error)
+
+
+def test_a_whole_event_that_is_no_json_is_asked_again():
+    with pytest.raises(AdapterError, match="an event that is not JSON") as caught:
+        EventReader(Kept()).feed(b"data: {cut\n\n")
+    assert (caught.value.kind, caught.value.retryable) == ("malformed_body", True)
+
+
+@pytest.mark.parametrize(("stream", "event", "data", "refused"), [
+    (10, 100, b"data: 1\n\n", False), (8, 100, b"data: 1\n\n", True), (9, 100, b"data: 1\n\n", False),
+    (100, 4, b"data:", True), (100, 5, b"data:", False),
+])  # fmt: skip
+def test_streams_and_events_have_limits(monkeypatch, stream, event, data, refused):
+    monkeypatch.setattr(streams, "STREAM_LIMIT", stream)
+    monkeypatch.setattr(streams, "EVENT_LIMIT", event)
+    with pytest.raises(AdapterError, match="longer than") if refused else nullcontext():
+        EventReader(Kept()).feed(data)
+
+
+@pytest.mark.parametrize(
+    ("events", "over", "body"),
+    [
+        ([{"id": "1", "model": "m", "usage": None}, {"choices": [{"finish_reason": "stop"}], "usage": {"a": 1}}], False,
+         {"id": "1", "model": "m", "usage": {"a": 1}, "choices": [{"finish_reason": "stop", "message": 1}]}),
+        ([{"choices": [{"index": 1, "finish_reason": "stop"}, "text", {"index": 0, "error": "e"}]}], False,
+         {"usage": None, "choices": [{"error": "e", "message": 1}]}),
+        ([{"choices": "none"}, {"other": 1}], True, {"usage": None, "choices": [{"message": 1}]}),
+        ([{"choices": [{"finish_reason": "stop"}]}, {"choices": [{"finish_reason": None}]}], False,
+         {"usage": None, "choices": [{"finish_reason": "stop", "message": 1}]}),
+        ([{"choices": [{"content_filter_results": {"hate": {"filtered": True}}}]}, {"choices": []}], True,
+         {"usage": None, "choices": [{"content_filter_results": {"any": {"filtered": True}}, "message": 1}]}),
+    ],
+)  # fmt: skip
+def test_what_stands_around_the_pieces(events, over, body):
+    end = StreamEnd()
+    for event in events:
+        end.choices(event)
+    assert end.body({"message": 1}, over=over) == body
+
+
+@pytest.mark.parametrize("events", [[], [{"choices": [{"index": 1, "finish_reason": "stop"}]}]])
+def test_a_stream_without_an_end_is_cut(events):
+    end = StreamEnd()
+    for event in events:
+        assert end.choices(event) == []
+    with pytest.raises(AdapterError, match="no finish_reason came"):
+        end.body({}, over=False)
 
 
 def test_comments_and_split_data_lines():

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from pytest_bfcl.runs import Fingerprint, ModelFingerprint
 from pytest_bfcl.runs.fingerprint import clean_url
-from pytest_bfcl.settings import Settings
+from pytest_bfcl.settings import Settings, SplitPart
 from tests.runs.samples import SPEC, fingerprint
 
 DATA = SimpleNamespace(name="official", version="2026.3.23", sha256="cd" * 32)
@@ -23,31 +26,216 @@ def test_it_survives_the_file() -> None:
     assert not made.comparable
 
 
-def test_the_short_form_names_data_model_rules_and_version() -> None:
-    short = fingerprint().short()
-    for part in ("official 2026.3.23", "(abababab)", f"{SPEC} t=0.001", "official rules", "pytest-bfcl"):
-        assert part in short
-    prompted = ModelFingerprint(SPEC, "fc", prompt_sha256="1" * 64)
-    assert "not comparable" in fingerprint(models=(prompted,)).short()
+MODEL = ModelFingerprint(SPEC, "fc", {"temperature": 0.001})
+TAKEN = {"name": "half", "sha256": "12345678ff", "part": "test", "entries": 3}
+
+
+@pytest.mark.parametrize(
+    ("changes", "parts"),
+    [
+        ({}, ["official 2026.3.23 (abababab)", f"{SPEC} t=0.001", "official rules 2026.3.23+2"]),
+        (
+            {"dataset": "", "dataset_version": "", "dataset_sha256": "", "models": ()},
+            ["? (no hash)", "no model", "official rules 2026.3.23+2"],
+        ),
+        (
+            {"models": (ModelFingerprint("a:b@fc", "fc", prompt_sha256="1" * 64), MODEL)},
+            ["official 2026.3.23 (abababab)", f"a:b@fc, {SPEC} t=0.001", "official rules 2026.3.23+2",
+             "own system prompt: not comparable"],
+        ),
+        (
+            {"conditions": {"step_limit": 5, "split": TAKEN, "trained_on": {**TAKEN, "name": "other"}}},
+            ["official 2026.3.23 (abababab)", f"{SPEC} t=0.001", "official rules 2026.3.23+2",
+             "5 steps a turn: not comparable", "test part of half (12345678)",
+             "trained on 3 entries of other (12345678)"],
+        ),
+        ({"conditions": {}}, ["official 2026.3.23 (abababab)", f"{SPEC} t=0.001", "official rules 2026.3.23+2"]),
+    ],
+)  # fmt: skip
+def test_the_short_form_names_data_models_rules_and_what_is_odd(changes: dict[str, Any], parts: list[str]) -> None:
+    assert fingerprint(**changes, plugin_version="9").short() == " · ".join([*parts, "pytest-bfcl 9"])
+
+
+def test_everything_a_run_was_asked_with_is_in_its_facts(tmp_path: Path) -> None:
+    for name in ("web", "rest"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.jsonl").write_text(f'{{"call": "{name}", "result": 1}}\n')
+    part: SplitPart = {"name": "half", "sha256": "12345678ff", "part": "test", "data": {}, "ids": ["a", "b", "c"]}
+    settings = Settings(
+        repeat=2, seed=3, search=f"replay:{tmp_path}", rest=f"replay:{tmp_path}", rules="corrected", label="v1",
+        mcp={"b": "npx b", "a": "npx a"}, mcp_setup={"a": "up"}, mcp_teardown={"b": "down"}, serve="", names="dots",
+        transforms=("shuffled", "own"), rewordings={"own": {"a": [[{"role": "user", "content": "é"}]]}},
+        split=part, headers={"X-B": "1", "X-A": "2"}, stream=True, reasoning="keep", decoder="hermes", think="strip",
+        template="qwen-fc", base_url="http://h/v1", system_prompt="Do", api="chat",
+    )  # fmt: skip
+    data = SimpleNamespace(**vars(DATA), file_digests={"f": "12"})
+    made = Fingerprint.of(data, [("vllm:m@fc", "fc")], settings, {"ids": ["a"]}, {"vllm:m@fc": "proved"})
+    facts = made.to_dict()
+    assert facts["models"] == [
+        {
+            "model": "vllm:m@fc", "mode": "fc", "parameters": {"temperature": 0.001}, "base_url": "http://h/v1",
+            "prompt_sha256": hashlib.sha256(b"Do").hexdigest(), "api": "chat", "reasoning": "keep", "stream": True,
+            "decoder": "hermes", "think": "strip", "template": "qwen-fc", "read_as": "proved",
+            "headers": {"X-A": "[hidden]", "X-B": "[hidden]"},
+        }
+    ]  # fmt: skip
+    digests = {"a": "npx a\0up", "b": "npx b\0down"}
+    words = hashlib.sha256(b'{"a": [[{"content": "\\u00e9", "role": "user"}]]}').hexdigest()[:12]
+    place = f"replay:{tmp_path}"
+    assert facts["conditions"] == {
+        "repeat": 2, "seed": 3, "step_limit": 20, "search": place, "rest": place, "simulators": "own", "serve": "",
+        "mcp": {name: hashlib.sha256(text.encode()).hexdigest()[:12] for name, text in digests.items()},
+        "transforms": {"shuffled": "", "own": words}, "names": "dots",
+        "split": {"name": "half", "sha256": "12345678ff", "part": "test", "entries": 3},
+    }  # fmt: skip
+    assert list(facts["conditions"]["mcp"]) == ["a", "b"]
+    assert facts["dataset"] == {"name": "official", "version": "2026.3.23", "sha256": "cd" * 32, "files": {"f": "12"}}
+    assert (facts["rules"], facts["selection"], facts["label"]) == ("corrected", {"ids": ["a"]}, "v1")
+    assert {name: len(digest) for name, digest in facts["archives"].items()} == {"web": 64, "rest": 64}
+    assert facts["archives"]["web"] != facts["archives"]["rest"]
+    late = replace(made, counted={SPEC: {"a": 2}}, left_out=1, planned=4).ended("finished")
+    assert Fingerprint.from_dict(late.to_dict()) == late
+
+
+def test_what_was_not_asked_for_is_not_in_the_facts() -> None:
+    made = Fingerprint.of(DATA, [(SPEC, "fc")], Settings())
+    facts = made.to_dict()
+    assert set(facts["conditions"]) == {"repeat", "seed", "step_limit", "search", "rest", "simulators"}
+    assert set(facts["models"][0]) == {
+        "model", "mode", "parameters", "base_url", "prompt_sha256", "api", "reasoning", "stream"
+    }  # fmt: skip
+    assert facts["models"][0]["prompt_sha256"] is None
+    assert (facts["selection"], facts["archives"], facts["dataset"].get("files"), facts.get("label")) == (
+        {},
+        {},
+        None,
+        None,
+    )
+    assert facts["started_at"].endswith("Z")
+    assert len(facts["started_at"]) == 20
+    assert made.comparable
+
+
+def test_facts_of_an_earlier_release_lack_fields() -> None:
+    empty = Fingerprint.from_dict({"models": [{}]})
+    assert empty == Fingerprint(
+        models=(ModelFingerprint("", ""),), rules_version="", plugin_version="", started_at="", state=""
+    )
+    nulls = dict.fromkeys(("dataset", "selection", "conditions", "counted", "left_out", "planned", "archives", "label"))
+    nulls["models"] = [dict.fromkeys(("parameters", "reasoning", "stream", "headers", "think", "read_as"))]
+    assert Fingerprint.from_dict(nulls) == empty
+    assert Fingerprint.from_dict({"models": None}).models == ()
+
+
+def changed_model(**changes: Any) -> dict[str, Any]:
+    return {"models": (replace(MODEL, **changes),)}
+
+
+def of_conditions(**changes: Any) -> dict[str, Any]:
+    return {"conditions": fingerprint().conditions | changes}
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
         ({"dataset_sha256": "ef" * 32}, "data SHA-256: abababababab → efefefefefef"),
-        ({"dataset": "bundled"}, "data set: official → bundled"),
+        ({"dataset": "own"}, "data set: official → own"),
+        ({"dataset_version": ""}, "data version: 2026.3.23 → none"),
+        ({"files": {"f": "1" * 20}}, f"data file f: none → {'1' * 12}"),
         ({"rules": "corrected"}, "rules: official → corrected"),
-        ({"rules_version": "x"}, "rules version"),
-        ({"models": (ModelFingerprint("openai:other@fc", "fc", {"temperature": 0.001}),)}, "models: "),
-        ({"models": (ModelFingerprint(SPEC, "prompt", {"temperature": 0.001}),)}, f"mode of {SPEC}: fc → prompt"),
-        ({"models": (ModelFingerprint(SPEC, "fc", {"temperature": 0.7}),)}, f"temperature of {SPEC}: 0.001 → 0.7"),
-        ({"models": (ModelFingerprint(SPEC, "fc", {}),)}, f"temperature of {SPEC}: 0.001 → none"),
-        ({"conditions": {"step_limit": 5, "search": "auto", "simulators": "own"}}, "step limit: 20 → 5"),
+        ({"rules_version": "x"}, "rules version: 2026.3.23+2 → x"),
+        ({"models": (replace(MODEL, model="openai:other@fc"),)}, f"models: {SPEC} → openai:other@fc"),
+        ({"models": (MODEL, replace(MODEL, model="a:b"))}, f"models: {SPEC} → a:b, {SPEC}"),
+        (changed_model(mode="prompt"), f"mode of {SPEC}: fc → prompt"),
+        (changed_model(parameters={"temperature": 0.7}), f"temperature of {SPEC}: 0.001 → 0.7"),
+        (changed_model(parameters={}), f"temperature of {SPEC}: 0.001 → none"),
+        (changed_model(parameters={"temperature": 0.001, "top_k": 0}), f"top_k of {SPEC}: none → 0"),
+        (changed_model(base_url="http://h"), f"base URL of {SPEC}: none → http://h"),
+        (changed_model(reasoning="keep"), f"reasoning of {SPEC}: reference → keep"),
+        (changed_model(decoder="hermes"), f"decoder of {SPEC}: none → hermes"),
+        (changed_model(think="strip"), f"thoughts of {SPEC}: auto → strip"),
+        (changed_model(template="qwen-fc"), f"template of {SPEC}: none → qwen-fc"),
+        (changed_model(prompt_sha256="1" * 64), f"system prompt of {SPEC}: none → {'1' * 64}"),
+        (of_conditions(step_limit=5), "step limit: 20 → 5"),
+        (of_conditions(simulators="reference"), "simulators: own → reference"),
+        (of_conditions(split={"name": "s"}), "split: none → {'name': 's'}"),
+        (of_conditions(trained_on={"name": "s"}), "trained on: none → {'name': 's'}"),
+        (of_conditions(transforms={"own": ""}), "transforms: none → own"),
+        (of_conditions(search="local"), "search: auto → local"),
+        (of_conditions(rest="replay"), "rest: auto → replay"),
     ],
 )
-def test_differences_are_told(change: dict[str, object], said: str) -> None:
-    found = fingerprint().differences(fingerprint(**change))
-    assert any(text.startswith(said) for text in found), found
+def test_differences_are_told(change: dict[str, Any], said: str) -> None:
+    assert fingerprint().differences(fingerprint(**change)) == [said]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        changed_model(api="chat"), changed_model(stream=True), changed_model(headers=("X",)), {"label": "v1"},
+        of_conditions(repeat=3, seed=9, serve="x", names="dots", mcp={"m": "1"}), of_conditions(search="record"),
+        of_conditions(search="serpapi"), of_conditions(rest=None), {"planned": 3},
+        {"archives": {"web": "1"}}, {"left_out": 1},
+    ],
+)  # fmt: skip
+def test_what_may_differ(change: dict[str, Any]) -> None:
+    assert fingerprint().differences(fingerprint(**change)) == []
+
+
+def test_apis_servers_and_words_are_compared_where_both_say_them() -> None:
+    mine = fingerprint(models=(replace(MODEL, api="chat"),), conditions={"mcp": {"m": "1", "n": "2"}, "transforms": {
+        "own": "1", "b": ""}})  # fmt: skip
+    other = fingerprint(models=(replace(MODEL, api="responses"),), conditions={"mcp": {"m": "3", "o": "4"},
+        "transforms": {"own": "2", "b": ""}})  # fmt: skip
+    words = "words of own: 1 → 2"
+    assert mine.differences(other) == [words, "MCP server m: 1 → 3", f"API of {SPEC}: chat → responses"]
+    assert mine.differences(other, models=False) == [words]
+
+
+COUNTED = {"counted": {SPEC: {"web_search_base": 1, "rest": 1, "no_such": 1}}}
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "said"),
+    [
+        # Both replay: what is kept decides, not where it lay; without a digest the paths do.
+        ({"search": "replay:a"}, {"search": "replay:b"}, ["search: replay:a → replay:b"]),
+        ({"search": "replay:a", "web": "1" * 20}, {"search": "replay:b", "web": "1" * 20}, []),
+        ({"search": "replay:a", "web": "1"}, {"search": "replay:a", "web": "2"}, ["recorded web: 1 → 2"]),
+        ({"search": "replay:a", "web": "1"}, {"search": "replay:a"}, []),
+        ({"search": "live", "web": "1"}, {"search": "replay:a", "web": "1"}, []),
+        # The same live source may say something else: its digests are not compared.
+        ({"web": "1"}, {"web": "2"}, []),
+        ({"rest": "replay:a", "rest_kept": "1"}, {"rest": "local", "rest_kept": "2"}, ["recorded rest: 1 → 2"]),
+        # Nobody asked the outside: who would have answered does not matter.
+        ({"search": "local", "counted": {}}, {"counted": {SPEC: {"multiple": 1}}}, []),
+        ({"search": "local", "counted": {SPEC: {"multiple": 1}}}, {"counted": {}}, []),
+        ({"search": "live", "counted": {SPEC: {"web_search_base": 1}}}, {"counted": {}}, ["search: live → auto"]),
+        ({"rest": "local", "counted": {SPEC: {"web_search_base": 1}}}, {"counted": {}}, []),
+        ({"rest": "live", "counted": {SPEC: {"rest": 1}}}, {"counted": {}}, ["rest: live → auto"]),
+        ({"search": "live", "counted": {SPEC: {"rest": 1}}}, {"counted": {}}, []),
+    ],
+)
+def test_what_the_outside_said(mine: dict[str, Any], theirs: dict[str, Any], said: list[str]) -> None:
+    def run(facts: dict[str, Any]) -> Fingerprint:
+        kept = {"web": facts.get("web"), "rest": facts.get("rest_kept")}
+        return fingerprint(
+            dataset="bundled",
+            conditions={name: facts[name] for name in ("search", "rest") if name in facts},
+            archives={name: digest for name, digest in kept.items() if digest},
+            counted=facts.get("counted", {}),
+        )
+
+    assert run(mine).differences(run(theirs)) == said
+
+
+@pytest.mark.parametrize(("data", "choice", "same"), [
+    ("official", "live", True), ("official", "local", False), ("own", "local", True), ("own", "live", False),
+    ("own", "record", True), ("own", "serpapi", False),
+])  # fmt: skip
+def test_auto_is_live_for_official_data_and_local_for_all_other(data: str, choice: str, same: bool) -> None:
+    auto, said = (fingerprint(dataset=data, conditions={"search": each}) for each in ("auto", choice))
+    assert (auto.differences(said) == []) is same
 
 
 def test_time_state_selection_and_plugin_version_do_not_matter() -> None:

@@ -6,9 +6,12 @@ import asyncio
 import logging
 import math
 import os
+import signal
 import socket
+import threading
 import time
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_bfcl.extensions.cluster.foreman import HandLost
@@ -51,17 +54,28 @@ def connect(address: str | None) -> bool:
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, "include_dashboard": False}
     if address == LOCAL:
         try:
-            ray.init(address="local", **quiet)
+            with _own_sigterm():
+                ray.init(address="local", **quiet)
         except Exception as error:  # of no narrower class, when a machine is too busy or too small
             raise UsageError(f"Ray does not start here: {str(error).splitlines()[0][:300]}") from None
         return True
     del quiet["include_dashboard"]
     _reach(address)
     try:
-        ray.init(address=address or "auto", **quiet)
+        with _own_sigterm():
+            ray.init(address=address or "auto", **quiet)
     except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
         raise UsageError(_refused(address, str(error))) from None
     return True
+
+
+@contextmanager
+def _own_sigterm() -> Iterator[None]:
+    """Ray takes SIGTERM for itself when it starts, and would end the process: whoever had it gets it back."""
+    handler = signal.getsignal(signal.SIGTERM)
+    yield
+    if callable(handler) and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, handler)
 
 
 def _reach(address: str | None) -> None:
