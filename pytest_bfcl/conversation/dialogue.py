@@ -87,17 +87,15 @@ class Dialogue:
 
         ``world`` is one that somebody else opened: that of a user's MCP server.
         """
-        if not self.entry.row.multi_step:
-            self._begin(self._first_messages())
-            return
-        self._world = world or open_world(
-            self.entry,
-            settings=self.settings,
-            texts=self.texts,
-            snapshots=snapshots,
-            search=search,
-            names=self._names(),
-        )
+        if self.entry.row.multi_step:
+            self._world = world or open_world(
+                self.entry,
+                settings=self.settings,
+                texts=self.texts,
+                snapshots=snapshots,
+                search=search,
+                names=self._names(),
+            )
         self._next_turn()
 
     def request(self) -> Request:
@@ -189,10 +187,10 @@ class Dialogue:
 
     def _next_turn(self) -> None:
         index = len(self.transcript.turns)
-        if index >= len(self.entry.question):
+        if index and index >= len(self.entry.question):
             self._end()
             return
-        opening = self._first_messages() if index == 0 else list(self.entry.question[index])
+        opening = self.opening() if index == 0 else list(self.entry.question[index])
         self._begin([*opening, *self._hand_over(index)])
 
     def _begin(self, messages: list[Message]) -> None:
@@ -208,7 +206,8 @@ class Dialogue:
 
     # -- messages ------------------------------------------------------------------------------------------------
 
-    def _first_messages(self) -> list[Message]:
+    def opening(self) -> list[Message]:
+        """The first turn's messages: the entry's system message with a memory's instructions, the user's words."""
         return prompts.first_messages(
             self.entry,
             self.functions,

@@ -13,21 +13,20 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from pytest_bfcl.conversation import history, prompts
-from pytest_bfcl.conversation.calls import fill_calls
-from pytest_bfcl.conversation.world import World, open_world
+from pytest_bfcl.conversation import history
+from pytest_bfcl.conversation.dialogue import Dialogue
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.rendering.tools import compile_tools, wire_names
 from pytest_bfcl.simulators import ERROR_PREFIX
-from pytest_bfcl.transcript import Message, Reply, Step, ToolCall, Transcript, Turn, wire_name
+from pytest_bfcl.transcript import Message, Reply, Step, ToolCall, Transcript
 from pytest_bfcl.troubles import AdapterTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.conversation.journal import Journal, Snapshots
+    from pytest_bfcl.conversation.world import World
     from pytest_bfcl.dataset import Entry, Texts
     from pytest_bfcl.models.base import Model
     from pytest_bfcl.runs import ReplyKey
@@ -52,8 +51,12 @@ class Player(Protocol):
         ...
 
 
-class PlayedConversation:
-    """One entry and one agent: the user's side, the tools, and the record."""
+class PlayedConversation(Dialogue):
+    """A dialogue whose turns the agent asks for, and whose calls come one by one.
+
+    Of an entry whose calls are compared and not executed all calls of the turn become one reply at its end, as a bare
+    model's.
+    """
 
     def __init__(
         self,
@@ -65,30 +68,16 @@ class PlayedConversation:
         repeat: int,
         on_reply: Callable[[Reply], None] | None,
     ) -> None:
-        self.entry = entry
-        self.model = model
-        self.settings = settings
-        self.texts = texts
+        super().__init__(entry, model, replace(settings, decoder=None, template=None), texts, repeat)
         self.journal = journal
         self.on_reply = on_reply
-        self.functions = prompts.offered_functions(entry, texts)
-        self.messages: list[Message] = []
-        self.world: World | None = None
         self.over = asyncio.Event()
         self.all_turns = len(entry.question) if entry.row.multi_step else 1
-        self.transcript = Transcript(
-            entry.id,
-            entry.category,
-            model.spec,
-            "fc",
-            repeat,
-            True,
-            functions=list(self.functions),
-            started_at=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-        )
-        self.transcript.messages = self.messages
+        self.is_turn_open = False
+        self._made = 0
         self._pending: list[tuple[ToolCall, asyncio.Future[str]]] = []
-        self._called = 0
+        self._recorded_calls: list[tuple[ToolCall, ...]] = []
+        """Those of an entry that executes none, by the steps they came in."""
 
     # -- the whole -----------------------------------------------------------------------------------------------
 
@@ -108,21 +97,10 @@ class PlayedConversation:
                 async with room():
                     await self._play()
                 self._keep()
-            if self.world is not None:
-                self.world.keep_memory()
         finally:
             self.over.set()
             self.transcript.duration_s = time.perf_counter() - started
         return self.transcript
-
-    def open(self, snapshots: Snapshots | None = None, search: Any = None, world: World | None = None) -> None:
-        """Load the simulators, where the entry has any; ``world`` is one that somebody else opened."""
-        self.world = world
-        if world is None and self.entry.row.multi_step:
-            names = {wire_name(doc["name"]): doc["name"] for doc in self.entry.all_functions}
-            self.world = open_world(
-                self.entry, settings=self.settings, texts=self.texts, snapshots=snapshots, search=search, names=names
-            )
 
     async def _play(self) -> None:
         limit = self.settings.timeout_s * (self.settings.step_limit + 1) * self.all_turns
@@ -148,57 +126,40 @@ class PlayedConversation:
 
     # -- turns ---------------------------------------------------------------------------------------------------
 
-    @property
-    def is_turn_open(self) -> bool:
-        """Whether a user turn was begun and not ended."""
-        steps = self.transcript.turns[-1].steps if self.transcript.turns else None
-        return steps is not None and not self.over.is_set() and not (steps and not steps[-1].reply.tool_calls)
-
     def begin_turn(self) -> list[Message] | None:
         """The messages of the next user turn; ``None`` when there is none. A turn still open ends without words."""
         if self.is_turn_open:
             self.end_turn(Reply(text=""))
-        index = len(self.transcript.turns)
-        if self.over.is_set() or index >= self.all_turns:
+        if self.over.is_set():
             return None
-        messages = self.opening() if index == 0 else [dict(each) for each in self.entry.question[index]]
-        held_out = self.entry.missed_function.get(index)
-        if held_out is not None:
-            self.functions = [*self.functions, *held_out]
-            messages.append({"role": "user", "content": self.texts.additional_functions_fc})
-        self.transcript.turns.append(Turn(messages=list(messages)))
-        self.messages.extend(messages)
-        return messages
-
-    def opening(self) -> list[Message]:
-        """The first turn's messages: the entry's system message with a memory's instructions, the user's words."""
-        memory = self.world.memory if self.world else None
-        return prompts.first_messages(self.entry, self.functions, self.texts, mode="fc", memory=memory)
+        super()._next_turn()
+        self.is_turn_open = True
+        return list(self.transcript.turns[-1].messages)
 
     def end_turn(self, reply: Reply) -> None:
         """The agent's words at the end of its turn; their figures are those of the whole turn."""
-        if not self.is_turn_open:
+        if not self.is_turn_open or self.over.is_set():
             return
-        turn = self.transcript.turns[-1]
-        said = replace(reply, tool_calls=())
-        if self.world is None:
-            calls = tuple(call for step in turn.steps for call in step.reply.tool_calls)
-            said = replace(said, text=None if calls else said.text, tool_calls=calls)
-            turn.steps = [Step(said)]
-        else:
-            turn.steps.append(Step(said))
-        fill_calls(self.entry, self.transcript)
-        self._hear(said)
-        if self.on_reply is not None:
-            self.on_reply(said)
-        if len(self.transcript.turns) == self.all_turns:
-            self.over.set()
+        calls = tuple(call for step in self._recorded_calls for call in step)
+        said = replace(reply, text=None if calls else reply.text, tool_calls=calls)
+        if calls:  # as a bare model's reply, instead of what the agent heard meanwhile
+            del self.messages[len(self.transcript.turns[-1].messages) :]
+        self._answer(said)
 
-    def _hear(self, reply: Reply) -> None:
-        turn = len(self.transcript.turns) - 1
-        step = len(self.transcript.turns[-1].steps) - 1
-        if self.world is not None or not self.messages or self.messages[-1]["role"] != "tool":
-            self.messages.append(history.assistant_message(self.model, reply, turn, step))
+    def _answer(self, reply: Reply) -> None:
+        self.go_on(self.hear(reply))
+        if self.on_reply is not None:
+            self.on_reply(reply)
+
+    def _next_turn(self) -> None:
+        """Turns begin when they are asked for; here only the last one ends."""
+        self.is_turn_open = False
+        if len(self.transcript.turns) == self.all_turns:
+            self._end()
+
+    def _end(self) -> None:
+        super()._end()
+        self.over.set()
 
     # -- calls ---------------------------------------------------------------------------------------------------
 
@@ -236,56 +197,47 @@ class PlayedConversation:
         """The same for callers on the loop's own thread that cannot wait: always a step of its own."""
         call = self._tool_call(name, arguments)
         if call is None:
-            self._called += 1
-            if self._called > MOST_CALLS:
+            self._made += 1
+            if self._made > MOST_CALLS:
                 raise asyncio.CancelledError  # nothing else ends a loop that never waits
             return OVER
         step = self._begin_step([call])
-        if self.world is not None:
-            step.results = [self.world.execute_now(text) for text in step.call_texts]
+        step.results = [self.world.execute_now(text) for text in self.due_calls(step)]
         return self._end_step(step)[0]
 
     def _tool_call(self, name: str, arguments: Fields) -> ToolCall | None:
-        if not self.is_turn_open or self._called >= MOST_CALLS:
+        if not self.is_turn_open or self.over.is_set() or self._made >= MOST_CALLS:
             return None
-        self._called += 1
+        self._made += 1
         on_the_wire = {documented: wire for wire, documented in wire_names(self.functions).items()}
-        return ToolCall(on_the_wire.get(name, name), json.dumps(dict(arguments)), f"call_{self._called}")
+        return ToolCall(on_the_wire.get(name, name), json.dumps(dict(arguments)), f"call_{self._made}")
 
     async def _step(self, calls: Sequence[ToolCall]) -> list[str]:
         step = self._begin_step(calls)
-        if self.world is not None:
-            step.results = [await self.world.execute(text) for text in step.call_texts]
-            self.functions = await self.world.new_functions() or self.functions
+        step.results = [await self.world.execute(text) for text in self.due_calls(step)]
+        if step.results and (functions := await self.world.new_functions()) is not None:
+            self.offer(functions)
         return self._end_step(step)
 
     def _begin_step(self, calls: Sequence[ToolCall]) -> Step:
-        step = Step(Reply(tool_calls=tuple(calls)))
-        self.transcript.turns[-1].steps.append(step)
-        if self.world is not None:
-            fill_calls(self.entry, self.transcript)
+        reply = Reply(tool_calls=tuple(calls))
+        if self.entry.row.multi_step:
+            return self.hear(reply)
+        self._recorded_calls.append(reply.tool_calls)
+        step = Step(reply, results=[RECORDED] * len(calls))
+        message = history.assistant_message(self.model, reply, 0, len(self._recorded_calls) - 1)
+        self.messages += [message, *history.result_messages(message, step.results)]
         return step
 
     def _end_step(self, step: Step) -> list[str]:
         """The limit is tested as for bare models: a turn has at most ``step_limit + 1`` steps, all executed."""
-        calls = step.reply.tool_calls
-        results = list(step.results) or [step.error or RECORDED] * len(calls)
-        self._hear_calls(step, results)
-        if self.on_reply is not None and self.world is not None:
-            self.on_reply(step.reply)
-        if len(self.transcript.turns[-1].steps) > self.settings.step_limit:
-            if self.world is not None:
-                self.transcript.forced_quit = True
-            else:  # what was called counts
-                self.end_turn(Reply(text=""))
-            self.over.set()
-        return results
-
-    def _hear_calls(self, step: Step, results: Sequence[str]) -> None:
-        turns = self.transcript.turns
-        message = history.assistant_message(self.model, step.reply, len(turns) - 1, len(turns[-1].steps) - 1)
-        self.messages.append(message)
-        self.messages.extend(history.result_messages(message, results))
+        if self.entry.row.multi_step:
+            self.go_on(step)
+            if self.on_reply is not None:
+                self.on_reply(step.reply)
+        elif len(self._recorded_calls) > self.settings.step_limit:  # what was called counts
+            self.end_turn(Reply(text=""))
+        return step.results + [step.error or OVER] * (len(step.reply.tool_calls) - len(step.results))
 
     # -- the journal ---------------------------------------------------------------------------------------------
 
@@ -313,7 +265,7 @@ class PlayedConversation:
         turns: list[list[Reply]] = []
         for number in range(self.all_turns):
             turns.append([])
-            while not turns[-1] or (turns[-1][-1].tool_calls and self.world is not None):
+            while not turns[-1] or (turns[-1][-1].tool_calls and self.entry.row.multi_step):
                 reply = self.journal.find(self._key(number, len(turns[-1])))
                 if reply is None:
                     return None
@@ -328,7 +280,9 @@ class PlayedConversation:
         for replies in recorded:
             self.begin_turn()
             for reply in replies:
-                if reply.tool_calls:
+                if self.over.is_set():
+                    return
+                if reply.tool_calls and self.entry.row.multi_step:
                     await self._step(reply.tool_calls)
-                if self.is_turn_open and (self.world is None or not reply.tool_calls):
-                    self.end_turn(reply)
+                else:
+                    self._answer(reply)

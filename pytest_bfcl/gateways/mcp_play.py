@@ -113,8 +113,6 @@ class EntryTable:
         """The conversation as far as it went: the open turn ends without words, what was not begun stays out."""
         self._conversation.end_turn(Reply(text=""))
         self.over.set()
-        if self.is_complete and self._conversation.world is not None:
-            self._conversation.world.keep_memory()
         return self._conversation.transcript
 
     @property
