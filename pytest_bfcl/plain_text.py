@@ -97,3 +97,8 @@ def parted(one: str, other: str, width: int) -> tuple[str, str]:
     if start < 4:
         return cut(one, width), cut(other, width)
     return cut("…" + one[start:], width), cut("…" + other[start:], width)
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """``1 entry``, ``2 entries``: a number and its noun; ``many`` where it is not the noun with an s."""
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"

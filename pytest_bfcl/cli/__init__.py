@@ -46,6 +46,30 @@ VERBS = {
 }
 """The verbs of the core, a module each, with a line of help."""
 
+OTHERS_VERBS = {
+    "generate": "pytest --model PROVIDER:NAME asks and judges in one run",
+    "evaluate": "pytest --model PROVIDER:NAME asks and judges in one run; outputs you have: pytest-bfcl score PATH",
+    "eval": "outputs you have: pytest-bfcl score PATH; a model: pytest --model PROVIDER:NAME",
+    "scores": "pytest-bfcl leaderboard RUN… -o DIR",
+    "results": "runs lie under reports/; pytest-bfcl view shows them",
+    "test-categories": "pytest --markers lists the categories",
+    "test": "pytest --model PROVIDER:NAME",
+    "list": "pytest-bfcl models lists providers, pytest --markers categories, pytest-bfcl view runs",
+    "download": "pytest-bfcl fetch",
+    "install": "pytest-bfcl fetch brings the data, pytest-bfcl doctor says what is missing",
+    "diff": "pytest-bfcl compare BEFORE AFTER",
+    "gate": "pytest --model PROVIDER:NAME --bfcl-fail-under GROUP=PCT; of two runs: pytest-bfcl compare A B --fail",
+    "init": "pytest-bfcl new entry begins an entry of your own; a run needs no set-up",
+    "convert": "pytest-bfcl export RUN --format NAME -o DIR",
+    "show": "pytest-bfcl view RUN, or open RUN/index.html",
+    "serve": "pytest --model vllm:NAME --bfcl-serve starts an engine",
+    "help": "pytest-bfcl --help, pytest-bfcl VERB --help",
+    "version": "pytest-bfcl --version",
+    "-V": "pytest-bfcl --version",
+    "-v": "pytest-bfcl --version",
+}
+"""Verbs of bfcl-eval and others' habits: what does that here."""
+
 
 class Parser(argparse.ArgumentParser):
     """Says what is wrong in one line, and which option may be meant."""
@@ -55,7 +79,9 @@ class Parser(argparse.ArgumentParser):
         _, _, unknown = message.partition("unrecognized arguments: ")
         name = next((word.partition("=")[0] for word in unknown.split() if word.startswith("-")), "")
         names = [each for action in self._actions for each in action.option_strings]
-        meant = did_you_mean(name, names) if name else ""
+        from pytest_bfcl.cli.habits import usual_way
+
+        meant = usual_way(self.prog.rpartition(" ")[2], message) or (did_you_mean(name, names) if name else "")
         text = f"{message}; {meant}" if meant else message
         self.exit(2, f"{self.prog}: {text} ({self.prog} --help tells more)\n")
 
@@ -170,7 +196,8 @@ def _top_level(words: Sequence[str], verbs: dict[str, str]) -> int:
     except SystemExit as stop:
         return int(stop.code or 0)
     if unknown:
-        say(f"pytest-bfcl: no verb {unknown[0]!r}; {instead_of(unknown[0], verbs)}", file=sys.stderr)
+        meant = OTHERS_VERBS.get(unknown[0]) or instead_of(unknown[0], verbs)
+        say(f"pytest-bfcl: no verb {unknown[0]!r}; {meant}", file=sys.stderr)
         return 2
     parser.print_help()
     return 0

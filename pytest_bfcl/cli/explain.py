@@ -58,6 +58,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _diagnoses(text: str) -> list[Diagnosis]:
     from pytest_bfcl.reporting.diagnosis import diagnose
+    from pytest_bfcl.runs.directory import refuse_other_file
     from pytest_bfcl.runs.results import read_results
 
     name, _, model = text.partition("#")
@@ -65,6 +66,7 @@ def _diagnoses(text: str) -> list[Diagnosis]:
     file = path / "results.jsonl" if path.is_dir() else path
     if not file.is_file():
         raise UsageError(f"{name} is no run: name a run directory (it holds results.jsonl) or such a file")
+    refuse_other_file(file)
     last = {(line["model"], line["mode"], line["id"], line["repeat"]): line for line in read_results(file)}
     found = [each for each in diagnose(last.values()) if model in ("", each.model)]
     if not found:

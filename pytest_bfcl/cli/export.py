@@ -70,6 +70,8 @@ def run(args: argparse.Namespace) -> int:
         wrong = _write_table(args)
         if args.out is None or wrong:
             return wrong
+    if args.out.suffix in (".csv", ".parquet", ".json", ".jsonl") and not args.out.is_dir():
+        raise UsageError(f"-o {args.out} is a folder's place; one file: --table {args.out.with_suffix('.csv')}")
     csv_only = args.csv_only or args.layout == "csv"
     sources = [_Source(path, args.data, args.spelling, args.decoder) for path in args.runs]
     names = _names(args.names, [model for source in sources for model in source.models]) if args.names else {}
@@ -84,11 +86,31 @@ def run(args: argparse.Namespace) -> int:
     rows = standings.rows(_infos(args, sources, names))
     written += write_csvs(rows, args.out if csv_only else args.out / "score", official=args.official)
     say(f"{len(written)} files for {len(rows)} {'model' if len(rows) == 1 else 'models'} written to {args.out}")
+    for source in sources:
+        if args.official and (part := source.part()):
+            say(f"note: {part}", file=sys.stderr)
     unjudged = [error for source in sources for error in source.unjudged]
     for error in unjudged[:5]:
         say(f"not judged, left out: {error}", file=sys.stderr)
     damaged = tell_left_out("export", *(source.left_out for source in sources))
     return 1 if unjudged or damaged else 0
+
+
+_OTHER_FORMATS = {
+    "csv": "--table FILE.csv writes one row an entry, --layout csv the leaderboard's files",
+    "parquet": "--table FILE.parquet",
+    "jsonl": "RUN/results.jsonl is one line an entry",
+    "json": "RUN/summary.json has the scores, RUN/results.jsonl one line an entry",
+    "official": "--official -o DIR",
+    "bfcl": "--official -o DIR",
+    "wandb": "a sink, while the run goes on: pytest … --bfcl-sink wandb",
+    "mlflow": "it takes traces: --format otel, or --bfcl-sink otel while the run goes on",
+    "langfuse": "it takes traces: --format otel, or --bfcl-sink otel while the run goes on",
+    "html": "pytest-bfcl report RUN",
+    "markdown": "pytest-bfcl report RUN --markdown",
+    "huggingface": "hf-eval-results",
+}
+"""Formats that are not exporters: where they are to be had."""
 
 
 def _formats() -> str:
@@ -105,7 +127,8 @@ def _write_format(args: argparse.Namespace) -> int:
     point = entry_points.find("exporters", args.format)
     if point is None:
         names = sorted(entry_points.offered("exporters"))
-        raise UsageError(f"no format {args.format!r}; {instead_of(args.format, names)}")
+        meant = _OTHER_FORMATS.get(args.format.casefold()) or instead_of(args.format, names)
+        raise UsageError(f"no format {args.format!r}; {meant}")
     if args.out is None or args.table is not None:
         raise UsageError("--format writes a folder: -o DIR, and no --table")
     exporter = entry_points.load(point, "exporter")
@@ -249,6 +272,19 @@ class _Source:
         from pytest_bfcl.runs import RunDirectory
 
         return RunDirectory.open(self.path).fingerprint.state if is_run(self.path) else "finished"
+
+    def part(self) -> str:
+        """What keeps a run's CSV files from being the leaderboard's, in words; empty where nothing does."""
+        from pytest_bfcl.runs import RunDirectory
+
+        if not is_run(self.path):
+            return ""
+        measured = RunDirectory.open(self.path).fingerprint
+        if measured.dataset != "official":
+            return f"{self.path} asked the {measured.dataset} data: these are no leaderboard scores"
+        parts = [name for name in ("sample", "shard", "ids") if measured.selection.get(name)]
+        told = "percentages are of what was asked, categories without any entry count as zero"
+        return f"{self.path} asked a part of the entries ({', '.join(parts)}): {told}" if parts else ""
 
     def infos(self) -> dict[str, ModelInfo]:
         """What the run itself was told about its models."""

@@ -54,7 +54,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-n", "--processes", type=_processes, default=1, metavar="N", help="judge in so many processes here, or auto"
     )
-    parser.add_argument("--data", default="auto", help="auto, bundled, official or a path (default: auto)")
+    parser.add_argument(
+        "--data",
+        default="auto",
+        help="auto, bundled, official or a path (default: what the run says, else auto)",
+    )
     parser.add_argument("--rules", choices=("official", "corrected"), default="official", help="which verdict counts")
     parser.add_argument(
         "--rest", default="auto", help="recorded requests of retired categories: replay:PATH (default: none)"
@@ -110,7 +114,10 @@ def run(args: argparse.Namespace) -> int:
     progress = _Progress(sys.stderr)
     left_out = LeftOut()
     with ExitStack() as stack:
-        data = open_data(args.data) if Path(args.path).is_dir() else args.data
+        if Path(args.path).is_dir():
+            data = _data_of_run(Path(args.path)) if args.data == "auto" else open_data(args.data)
+        else:
+            data = args.data
         lines = stack.enter_context(_lines(args, left_out, data))
         write = stack.enter_context(_writer(args.out))
         readings = Readings(args.mode, args.names, args.decoder)
@@ -139,6 +146,24 @@ def run(args: argparse.Namespace) -> int:
         say(f"pytest-bfcl score: {count} of {args.path} not judged{first}: {progress.first_error}", file=sys.stderr)
     damaged = tell_left_out("score", left_out)
     return 1 if progress.errors or damaged else 0
+
+
+def _data_of_run(folder: Path) -> DataSet:
+    """The data a run was asked from; another would give other verdicts. Raises `UsageError` where it is not here."""
+    from pytest_bfcl.rescoring import open_data
+    from pytest_bfcl.runs import RunDirectory, is_run
+
+    if not is_run(folder):
+        return open_data("auto")
+    measured = RunDirectory.open(folder).fingerprint
+    if measured.dataset in ("official", "bundled", "verified"):
+        data = open_data(measured.dataset)
+        if data.sha256 == measured.dataset_sha256:
+            return data
+    raise UsageError(
+        f"{folder} was asked from the data {measured.dataset!r} ({measured.dataset_sha256[:8]}), which is not at hand "
+        "as it was then: name it with --data PATH"
+    )
 
 
 def tell(sentences: Iterable[str]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pytest_bfcl.dataset import fetching
-from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
 from pytest_bfcl.dataset.entry import FunctionDoc
 from pytest_bfcl.dataset.index import data_digest
 from pytest_bfcl.dataset.layouts import BundledLayout, FileLayout, FilesLayout, Layout, OfficialLayout, category_files
@@ -108,7 +108,7 @@ def _package_version() -> str:
 def _open_path(path: Path, documents: Callable[[str], list[FunctionDoc]] | None) -> DataSet:
     if not path.exists():
         kinds = "name auto, bundled, official, a directory or a .jsonl file"
-        raise UsageError(f"no data at {path}: {_meant(path) or kinds}")
+        raise UsageError(f"no data at {path}: {_set_meant(path) or _meant(path) or kinds}")
     path = path.resolve()
     if path.is_file():
         layout: Layout = FileLayout(path)
@@ -116,6 +116,8 @@ def _open_path(path: Path, documents: Callable[[str], list[FunctionDoc]] | None)
     for folder in (path, path / "data", path / "bfcl_eval" / "data"):
         if any(folder.glob("BFCL_v4_*.json")):
             return _open_official_path(folder, path.name, documents)
+    if (path / "run.json").is_file():
+        raise UsageError(f"{path} is a run directory, not data: what was asked stands in its run.json (dataset)")
     if found := sorted(each.name for each in path.glob("*.jsonl")):
         if not any(name in category_files() for name in found) and not (path / "memory_prereq").is_dir():
             raise UsageError(
@@ -130,6 +132,25 @@ def _open_path(path: Path, documents: Callable[[str], list[FunctionDoc]] | None)
 
 _LOOKED_AT = 1000
 """Files beside a missing one whose names may be meant."""
+
+
+def _set_meant(path: Path) -> str:
+    """What words for the benchmark itself, a set with a path before it, or a category mean."""
+    name = path.name.casefold()
+    if name in ("auto", "bundled", "official", NAME):
+        return f"the set is named by its word alone, {name}"
+    if name in _BENCHMARK or name.startswith(("bfcl_v", "bfcl-v", "berkeley-function")):
+        stem = path.name.partition(".")[0].partition("_v")[2].partition("_")[2]
+        if stem not in CATEGORIES:
+            return "the benchmark's data is called official (`pytest-bfcl fetch` gets it)"
+    else:
+        stem = path.name.partition(".")[0]
+    if stem in CATEGORIES or stem in GROUPS:
+        return f"{stem} is a part of a set: name the set (bundled, official) and choose with --bfcl-categories {stem}"
+    return ""
+
+
+_BENCHMARK = frozenset({"bfcl", "v1", "v2", "v3", "v4", "gorilla", "gorilla-llm", "leaderboard", "all"})
 
 
 def _meant(path: Path) -> str:

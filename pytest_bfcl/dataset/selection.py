@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_bfcl.dataset.categories import CATEGORIES, resolve_categories
+from pytest_bfcl.dataset.categories import CATEGORIES, category_of, resolve_categories
 from pytest_bfcl.dataset.entry import EntryRef
 from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.dataset.sampling import stratified_sample
@@ -114,7 +114,12 @@ def read_ids(path: Path | str, dataset: DataSet) -> list[EntryRef]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot read the ids in {path}: {error}") from error
+        named = [name for name in str(path).replace(",", " ").split() if category_of(name) in CATEGORIES]
+        if named:
+            one = f"bfcl/{category_of(named[0])}.jsonl::{named[0]}"
+            raise UsageError(f"{path} is no file: --bfcl-ids names a file of ids; under pytest write {one}") from error
+        why = error.strerror if isinstance(error, OSError) else "this is no UTF-8"
+        raise UsageError(f"cannot read the ids in {path}: {why} (a text file, one entry id a line)") from error
     ids = _ids_from_json(text, path) if text.lstrip().startswith("{") else _ids_from_lines(text)
     if not ids:
         raise UsageError(f"{path} names no ids")

@@ -280,6 +280,10 @@ def _at(url: str, domain: str) -> bool:
     return host == domain or host.endswith(f".{domain}")
 
 
+_METHODS = ("/chat/completions", "/completions", "/responses", "/messages")
+"""What is asked below a base URL."""
+
+
 def check_url(url: str) -> None:
     """Raise `UsageError` unless this is an http(s) address."""
     try:
@@ -287,9 +291,11 @@ def check_url(url: str) -> None:
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:  # a port that is no number, half a bracket
         usable = False
+    shown = redact(url.rpartition("@")[2].partition("?")[0])
     if not usable:
-        shown = redact(url.rpartition("@")[2].partition("?")[0])
         raise UsageError(f"base URL {shown!r} is not an http(s) address, for instance http://localhost:8000/v1")
+    if method := next((each for each in _METHODS if parts.path.rstrip("/").endswith(each)), None):
+        raise UsageError(f"base URL {shown!r} names one method: leave out {method}, it is added to every request")
 
 
 def _basic(url: str) -> str | None:

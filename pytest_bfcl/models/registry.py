@@ -144,7 +144,8 @@ def _builder(spec: ModelSpec) -> Builder:
         return _through_litellm(spec)
     if not spec.name and (likely := _likely_provider(provider)):
         name = provider.replace("_", "-")
-        raise UsageError(f"{name!r} names no provider: a model is written provider:name, for instance {likely}:{name}")
+        meant = f"{name[:-3]}@fc" if name.endswith("-fc") else name  # bfcl-eval's way to ask for native calls
+        raise UsageError(f"{name!r} names no provider: a model is written provider:name, for instance {likely}:{meant}")
     names = [info.name for info in list_providers()]
     meant = (
         did_you_mean(provider, names)

@@ -143,10 +143,10 @@ def _read(path: Path, decoder: str | None, names: Names, dataset: DataSet | None
         raise UsageError(f"{path}: {whole}")
     left_out = LeftOut()
     lines = [dict(line) for line in read_replay_lines(path, left_out, decoder, names, dataset)]
-    for told in left_out.told():
-        warnings.warn(f"{told} (not replayed)", stacklevel=2)
     if not lines:
         raise UsageError("; ".join([f"{path} holds no replay line", *left_out.told()]))
+    for told in left_out.told():
+        warnings.warn(f"{told} (not replayed)", stacklevel=2)
     if not any(name in line for line in lines for name in _ANSWERS):
         raise UsageError(f"{path} holds no replay line: none has output or trajectory")
     return lines

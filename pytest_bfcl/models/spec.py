@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.redaction import redact
 from pytest_bfcl.transcript import Mode
 
 MODES: tuple[Mode, ...] = ("fc", "prompt")
@@ -64,6 +65,13 @@ def parse_spec(text: str) -> ModelSpec:
             raise UsageError(f"cannot read model {text!r}: did you mean @{meant}? Modes are @fc and @prompt")
     provider, colon, name = body.partition(":")
     provider = provider.strip().lower().replace("-", "_")
+    if provider in ("http", "https", "localhost") or (name.partition("/")[0].isdecimal() and "." in provider):
+        url = text if provider.startswith("http") else f"http://{text}"
+        raise UsageError(
+            f"{text!r} is an address: the server's model is written --model vllm:NAME --bfcl-base-url {redact(url)}"
+        )
     if not provider or (not colon and "/" in provider):
-        raise UsageError(f"cannot read model {text!r}: write provider:name, for instance openai:gpt-4o or oracle:")
+        first, slash, rest = body.partition("/")
+        meant = f"{first}:{rest}" if slash and first in ("openai", "anthropic") else "openai:gpt-4o or oracle:"
+        raise UsageError(f"cannot read model {text!r}: write provider:name, for instance {meant}")
     return ModelSpec(provider, name.strip(), mode)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Generator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -88,12 +89,25 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
-    """Say what is missing when a ``.jsonl`` is named without a model and nobody else collects it."""
+    """Say what is meant when entries are named without a model, or as no file is, and nobody else collects them."""
     try:
         return (yield)
     except pytest.UsageError as error:
-        named = [arg for arg in session.config.args if arg.partition("::")[0].endswith(".jsonl")]
-        if not named or options.is_active(session.config):
+        from pytest_bfcl.plugin.mistaken_paths import format_meant, missing_meant
+
+        named = [Path(arg.partition("::")[0]) for arg in session.config.args]
+        if options.is_active(session.config):
+            hints = [format_meant(path) for path in named]
+        else:
+            hints = [missing_meant(arg, active=False) for arg in session.config.args if not _is_there(arg)]
+        hint = next(filter(None, hints), None)
+        lines = next((path for path in named if path.suffix == ".jsonl"), None)
+        if hint is None and lines is not None and not options.is_active(session.config):
+            hint = f"--model is missing: {lines} holds function-calling entries, which need one (--model provider:name)"
+        if hint is None:
             raise
-        hint = f"--model is missing: {named[0]} holds function-calling entries, which need one (--model provider:name)"
         raise pytest.UsageError(*error.args, hint) from None
+
+
+def _is_there(argument: str) -> bool:
+    return Path(argument.partition("::")[0]).exists()

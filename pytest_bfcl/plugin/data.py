@@ -16,7 +16,7 @@ from pytest_bfcl.dataset.selection import Selection, categories_to_run
 from pytest_bfcl.dataset.splits import check_data, is_in
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
-from pytest_bfcl.plugin import pytest_internals, selection
+from pytest_bfcl.plugin import mistaken_paths, pytest_internals, selection
 from pytest_bfcl.suggestions import did_you_mean
 
 if TYPE_CHECKING:
@@ -237,6 +237,8 @@ class SessionData:
         for argument in config.args:
             exists = (self._directory / argument.partition("::")[0]).exists()
             virtual = None if exists else selection.virtual_argument(argument)
+            if virtual is None and (meant := self._meant(argument, exists)):
+                raise UsageError(meant)
             if virtual is None:
                 left.append(argument)
             elif _are_checks(virtual.category):
@@ -245,6 +247,12 @@ class SessionData:
                 taken.append(virtual)
         pytest_internals.replace_arguments(config, left)
         return taken
+
+    def _meant(self, argument: str, exists: bool) -> str | None:
+        """What to write instead of an argument that is no file, or of a run; of other files a conftest may know."""
+        if exists:
+            return mistaken_paths.run_meant(Path(argument.partition("::")[0]))
+        return None if self._config.option.pyargs else mistaken_paths.missing_meant(argument, active=True)
 
     def check_arguments(self, labels: set[str | None]) -> None:
         """Refuse virtual arguments that name nothing; ``labels`` are those of the run's models and repeats."""

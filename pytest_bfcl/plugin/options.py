@@ -61,6 +61,10 @@ def pytest_load_initial_conftests(parser: pytest.Parser, args: list[str]) -> Gen
     pytest_internals.add_first_unless_taken(
         parser, "--model", "bfcl-entries", dest="bfcl_model", action="append", metavar="SPEC", help=OPTIONS[0].help
     )
+    if any(str(each).partition("=")[0] in ("--model", "-model", "--models", "--bfcl-model") for each in args):
+        from pytest_bfcl.plugin.refusals import refuse_others_words
+
+        refuse_others_words(parser, args, [option.name for option in OPTIONS])
     return result
 
 

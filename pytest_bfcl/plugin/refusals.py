@@ -18,11 +18,29 @@ def refuse_unknown(args: Sequence[str], names: Iterable[str]) -> None:
     for name in named_options(args):
         asked = name.removeprefix("--bfcl").lstrip("-_")
         if name != f"--bfcl-{asked}" or asked not in names:
+            from pytest_bfcl.run_options.other_words import written_here
             from pytest_bfcl.suggestions import close_names
 
+            if other := written_here(f"--bfcl-{asked}"):
+                raise pytest.UsageError(f"there is no option {name}; here: {other}")
             close = " or ".join(f"--bfcl-{each}" for each in close_names(asked, names))
             told = f"did you mean {close}?" if close else "pytest --help lists them in the group bfcl"
             raise pytest.UsageError(f"unknown option {name}; {told}")
+
+
+def refuse_others_words(parser: pytest.Parser, args: Sequence[str], names: Iterable[str]) -> None:
+    """Raise `pytest.UsageError` for bfcl-eval's options, and for ours without ``bfcl-``, beside a model.
+
+    What a plugin or a conftest registered is theirs.
+    """
+    from pytest_bfcl.run_options.other_words import written_here
+
+    if "-model" in args:  # pytest takes it for -m odel
+        raise pytest.UsageError("-model asks for the mark 'odel'; write --model, with two dashes")
+    _, unknown = parser.parse_known_and_unknown_args(list(args))
+    for word in (each.partition("=")[0] for each in unknown if each.startswith("--")):
+        if other := written_here(word, list(names)):
+            raise pytest.UsageError(f"there is no option {word}; here: {other}")
 
 
 WITHOUT_MODEL = "--bfcl-replay"

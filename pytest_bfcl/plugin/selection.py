@@ -50,6 +50,11 @@ def _asked_words(expression: str) -> list[str]:
     return [word for negated, word in _WORD.findall(expression or "") if not negated]
 
 
+def without_arguments(expression: str) -> str:
+    """A ``-m`` expression without the arguments of its marks."""
+    return _ARGUMENTS.sub("", expression)
+
+
 def misspelt_marks(expression: str, registered: Iterable[str]) -> Iterator[str]:
     """Words of a ``-m`` expression that name no mark but look like one of ours.
 
@@ -57,7 +62,7 @@ def misspelt_marks(expression: str, registered: Iterable[str]) -> Iterator[str]:
     """
     ours = mark_names()
     known = {*ours, *registered, "and", "or", "not", "True", "False", "None"}
-    for word in dict.fromkeys(re.findall(r"[A-Za-z_]\w*", _ARGUMENTS.sub("", expression))):
+    for word in dict.fromkeys(re.findall(r"[A-Za-z_]\w*", without_arguments(expression))):
         if word not in known and close_names(word, ours) and not entry_points.find("checks", word):
             yield word
 

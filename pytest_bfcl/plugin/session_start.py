@@ -57,6 +57,8 @@ class SessionStart:
                 check_providers(self._session)
         except UsageError as error:
             raise pytest.UsageError(str(error)) from None
+        if "," in selection.without_arguments(getattr(option, "markexpr", "") or ""):
+            raise pytest.UsageError(f"-m {option.markexpr!r}: marks are joined by or, and, not: -m 'live or non_live'")
         registered = [re.split(r"[:(]", line, maxsplit=1)[0].strip() for line in session.config.getini("markers")]
         for word in selection.misspelt_marks(getattr(option, "markexpr", "") or "", registered):
             meant = did_you_mean(word, mark_names())
@@ -64,6 +66,16 @@ class SessionStart:
                 f"-m {option.markexpr!r}: there is no mark {word!r}; {meant}\n"
                 "a mark of your own with this name has to be registered (ini option markers)"
             )
+
+    def _say_nothing_is_left(self, config: pytest.Config) -> None:
+        """Exit code 5 alone does not say whose choice left no entry."""
+        keyword, marks = str(config.option.keyword or ""), str(config.option.markexpr or "")
+        asked = [f"-k {keyword!r}"] * bool(keyword) + [f"-m {marks!r}"] * bool(marks)
+        asked += [f"--bfcl-categories {','.join(self._session.plan.categories)}"] * bool(self._session.plan.categories)
+        if asked:
+            meant = did_you_mean(keyword, mark_names()) if keyword else ""
+            told = f"no entry fits {' and '.join(asked)}" + (f"; {meant}" if meant else "")
+            self._session.notices.tell(told)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
@@ -104,4 +116,6 @@ class SessionStart:
             self._results.receive_broken()
         elif self._run.earlier.settled and not self._session.distributed:
             opened(self._run)  # nothing is left to ask: tell what the run came to
+        elif here and not session.items:
+            self._say_nothing_is_left(session.config)
         return None

@@ -70,6 +70,29 @@ def is_run(path: Path) -> bool:
     return (path / RUN_FILE).is_file()
 
 
+_LINES = (".jsonl", ".gz")
+_ARCHIVES = (".zip", ".tgz", ".tar", ".gz", ".7z")
+
+
+def refuse_other_file(path: Path) -> None:
+    """Raise `UsageError` for a file that can hold no results: of a run, another than ``results.jsonl``; or an archive.
+
+    A file without an ending, or with that of lines, may be one.
+    """
+    if path.parent.joinpath(RUN_FILE).is_file() and path.name != RESULTS_FILE:
+        raise UsageError(f"{path} is a file of a run: name its directory, {path.parent}")
+    ending = path.suffix.lower()
+    if ending in _ARCHIVES and not path.name.endswith(".jsonl.gz"):
+        raise UsageError(f"{path} is an archive: unpack it and name the run directory in it")
+    if ending and ending not in _LINES and not _begins_with_object(path):
+        raise UsageError(f"{path} is no run: name a run directory (it holds {RESULTS_FILE}) or such a file")
+
+
+def _begins_with_object(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.readline(1 << 20).lstrip().startswith(b'{"')
+
+
 class RunDirectory:
     """One run on disk. Writers use it as a context manager or call `close`."""
 
@@ -336,6 +359,8 @@ def _read_fingerprint(path: Path) -> Fingerprint:
         values = _read_json(file)
     except FileNotFoundError:
         raise UsageError(f"{path} is not a run directory: it has no {RUN_FILE}") from None
+    except NotADirectoryError:
+        raise UsageError(f"{path} is a file: name the run's directory (it holds {RUN_FILE})") from None
     except (OSError, ValueError) as error:
         raise UsageError(f"{file} is damaged or unreadable: {error}") from error
     if problem := problem_of_run(values):

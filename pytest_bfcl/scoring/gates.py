@@ -118,6 +118,8 @@ def parse_gate(text: str) -> Gate:
         percent = float(number)
     except ValueError:
         percent = math.nan
+    if "=" in number:
+        raise UsageError(f"--bfcl-fail-under {text!r}: one GROUP=PCT a time; write the option once for each")
     if not 0 <= percent <= 100:
         raise UsageError(f"--bfcl-fail-under {text!r}: {number!r} is not a percentage between 0 and 100")
     if 0 < percent < 1:

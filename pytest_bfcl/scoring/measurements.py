@@ -148,16 +148,18 @@ def _path_and_model(text: str) -> tuple[Path, str | None]:
     if not path.exists() and mark and Path(head).expanduser().exists():
         return Path(head).expanduser(), model
     if not path.exists():
-        raise UsageError(f"{text} does not exist")
+        raise UsageError(f"{text} does not exist: name the directory of a run (what --bfcl-out was)")
     return path, None
 
 
 def _open(path: Path, dataset: DataSet | None) -> Measurement:
     from pytest_bfcl.runs import RunDirectory, is_run
-    from pytest_bfcl.runs.directory import RESULTS_FILE
+    from pytest_bfcl.runs.directory import RESULTS_FILE, refuse_other_file
 
     if path.is_dir() and is_run(path):
         return measurement_of_run(RunDirectory.open(path))
+    if path.is_file():
+        refuse_other_file(path)
     if path.is_file() or (path / RESULTS_FILE).is_file():
         return Measurement(
             str(path),

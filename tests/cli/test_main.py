@@ -78,7 +78,7 @@ def test_validate_a_good_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert main(["validate", str(write_entry(tmp_path / "own.jsonl"))]) == 0
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err == "1 entries in 1 categories of the own data: all fine\n"
+    assert captured.err == "1 entry in 1 category of the own data: all fine\n"
 
 
 def test_validate_a_bad_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -89,7 +89,7 @@ def test_validate_a_bad_file(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         captured.out
         == f"{path}:1: simple_python_0: possible_answer[0]: the answer calls 'rang', which is not offered\n"
     )
-    assert "1 errors, 0 warnings" in captured.err
+    assert "1 error, 0 warnings" in captured.err
 
 
 def test_validate_warnings_and_strict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -164,6 +164,42 @@ TABLE: list[tuple[str, int, str]] = [
     ("split", 2, "required: DATA"),
     ("fetch --version 1.2", 2, "version 1.2 is not known to this release"),
     ("doctor --modle x", 2, "did you mean '--model'?"),
+    ("evaluate --model gpt-4o", 2, "outputs you have: pytest-bfcl score PATH"),
+    ("generate --model gpt-4o", 2, "pytest --model PROVIDER:NAME asks and judges in one run"),
+    ("scores", 2, "pytest-bfcl leaderboard"),
+    ("test-categories", 2, "pytest --markers"),
+    ("download", 2, "pytest-bfcl fetch"),
+    ("diff good odd", 2, "pytest-bfcl compare BEFORE AFTER"),
+    ("help", 2, "pytest-bfcl VERB --help"),
+    ("version", 2, "pytest-bfcl --version"),
+    ("run oracle:", 2, "for instance --model openai:gpt-4o"),
+    ("run --model oracle: --data bundled -m live", 2, "--categories NAMES chooses here"),
+    ("run --model oracle: --data bundled -n 4", 2, "--concurrency N"),
+    ("run --model oracle: simple_java", 2, "choose with --bfcl-categories simple_java"),
+    ("compare --baseline good good", 2, "pytest-bfcl compare BEFORE AFTER"),
+    ("compare good/run.json good", 2, "is a file of a run: name its directory"),
+    ("compare run.zip good", 2, "is an archive: unpack it"),
+    ("explain good good", 2, "pytest-bfcl explain RUN --against BEFORE"),
+    ("explain good/run.json", 2, "is a file of a run: name its directory"),
+    ("explain good --cause dates", 2, "invalid choice: 'dates'"),
+    ("report good good", 2, "pytest-bfcl compare A B"),
+    ("report good -o x", 2, "RUN/index.html"),
+    ("report good/results.jsonl", 2, "is a file: name the run's directory"),
+    ("score --model gpt-4o", 2, "pytest --model SPEC asks a model"),
+    ("score good", 2, "which is not at hand as it was then: name it with --data PATH"),
+    ("models gpt-4o", 2, "--model PROVIDER:NAME tells about one"),
+    ("doctor http://localhost:1", 2, "--base-url URL"),
+    ("wire --model openai:m", 2, "-m wire"),
+    ("fetch official", 2, "it fetches the official data alone"),
+    ("leaderboard good", 2, "-o says where to write"),
+    ("split bundled --test 2 -o x", 2, "--train SHARE"),
+    ("import own.jsonl", 2, "pytest-bfcl import chatlog FILE"),
+    ("new mytool", 2, "pytest-bfcl new entry"),
+    ("validate good", 2, "is a run directory, not data"),
+    ("export good -o x.csv", 2, "--table x.csv"),
+    ("export good --format csv -o x", 2, "--table FILE.csv"),
+    ("export good --format wandb -o x", 2, "--bfcl-sink wandb"),
+    ("export good --format offical -o x", 2, "no format 'offical'"),
 ]
 
 
@@ -180,6 +216,7 @@ def test_a_mistake_is_one_message(
     folder.joinpath("blank.jsonl").write_bytes(b"")
     folder.joinpath("lines.jsonl").write_text('{"id": "simple_python_0", "output": "x"}\n' * 50, encoding="utf-8")
     folder.joinpath("empty").mkdir()
+    folder.joinpath("run.zip").write_bytes(b"PK")
     found = main(line.split())
     caught = capsys.readouterr()
     told = (caught.err + caught.out).splitlines()

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from pytest_bfcl.plugin.mistaken_paths import missing_meant
+from pytest_bfcl.run_options.other_words import written_here
+
 FOUND = ("--model", "oracle:", "--bfcl-data=bundled")
 
 LEAN = (
@@ -141,7 +144,76 @@ ROWS: list[tuple[str, str]] = [
     ("--model openai:m --bfcl-base-url=file:///etc/passwd --bfcl-data=bundled", "is not an http(s) address"),
     ("--model oracle: nosuch.jsonl", "file or directory not found: nosuch.jsonl"),
     ("--model oracle: own.jsonl::nosuch", "own.jsonl::nosuch"),
+    ("simple_python_1", "write pytest --model PROVIDER:NAME bfcl/simple_python.jsonl::simple_python_1"),
+    ("BFCL_v4_live_simple.json", "write pytest --model PROVIDER:NAME bfcl/live_simple.jsonl"),
+    ("F simple_python_1", "write bfcl/simple_python.jsonl::simple_python_1"),
+    ("F multi_turn", "choose with -m multi_turn"),
+    ("F bfcl/", "leave bfcl/ out"),
+    ("F BFCL_v4_simple_java.json::simple_java_1", "write bfcl/simple_java.jsonl::simple_java_1"),
+    ("--model oracle: earlier", "belongs to a run and holds no entries: --bfcl-out earlier goes on with it"),
+    ("--model oracle: earlier/results.jsonl", "--model replay:earlier judges it again"),
+    ("--model oracle: array.json", "jq -c '.[]' array.json > array.jsonl"),
+    ("--model oracle: out.csv", "they are JSON lines in a file .jsonl"),
+    ("F -m live,non_live", "joined by or, and, not"),
+    ("-model oracle: --bfcl-data=bundled", "write --model, with two dashes"),
+    ("--models oracle: --bfcl-data=bundled", "there is no option --models; here: --model SPEC"),
+    ("F --data bundled", "here: --bfcl-data"),
+    ("F --temperature 0", "here: --bfcl-temperature T"),
+    ("F --bfcl-limit 5", "here: --bfcl-sample N"),
+    ("F --bfcl-baseline conf.toml", "conf.toml is no run: name a run directory"),
+    ("F --bfcl-baseline out.csv", "out.csv is no run"),
+    ("F --bfcl-baseline earlier/run.json", "is a file of a run: name its directory"),
+    ("F --bfcl-baseline earlier/index.html", "is a file of a run: name its directory"),
+    ("F --bfcl-baseline run.zip", "is an archive: unpack it"),
+    ("F --bfcl-baseline oracle:", "name the directory of a run (what --bfcl-out was)"),
+    ("F --bfcl-fail-under live=50,non_live=60", "one GROUP=PCT a time"),
+    ("F --bfcl-ids simple_java_1", "under pytest write bfcl/simple_java.jsonl::simple_java_1"),
+    ("F --bfcl-ids simple_java_1,simple_java_2", "--bfcl-ids names a file of ids"),
+    ("--model oracle: --bfcl-data=./bundled", "the set is named by its word alone, bundled"),
+    ("--model oracle: --bfcl-data=Official", "the set is named by its word alone, official"),
+    ("--model oracle: --bfcl-data=BFCL_v4", "the benchmark's data is called official"),
+    ("--model oracle: --bfcl-data=v3", "the benchmark's data is called official"),
+    ("--model oracle: --bfcl-data=gorilla-llm/Berkeley-Function-Calling-Leaderboard", "is called official"),
+    ("--model oracle: --bfcl-data=simple_java", "choose with --bfcl-categories simple_java"),
+    ("--model oracle: --bfcl-data=BFCL_v4_simple_java.json", "choose with --bfcl-categories simple_java"),
+    ("--model oracle: --bfcl-data=earlier", "is a run directory, not data"),
+    ("--model gpt-4o-FC --bfcl-data=bundled", "for instance openai:gpt-4o@fc"),
+    ("--model openai/gpt-4o --bfcl-data=bundled", "for instance openai:gpt-4o"),
+    ("--model http://localhost:8000/v1 --bfcl-data=bundled", "--bfcl-base-url http://localhost:8000/v1"),
+    ("--model localhost:8000 --bfcl-data=bundled", "--bfcl-base-url http://localhost:8000"),
+    (
+        "--model openai:m --bfcl-base-url=http://h/v1/chat/completions --bfcl-data=bundled",
+        "leave out /chat/completions",
+    ),
+    ("--model replay:out.csv --bfcl-data=bundled", "out.csv holds no replay line"),
     ("own.jsonl", "--model is missing: own.jsonl holds function-calling entries"),
+]
+PATHS = [
+    # an argument that is no file, what is said
+    ("live_simple_3-3-0", "write bfcl/live_simple.jsonl::live_simple_3-3-0"),
+    ("simple_python", "choose with -m simple_python"),
+    ("simple_python.json", "write bfcl/simple_python.jsonl"),
+    ("bfcl/simple_java.json::simple_java_1", "write bfcl/simple_java.jsonl::simple_java_1"),
+    ("simple_java.jsonl::simple_java_1", "write bfcl/simple_java.jsonl::simple_java_1"),
+    ("bfcl/simple_java::simple_java_1", "write bfcl/simple_java.jsonl::simple_java_1"),
+]
+WORDS = [
+    # an option of others, what is said
+    ("--out", "--bfcl-out"),
+    ("--test-category", "-m CATEGORY"),
+    ("--num-threads", "--bfcl-concurrency N"),
+    ("--backend", "--model vllm:NAME"),
+    ("--local-model-path", "--model vllm:PATH --bfcl-serve"),
+    ("--enable-lora", "--bfcl-serve-args '--enable-lora"),
+    ("--include-input-log", "nothing: every run keeps its requests"),
+    ("--exclude-state-log", "--bfcl-report index"),
+    ("--run-ids", "--bfcl-ids"),
+    ("--result-dir", "--bfcl-out DIR"),
+    ("--bfcl-resume", "--bfcl-out DIR of the run to go on with"),
+    ("--bfcl-threads", "--bfcl-concurrency N"),
+    ("--bfcl-wandb", "--bfcl-sink wandb"),
+    ("--bfcl-api-key", "the environment variable of the provider"),
+    ("--bfcl-help", "pytest --help, in the group bfcl"),
 ]
 BROKEN_FILES: list[tuple[str, str]] = [
     ("pretty.jsonl", "this is one JSON array printed over"),
@@ -171,6 +243,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     place.joinpath("empty").mkdir()
     place.joinpath("other").mkdir()
     place.joinpath("other", "file.txt").write_text("hi", encoding="utf-8")
+    place.joinpath("array.json").write_text(json.dumps([entry]), encoding="utf-8")
+    place.joinpath("out.csv").write_text("id,output\n", encoding="utf-8")
+    place.joinpath("conf.toml").write_text('model = "x"\n', encoding="utf-8")
+    place.joinpath("run.zip").write_bytes(b"PK")
+    place.joinpath("earlier").mkdir()
+    for name in ("run.json", "results.jsonl", "index.html"):
+        place.joinpath("earlier", name).write_text("{}\n", encoding="utf-8")
     return str(place)
 
 
@@ -202,11 +281,28 @@ def test_a_file_of_entries_that_is_broken(
     assert not any("Traceback" in each or "INTERNALERROR" in each for each in told), told
 
 
+@pytest.mark.parametrize(("argument", "said"), PATHS)
+def test_an_argument_that_is_no_file(argument: str, said: str) -> None:
+    """The rows above show that the sentence ends the session."""
+    assert said in str(missing_meant(argument, active=True))
+
+
+@pytest.mark.parametrize(("option", "said"), WORDS)
+def test_an_option_of_others(option: str, said: str) -> None:
+    assert said in str(written_here(option, ["out"]))
+
+
+@pytest.mark.parametrize("argument", ["tests", "src/live", "live", "test_x.py::test_live", "multi_turn/", "a.json"])
+def test_without_a_model_only_names_of_the_benchmark_are_explained(argument: str) -> None:
+    assert missing_meant(argument, active=False) is None
+
+
 def test_there_are_as_many_mistakes_as_were_found() -> None:
-    """174 were found in one day; a row is one of them, or one like them."""
+    """174 were found in one day, 116 in another; a row is one of them, or one like them."""
     from tests.cli.test_mistakes import NO_RUNS, TABLE
 
-    assert len({line for line, _ in ROWS}) + 2 * len(BROKEN_FILES) + len(TABLE) + NO_RUNS >= 174
+    tables = {line for line, _ in ROWS}, BROKEN_FILES * 2, TABLE, PATHS, WORDS
+    assert sum(map(len, tables)) + NO_RUNS >= 290
 
 
 @pytest.mark.parametrize(("line", "said"), ROWS)
@@ -234,6 +330,14 @@ def test_a_key_that_is_not_there_is_said_before_anything_is_asked_or_written(
     assert not Path(folder, "unasked").exists()
     code, told = session(folder, [*words, "--bfcl-dry-run"], monkeypatch, capsys)
     assert code == pytest.ExitCode.OK, told
+
+
+def test_a_choice_that_leaves_no_entry_is_named(
+    folder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, told = session(folder, [*FOUND, "-k", "simpel_java", "--bfcl-out=none"], monkeypatch, capsys)
+    assert code == pytest.ExitCode.NO_TESTS_COLLECTED
+    assert any("no entry fits -k 'simpel_java'; did you mean 'simple_java'" in each for each in told), told
 
 
 def test_options_in_configuration_files_stay_inert(

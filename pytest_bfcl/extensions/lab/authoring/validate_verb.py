@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.extensions.lab.servers import add_server_arguments, server_settings
+from pytest_bfcl.plain_text import counted
 from pytest_bfcl.printed import say
 
 if TYPE_CHECKING:
@@ -62,10 +63,10 @@ def run(args: argparse.Namespace) -> int:
     if unused := dataset.unused_told():
         say(unused, file=sys.stderr)
     unread = sum(problem.message.startswith("reviewed: ") for problem in problems)
-    told = f"{entries} entries{f' ({unread} unreviewed)' if unread else ''} in {len(names)} categories of the "
-    told += f"{dataset.name} data: "
-    say(told + (f"{len(errors)} errors, {len(problems) - len(errors)} warnings" if problems else "all fine"),
-          file=sys.stderr)  # fmt: skip
+    told = f"{counted(entries, 'entry', 'entries')}{f' ({unread} unreviewed)' if unread else ''} in "
+    told += f"{counted(len(names), 'category', 'categories')} of the {dataset.name} data: "
+    found = f"{counted(len(errors), 'error')}, {counted(len(problems) - len(errors), 'warning')}"
+    say(told + (found if problems else "all fine"), file=sys.stderr)
     return 1 if errors else 0
 
 

@@ -1,0 +1,39 @@
+"""What people type at a verb out of habit, and what does it here: a table of what argparse said, verb by verb."""
+
+from __future__ import annotations
+
+import re
+
+HABITS: list[tuple[str, str, str]] = [
+    # verb (a pattern), what argparse said (a pattern), what to type
+    ("run", r"arguments: -m\b", "--categories NAMES chooses here, -m is pytest's"),
+    ("run", r"arguments: -k\b", "--ids FILE chooses here, -k is pytest's"),
+    ("run", r"arguments: -n\b", "--concurrency N asks so many at once, -n is pytest's"),
+    ("run", r"required: --model", "for instance --model openai:gpt-4o, or --model lexical: to try it"),
+    ("compare", r"arguments: --(baseline|against|before|after|run)\b", "name both: pytest-bfcl compare BEFORE AFTER"),
+    ("compare", r"arguments: (-o|--out)\b", "--html FILE, --markdown FILE or --json FILE"),
+    ("explain", r"arguments: [^-]", "two runs: pytest-bfcl explain RUN --against BEFORE"),
+    ("explain", r"arguments: --(baseline|base|compare)\b", "--against BEFORE"),
+    ("explain", r"--cause: invalid choice", "pytest-bfcl explain RUN lists what was found"),
+    ("report", r"arguments: [^-]", "one run at a time; pytest-bfcl compare A B puts two side by side"),
+    ("report", r"arguments: (-o|--out)\b", "it stands in the run, RUN/index.html; pytest-bfcl site writes elsewhere"),
+    ("report", r"arguments: (--open|--serve|--port)\b", "pytest-bfcl view RUN opens it in a browser"),
+    ("report", r"arguments: --format\b", "pytest-bfcl export RUN --format NAME -o DIR"),
+    ("score", r"arguments: --model\b", "score judges outputs you have; pytest --model SPEC asks a model"),
+    ("score", r"required: PATH", "outputs you have: a .jsonl, a run directory or a result/ folder"),
+    ("models", r"arguments: [^-]", "--model PROVIDER:NAME tells about one"),
+    ("models", r"arguments: --list\b", "without an option it lists them"),
+    ("doctor", r"arguments: https?:", "--base-url URL, with --model PROVIDER:NAME"),
+    ("wire", r"arguments: (--model|--base-url)\b", "write pytest --model PROVIDER:NAME --bfcl-base-url URL -m wire"),
+    ("fetch", r"arguments: (official|--data|--offline)", "it fetches the official data alone, or takes it --from PATH"),
+    ("merge|leaderboard|site|split", r"required: .*-o", "-o says where to write"),
+    ("split", r"arguments: --(test|ratio|size)\b", "--train SHARE is the share to train on"),
+    ("import", r"invalid choice", "write pytest-bfcl import chatlog FILE"),
+    ("new", r"(invalid choice|required: what)", "write pytest-bfcl new entry --from-python MODULE:FUNCTION"),
+    ("schema", r"invalid choice", "it prints the schema of an entry or of a result line"),
+]  # fmt: skip
+
+
+def usual_way(verb: str, message: str) -> str:
+    """What to type instead; empty where argparse's message says it all."""
+    return next((told for name, said, told in HABITS if re.fullmatch(name, verb) and re.search(said, message)), "")
