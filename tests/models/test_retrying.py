@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
+from types import SimpleNamespace
 
 import pytest
 
 from pytest_bfcl.failures import AdapterError
-from pytest_bfcl.models.breaker import Breaker, EndpointUnreachable
-from pytest_bfcl.models.faults import http_fault, retry_after
-from pytest_bfcl.models.retrying import Caller, RetryPolicy, Stopwatch
+from pytest_bfcl.models.breaker import Breaker, EndpointUnreachable, Suspicion, stop_reason, trouble
+from pytest_bfcl.models.faults import http_fault
+from pytest_bfcl.models.retrying import Caller, RetryPolicy, Stopwatch, _pause
 from pytest_bfcl.redaction import public_url, redact
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import Reply
@@ -148,49 +149,253 @@ def test_breaker_thresholds(error, answered, needed):
 
 
 def test_a_refused_key_opens_at_once_only_before_the_first_answer():
-    breaker = Breaker("here")
-    breaker.failure(AdapterError("auth", "x", status=401))
-    assert breaker.open
-    breaker = Breaker("here")
-    breaker.success()
-    breaker.failure(AdapterError("auth", "x", status=401))
-    assert not breaker.open
-    assert breaker.suspicion is None
+    for status, answered, is_open in ((401, False, True), (None, False, True), (403, False, False), (401, True, False)):
+        breaker = Breaker()
+        if answered:
+            breaker.success()
+        breaker.failure(AdapterError("auth", "x", status=status, advice="look"))
+        assert breaker.open is is_open
+        assert breaker.suspicion is None
+        assert (breaker.reason, breaker.advice) == (
+            ("the endpoint refused the key: x", "look") if is_open else (None, "")
+        )
 
 
-def test_a_success_in_between_clears_the_count():
+def test_what_does_not_count():
+    """A success in between, answers of a living server, and requests that are older than the last success."""
     breaker = Breaker()
     for _ in range(30):
         breaker.failure(EndpointUnreachable("x"))
         breaker.success()
+        for kind in ("server", "bad_request", "rate_limit", "malformed_body", "circuit_open"):
+            breaker.failure(AdapterError(kind, "x", status=500))
+        breaker.failure(AdapterError("connection", "x"), time.monotonic() - 1)
     assert breaker.suspicion is None
+    for number in range(10):
+        assert (breaker.suspicion is None) or number == 10
+        breaker.failure(AdapterError("connection", "x"), time.monotonic())
+    assert breaker.suspicion.what == "drops every connection (10 requests in a row)"
+    breaker.give_up(breaker.suspicion.error)
+    breaker.failure(AdapterError("auth", "y", status=401))
+    assert breaker.reason == "the endpoint drops every connection (10 requests in a row): x"
+    other = Breaker("there")
+    other.give_up(AdapterError("server", "z"))
+    assert other.reason == "there cannot be asked: z"
 
 
-@pytest.mark.parametrize("kind", ["server", "bad_request", "rate_limit", "malformed_body"])
-def test_answers_of_a_living_server_are_not_counted_by_request(kind):
-    breaker = Breaker()
-    for _ in range(50):
-        breaker.failure(AdapterError(kind, "x", status=500))
-    assert breaker.suspicion is None
-
-
-def test_requests_older_than_the_last_success_do_not_count():
-    breaker = Breaker()
-    before = time.monotonic()
-    breaker.success()
-    for _ in range(50):
-        breaker.failure(AdapterError("connection", "x"), before - 1)
-    assert breaker.suspicion is None
+BAD = AdapterError("bad_request", "no 'a' in line 7", status=404)
 
 
 @pytest.mark.parametrize(
-    ("headers", "seconds"),
-    [({"Retry-After": "3"}, 3.0), ({"retry-after-ms": "250", "retry-after": "9"}, 0.25), ({"retry-after": "-4"}, 0.0),
-     ({"retry-after": "soon"}, None), ({"retry-after": "nan"}, None), ({}, None),
-     ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0)],
+    ("errors", "answered", "suspected"),
+    [
+        ([BAD] * 4, False, False), ([BAD] * 5, False, True), ([BAD] * 5, True, False),
+        ([AdapterError("bad_request", "x", status=status) for status in (400,) * 5], False, True),
+        ([AdapterError("bad_request", "x", status=status) for status in (422,) * 5], True, False),
+        ([AdapterError("bad_request", f"no {text!r} in line {n}", status=404) for n, text in enumerate("abcde")],
+         False, True),
+        ([*[BAD] * 4, AdapterError("bad_request", "another", status=404), *[BAD] * 4], False, False),
+        ([*[BAD] * 4, AdapterError("bad_request", BAD.message, status=405), *[BAD] * 4], False, False),
+        ([*[BAD] * 4, None, *[BAD] * 4], False, False),
+        ([*[BAD] * 4, AdapterError("circuit_open", BAD.message, status=404), BAD], False, True),
+        *(([AdapterError(kind, "x", status=500)] * 9, False, False) for kind in (
+            "server", "rate_limit", "timeout", "connection", "quota")),
+        ([EndpointUnreachable("x")] * 9, False, False),
+    ],
 )  # fmt: skip
-def test_retry_after(headers, seconds):
-    assert retry_after(headers) == seconds
+def test_nothing_but_the_same_error_is_suspicious(errors, answered, suspected):
+    breaker = Breaker()
+    if answered:
+        breaker.success()
+    for error in errors:
+        assert breaker.suspicion is None
+        breaker.attempt(error)
+    assert (breaker.suspicion is not None) is suspected
+    if suspected:
+        error, what, passing = breaker.suspicion
+        assert (error, what, passing) == (errors[-1], "has answered nothing but this (5 times)", False)
+        breaker.recovered(answered=False)
+        assert (breaker.suspicion, breaker.answered) == (None, False)
+        for _ in range(9):  # twice as many are needed now
+            breaker.attempt(BAD)
+        assert breaker.suspicion is None
+        breaker.attempt(BAD)
+        assert breaker.suspicion.what == "has answered nothing but this (10 times)"
+        breaker.recovered(answered=True)
+        assert breaker.answered
+
+
+BUSY = AdapterError("server", "busy", status=503, retryable=True)
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "suspected"),
+    [(0, 19, False), (0, 20, True), (1, 19, True), (2, 18, False), (5, 94, False), (5, 95, True)],
+)  # fmt: skip
+def test_a_rate_of_failures_is_suspicious(good, bad, suspected):
+    breaker = Breaker()
+    breaker.success()
+    for error in [None] * good + [BUSY] * bad:
+        assert breaker.suspicion is None
+        breaker.attempt(error)
+    assert (breaker.suspicion is not None) is suspected
+    if suspected:
+        assert breaker.suspicion == (BUSY, f"fails every request ({bad} of the last {good + bad})", True)
+        assert breaker.trouble == "the endpoint fails every request, trying again: busy"
+        breaker.recovered(answered=True)
+        for _ in range(19):
+            breaker.attempt(BUSY)
+        assert breaker.suspicion is None
+
+
+@pytest.mark.parametrize(("pause", "suspected"), [(60.0, True), (60.1, False)])
+def test_only_the_last_minute_counts(monkeypatch, pause, suspected):
+    now = [1000.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    breaker = Breaker()
+    breaker.success()
+    for _ in range(10):
+        breaker.attempt(BUSY)
+    now[0] += pause
+    for _ in range(10):
+        breaker.attempt(BUSY)
+    assert (breaker.suspicion is not None) is suspected
+    now[0] += 61.0
+    breaker.recovered(answered=True)
+    for error in [None] * 5 + [BUSY] * 15:
+        breaker.attempt(error)
+    now[0] += 61.0
+    for _ in range(19):
+        breaker.attempt(BUSY)
+    assert breaker.suspicion is None
+
+
+def test_trouble_is_told_while_it_lasts():
+    breaker = Breaker("here")
+    told = []
+    for error in (BUSY, BUSY, None, BUSY, BUSY, BAD, BUSY, AdapterError("odd", "x", retryable=True)):
+        breaker.attempt(error)
+        told.append(breaker.trouble)
+    busy = "here fails every request, trying again: busy"
+    assert told == [None, busy, None, None, busy, None, None, "here fails, trying again: x"]
+    breaker.give_up(BUSY)
+    assert breaker.trouble is None
+
+
+def test_what_stops_a_run_is_that_of_the_models_breaker():
+    model = SimpleNamespace(breaker=Breaker("here"))
+    assert (stop_reason(model), trouble(model)) == (None, None)
+    assert (stop_reason(object()), trouble(object()), stop_reason(SimpleNamespace(breaker=1))) == (None, None, None)
+    for _ in range(2):
+        model.breaker.attempt(BUSY)
+    assert trouble(model) == "here fails every request, trying again: busy"
+    model.breaker.give_up(BUSY)
+    assert stop_reason(model) == "here cannot be asked: busy"
+    model.breaker.advice = "wait"
+    assert stop_reason(model) == "here cannot be asked: busy (wait)"
+
+
+@pytest.mark.parametrize(
+    ("retries", "limit_s", "kind", "passing", "pauses"),
+    [
+        (5, 300, "server", False, [0.0]),
+        (3, 300, "server", True, [1, 2, 4, 5]),
+        (5, 10, "server", True, [1, 2, 4, 5]),
+        (1, 300, "rate_limit", True, [1, 2, 4, 5, 5, 5]),
+        (0, 300, "rate_limit", True, [1]),
+        (1, 12, "rate_limit", True, [1, 2]),
+    ],
+)
+def test_pauses_before_harmless_questions(retries, limit_s, kind, passing, pauses):
+    suspicion = Suspicion(AdapterError(kind, "x"), "fails", passing)
+    assert caller(RetryPolicy(retries, limit_s, 1.0, 10.0))._pauses(suspicion) == pauses
+
+
+@pytest.mark.parametrize(
+    ("failed", "asked", "left", "least", "most"),
+    [(1, None, 99, 0.5, 1.0), (3, None, 99, 2.0, 4.0), (200, None, 99, 5.0, 10.0),
+     (1, 7.0, 99, 7.0, 7.0), (1, 7.0, 3, 3, 3)],
+)  # fmt: skip
+def test_the_pause_doubles_with_jitter(failed, asked, left, least, most):
+    error = AdapterError("server", "x", retry_after_s=asked)
+    pauses = [_pause(RetryPolicy(5, 300, 1.0, 10.0), error, failed, left) for _ in range(50)]
+    assert least <= min(pauses) <= max(pauses) <= most
+    assert (max(pauses) > min(pauses)) is (most > least)
+
+
+async def refused():
+    raise AdapterError("server", "still", status=503, retryable=True)
+
+
+async def spoken():
+    return Reply("hello")
+
+
+@pytest.mark.parametrize(
+    ("probe", "passing", "wished", "is_open", "reason"),
+    [
+        (None, True, None, False, None),
+        (None, False, None, True, "here fails: busy"),
+        (spoken, True, None, False, None),
+        (refused, True, None, True, "here fails: still"),
+        (spoken, False, None, False, None),
+        (refused, False, None, True, "here fails: still"),
+        (spoken, True, 99.0, True, "here fails: busy"),  # a longer pause than a request may take
+    ],
+)
+def test_a_suspicion_is_examined(probe, passing, wished, is_open, reason):
+    asking = Caller(Settings(), "here", RetryPolicy(2, 5.0, 0.001, 0.002), probe=probe)
+    error = AdapterError("server", "busy", status=503, retryable=True, retry_after_s=wished, advice="wait")
+    asking.breaker.suspicion = Suspicion(error, "fails", passing)
+    run(asking._examined())
+    assert (asking.breaker.open, asking.breaker.reason, asking.breaker.suspicion) == (is_open, reason, None)
+    assert asking.breaker.advice == ("wait" if is_open else "")
+    assert asking.breaker.answered is (probe is spoken and not is_open)
+
+
+def test_a_question_refused_in_another_way_is_an_answer_of_a_living_server():
+    async def odd():
+        raise AdapterError("bad_request", "words must be many", status=422)
+
+    for error, is_open in ((BUSY, False), (AdapterError("bad_request", "words must be many", status=422), True)):
+        asking = Caller(Settings(), "here", RetryPolicy(0), probe=odd)
+        asking.breaker.suspicion = Suspicion(error, "fails", False)
+        run(asking._examined())
+        assert (asking.breaker.open, asking.breaker.answered) == (is_open, False)
+
+
+def test_quotas_are_believed_the_second_time():
+    quota = AdapterError("quota", "pay", status=429, retryable=True)
+    for errors, calls in (([quota] * 9, 2), ([BUSY, quota, BUSY, quota], 4), ([BUSY] * 9, 6)):
+        left = list(errors)
+        count = 0
+
+        async def attempt(left=left):
+            nonlocal count
+            count += 1
+            raise left.pop(0)
+
+        with pytest.raises(AdapterError):
+            run(caller(RetryPolicy(5, 10, 0.001, 0.002)).call(attempt))
+        assert count == calls
+
+
+def test_a_longer_pause_than_is_left_is_told():
+    attempt, state = failing(9, AdapterError("server", "busy", retryable=True, retry_after_s=7.4))
+    with pytest.raises(AdapterError) as caught:
+        run(caller(RetryPolicy(5, 5.0, 0.001, 0.002)).call(attempt))
+    assert str(caught.value) == "busy (it asks to wait 7 s, a request may take 5 s in all)"
+    assert state["calls"] == 1
+
+
+def test_the_policy_and_limits_of_a_runs_settings():
+    asking = Caller(Settings(retries=7, retry_limit_s=8.0, request_limit_s=9.0), "here")
+    assert asking.policy == RetryPolicy(7, 8.0, 0.5, 60.0)
+    assert (asking.stopwatch.limit_s, asking.stopwatch.tick_s, asking.gate) == (9.0, 0.9, None)
+    assert Stopwatch(600).tick_s == 1.0
+    assert Stopwatch(0.05).tick_s == 0.01
+    paced = Caller(Settings(concurrency=256, paced=True), "here").gate
+    assert (paced.pace.most, paced.pace.limit) == (256, 32)
 
 
 def test_redaction():
