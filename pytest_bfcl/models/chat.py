@@ -236,12 +236,8 @@ def _state(message: Fields, field: str | None, call_fields: list[Parsed], inline
         if name not in _OWN_FIELDS and name != field and value is not None and value != [] and not name.startswith("_")
     }
     content = message.get("content")
-    parts = tuple(content) if inline and isinstance(content, list) else ()
-    if not (field or fields or parts or any(call_fields)):
-        return None
+    parts = tuple(content) if inline and all(isinstance(part, Mapping) for part in content) else ()
     further = tuple(call_fields) if any(call_fields) else ()
-    if not all(isinstance(part, Mapping) for part in parts):
-        parts = ()
-    if (fields or further or parts) and not keepable(fields, further, parts):
+    if not (field or fields or parts or further) or not keepable(fields, further, parts):
         return None
     return ProviderState("chat", field, fields, further, parts)

@@ -79,8 +79,8 @@ _STATUS_OF = (
     (re.compile(r"invalid|bad_?request|context_length|content_?filter|unsupported", re.IGNORECASE), 400),
 )
 
-_PASSING = frozenset((408, 409, 425, 429, 498, *range(500, 600)))
-"""Status of trouble that may pass: asked again."""
+_PASSING = frozenset((408, 409, 425, 429, 498))
+"""Status of trouble that may pass, as all from 500 on: asked again."""
 _PASSING_WORDS = re.compile(
     rf"{_RATE}|\bper (?:sec|min|hour|day)|please wait|wait before|try(?:ing)? again (?:later|in |soon)|temporar"
     r"|unavailable|overloaded",
@@ -171,7 +171,7 @@ def http_fault(
             retryable=True,
             retry_after_s=wait,
         )
-    if status in _PASSING or status >= 500:
+    if _passes(status):
         kind = AdapterTrouble.TIMEOUT if status in (408, 504) else AdapterTrouble.SERVER
         return AdapterError(kind, message, status=status, retryable=True, retry_after_s=wait)
     return AdapterError(AdapterTrouble.BAD_REQUEST, message, status=status)
@@ -209,7 +209,7 @@ def error_in(body: object) -> ErrorInBody | None:
         return None
     words, status = "", 0
     if isinstance(error, Mapping):
-        words = " ".join(str(error.get(name) or "") for name in ("code", "status_code", *_NAMES[1:]))
+        words = _telling(error.get(name) for name in ("code", "status_code", *_NAMES[1:]))
         status = _Said("", words).status
     text = json.dumps({"error": error}, default=str) if not isinstance(error, str) else error
     begun = bool(choice) or any(isinstance(body.get(name), list) for name in ("output", "content"))
@@ -234,13 +234,17 @@ def is_overflow(text: str) -> bool:
     return bool(_OVERFLOW.search(text)) and not _PASSING_WORDS.search(text)
 
 
+def _passes(status: int) -> bool:
+    return status in _PASSING or status >= 500
+
+
 def _problem(status: int, said: _Said, text: str) -> str | None:
     """``context_overflow`` or ``content_filter``, where the answer says that it is the model's."""
     if said.html or status not in (400, 403, 413, 422, 500):
         return None
     if status != 403 and _OVERFLOW_CODES.search(said.words):
         return "context_overflow"
-    if said.status in _PASSING:
+    if _passes(said.status):
         return None
     if status in (400, 403, 422) and _FILTER_CODES.search(said.words):
         return "content_filter"
@@ -254,7 +258,7 @@ def _problem(status: int, said: _Said, text: str) -> str | None:
 
 def _passing_status(status: int, said: _Said, text: str) -> int:
     """The status of trouble that may pass, where code or type say so, or the text of an answer without either."""
-    if said.status in _PASSING:
+    if _passes(said.status):
         return said.status
     if status in (400, 422) and not said.words and not said.html and _PASSING_WORDS.search(text):
         return 429 if re.search(_RATE, text, re.IGNORECASE) else 503
@@ -288,8 +292,13 @@ def _read(text: str, headers: Mapping[str, str] | None = None) -> _Said:
     words.append(nested.get("code") if isinstance(nested, Mapping) else None)
     message = error.get("message") or error.get("detail") or error.get("msg")
     shown = " ".join(str(word) for word in words if isinstance(word, str) and word)
-    telling = " ".join(str(word) for word in words if word and type(word) in (str, int))
-    return _Said(f"{message} ({shown})" if isinstance(message, str) and shown else str(message or text), telling)
+    return _Said(
+        f"{message} ({shown})" if isinstance(message, str) and shown else str(message or text), _telling(words)
+    )
+
+
+def _telling(words: Iterable[object]) -> str:
+    return " ".join(str(word) for word in words if word and type(word) in (str, int))
 
 
 def _first_line(text: str) -> str:

@@ -182,6 +182,13 @@ def test_fields_of_calls_are_kept():
     ]
 
 
+def test_calls_that_are_no_list_are_handed_on():
+    joiner = ChatJoiner()
+    joiner.add(chunk({"tool_calls": {"a": 1}}, "stop"))
+    assert not joiner.started
+    assert joiner.body()["choices"][0]["message"]["tool_calls"] == {"a": 1}
+
+
 def test_a_whole_message_as_one_chunk():
     joiner = ChatJoiner()
     joiner.add({"choices": [{"index": 0, "message": {"content": "whole"}, "finish_reason": "stop"}]})

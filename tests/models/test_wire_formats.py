@@ -1,0 +1,556 @@
+"""The wire formats without a server: what is sent for a conversation, how answers are read, what goes back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pytest_bfcl.dataset.entry import Entry
+from pytest_bfcl.endings import UnknownEnding
+from pytest_bfcl.failures import AdapterError, UsageError
+from pytest_bfcl.models import wire
+from pytest_bfcl.models.anthropic import BLOCKS, Messages, MessagesJoiner, with_cache_mark
+from pytest_bfcl.models.base import Request
+from pytest_bfcl.models.chat import Chat, last_word, read_completion, remembered
+from pytest_bfcl.models.completions import Completions
+from pytest_bfcl.models.dialects import GENERIC, dialect_of
+from pytest_bfcl.models.endpoint import _address, _basic, check_url, is_local, is_openai, needs_key
+from pytest_bfcl.models.pauses import whole_reply
+from pytest_bfcl.models.responses import ITEMS, Responses, ResponsesJoiner
+from pytest_bfcl.transcript import ProviderState, Reply, Served, ToolCall
+from tests.models.loopback import request, run, tool_call
+
+USAGE = {"prompt_tokens": 3, "completion_tokens": 2}
+
+
+def chat(message: object, finish: object = "stop", **more: Any) -> dict[str, Any]:
+    return {"choices": [{"index": 0, "message": message, "finish_reason": finish}], **more}
+
+
+def state(field: str | None = None, fields: Any = (), calls: Any = (), parts: Any = ()) -> ProviderState:
+    return ProviderState("chat", field, dict(fields), tuple(calls), tuple(parts))
+
+
+THOUGHT = {"type": "thinking", "thinking": "hm"}
+TEXT = {"type": "text", "text": "a"}
+
+
+@pytest.mark.parametrize(
+    ("message", "reply"),
+    [
+        ({"content": "a"}, Reply("a")),
+        ({"content": ["a", {"text": "b"}, {"type": "image"}, 3]}, Reply("ab")),
+        ({"content": []}, Reply("")),
+        ({"content": 7}, Reply("7")),
+        ({"content": None, "refusal": "no"}, Reply("no")),
+        ({"content": "a", "refusal": "no"}, Reply("a")),
+        ({"content": "", "refusal": ["no"]}, Reply("")),
+        ({"content": [{"refusal": "no"}]}, Reply("no")),
+        ({"content": [THOUGHT, TEXT]}, Reply("a", reasoning="hm", state=state(parts=[THOUGHT, TEXT]))),
+        ({"content": [{"type": "reasoning", "text": "x"}, {"type": "thinking", "thinking": [{"text": "y"}, "z", {}]},
+         TEXT]},
+         Reply("a", reasoning="x\ny", state=state(parts=[
+             {"type": "reasoning", "text": "x"}, {"type": "thinking", "thinking": [{"text": "y"}, "z", {}]}, TEXT]))),
+        ({"content": [THOUGHT, "a"]}, Reply("a", reasoning="hm", state=None)),
+        ({"content": "a", "reasoning": "x", "thinking": "y"},
+         Reply("a", reasoning="x", state=state("reasoning", {"thinking": "y"}))),
+        ({"content": "a", "reasoning_content": "", "reasoning": ""},
+         Reply("a", state=state("reasoning_content", {"reasoning": ""}))),
+        ({"content": "a", "reasoning_content": {"x": 1}}, Reply("a",
+         state=state(fields={"reasoning_content": {"x": 1}}))),
+        ({"content": "a", "annotations": [1], "audio": 1, "images": 1, "role": "x", "_own": 1, "extra": [],
+         "more": None},
+         Reply("a")),
+        ({"content": "a", "extra": 0}, Reply("a", state=state(fields={"extra": 0}))),
+        ({"content": None, "function_call": {"arguments": "{}"}}, Reply(None)),
+        ({"content": None, "function_call": "f"}, Reply(None)),
+        ({"tool_calls": [tool_call("f", "{}")], "function_call": {"name": "g"}}, Reply(None, (ToolCall("f", "{}",
+         "c1"),))),
+        ({"tool_calls": [{"name": "f", "input": {"x": 1}}, {"id": 3, "function": {"name": None, "arguments": None}}]},
+         Reply(None, (ToolCall("f", '{"x": 1}', "call_0"), ToolCall("", "{}", "call_1")))),
+        ({"tool_calls": [{"id": "a", "function": {"name": "f", "arguments": "{}"}, "sign": 1, "none": None},
+                         {"id": "", "type": "function", "index": 1, "function": {"name": "g", "arguments": "[]"}}]},
+         Reply(None, (ToolCall("f", "{}", "a"), ToolCall("g", "[]", "call_1")), state=state(calls=[{"sign": 1}, {}]))),
+    ],
+)  # fmt: skip
+def test_chat_is_read(message: Any, reply: Reply) -> None:
+    assert read_completion(chat(message)) == replace(reply, finish_reason="stop")
+
+
+def test_counts_and_who_served_are_read() -> None:
+    usage = USAGE | {"completion_tokens_details": {"reasoning_tokens": 1}}
+    reply = read_completion(chat({"content": "a"}, usage=usage, model="m", system_fingerprint="f", id="i"))
+    assert reply == Reply("a", finish_reason="stop", input_tokens=3, output_tokens=2, reasoning_tokens=1,
+                          served=Served("m", "f", "i"))  # fmt: skip
+    assert read_completion(chat({"content": "a"}, usage={"input_tokens": 4, "output_tokens": 0})).input_tokens == 4
+    completed = Completions(lambda request: {}).read(
+        {"choices": [{"text": "a", "finish_reason": "stop"}], "usage": usage}
+    )
+    assert completed == Reply("a", finish_reason="stop", input_tokens=3, output_tokens=2, reasoning_tokens=1)
+
+
+@pytest.mark.parametrize(
+    ("message", "problem"),
+    [({"content": "", "reasoning_details": [1]}, "nothing_said"), ({"content": "", "thinking_blocks": [1]},
+     "nothing_said"),
+     ({"content": ""}, None), ({"content": "", "reasoning": "x"}, "nothing_said")],
+)  # fmt: skip
+def test_thoughts_alone_say_nothing(message: Any, problem: str | None) -> None:
+    assert read_completion(chat(message)).problem == problem
+
+
+@pytest.mark.parametrize("body", [
+    None, [], {}, {"choices": {}}, {"choices": [[]]}, chat(None), chat("text"), chat({"tool_calls": {"a": 1}}),
+    chat({"tool_calls": ["f"]}),
+])  # fmt: skip
+def test_what_is_no_completion_is_asked_again(body: object) -> None:
+    with pytest.raises(AdapterError) as caught:
+        read_completion(body)
+    assert (caught.value.kind, caught.value.retryable) == ("malformed_body", True)
+    with pytest.raises(AdapterError, match="an empty list of choices"):
+        read_completion({"choices": []})
+
+
+@pytest.mark.parametrize(
+    ("choice", "word"),
+    [
+        ({"finish_reason": "stop"}, "stop"), ({}, None),
+        ({"finish_reason": "stop", "native_finish_reason": "MAX_TOKENS"}, "MAX_TOKENS"),
+        ({"finish_reason": "length", "native_finish_reason": "end_turn"}, "length"),
+        ({"finish_reason": "stop", "native_finish_reason": "tool_use"}, "stop"),
+        ({"finish_reason": "stop", "native_finish_reason": "odd"}, "stop"),
+        ({"finish_reason": "stop", "provider_specific_fields": {"native_finish_reason": "odd"}}, "odd"),
+        ({"finish_reason": "stop", "provider_specific_fields": {"native_finish_reason": 3}}, "stop"),
+        ({"finish_reason": "stop", "provider_specific_fields": "x"}, "stop"),
+    ],
+)  # fmt: skip
+def test_the_last_word_of_a_choice(choice: Any, word: object) -> None:
+    assert last_word(choice) == word
+
+
+def test_what_is_sent_to_chat() -> None:
+    messages = [{"role": "system", "content": "s"}, {"role": "user", "content": "a"}, {"role": "user", "content": "b"},
+                {"role": "user", "content": [TEXT]}, {"role": "user", "content": "c", "_own": 1}]  # fmt: skip
+    asked = Request(request().entry, messages, [])
+    joined = Chat(replace(GENERIC, join_users=True))
+    assert joined.body(asked, tools=False)["messages"] == [
+        messages[0], {"role": "user", "content": "a\n\nb"}, messages[3], {"role": "user", "content": "c"},
+    ]  # fmt: skip
+    plain = [*messages[:4], {"role": "user", "content": "c"}]
+    assert joined.body(asked, tools=True) == Chat().body(asked, tools=False) == {"messages": plain}
+    assert Chat(store=False).body(asked, tools=True)["store"] is False
+    assert Chat(replace(GENERIC, folded=True)).style == "folded"
+    assert Chat().streaming() == {"stream": True, "stream_options": {"include_usage": True}}
+    assert dialect_of("x", "http://api.x.ai/v1").name == "grok"
+
+
+KEPT = state("reasoning", {"thinking_blocks": [1], "extra": 2}, [{"sign": 1}], [THOUGHT, TEXT])
+SAID = {"role": "assistant", "content": "a", "tool_calls": [{"id": "1"}, {"id": "2"}]}
+
+
+@pytest.mark.parametrize(
+    ("policy", "dialect", "expected"),
+    [
+        ("keep", GENERIC, {"content": [THOUGHT, TEXT], "thinking_blocks": [1], "extra": 2, "reasoning": "hm"}),
+        ("reference", GENERIC, {"content": [THOUGHT, TEXT], "thinking_blocks": [1], "extra": 2, "reasoning": "hm"}),
+        ("drop", GENERIC, {"content": [TEXT], "extra": 2}),
+        ("reference", replace(GENERIC, echo=False), {"content": [TEXT], "extra": 2}),
+    ],
+)
+def test_what_goes_back_to_chat(policy: str, dialect: Any, expected: Any) -> None:
+    reply = Reply("a", (ToolCall("f", "{}", "1"),), reasoning="hm", state=KEPT)
+    calls = [{"id": "1", "sign": 1}, {"id": "2"}]
+    assert remembered(reply, SAID, dialect, policy) == {"role": "assistant", "tool_calls": calls, **expected}
+
+
+def test_what_else_goes_back_to_chat() -> None:
+    call, null = Reply("a", (ToolCall("f", "{}"),)), replace(GENERIC, null_content=True)
+    assert remembered(call, SAID, null)["content"] is None
+    assert remembered(call, SAID, null, "keep") is remembered(Reply("a"), SAID, null) is SAID
+    other = replace(call, state=ProviderState("responses", parts=({"x": 1},)))
+    assert remembered(other, SAID) is SAID
+    empty = remembered(Reply("a", state=state("reasoning")), {"role": "assistant", "content": "a"})
+    assert empty == {"role": "assistant", "content": "a", "reasoning": ""}
+    without = remembered(Reply("a", state=state(calls=[{"sign": 1}])), {"role": "assistant", "content": "a"})
+    assert without == {"role": "assistant", "content": "a"}
+
+
+@pytest.mark.parametrize(
+    ("usage", "found"),
+    [({"a": 3}, 3), ({"b": 4.0}, 4), ({"a": -1, "b": 4}, 4), ({"a": True, "b": 4}, 4), ({"a": "3"}, None), ([], None),
+     ({"a": 0}, 0), ({"a": 10**9}, 10**9), ({"a": 10**9 + 1}, None)],
+)  # fmt: skip
+def test_counts(usage: object, found: int | None) -> None:
+    assert wire.count(usage, "a", "b") == found
+
+
+@pytest.mark.parametrize(
+    ("usage", "found"),
+    [({"completion_tokens_details": {"reasoning_tokens": 0}, "reasoning_tokens": 5}, 0), ({"reasoning_tokens": 5}, 5),
+     ({"output_tokens_details": {"thinking_tokens": 3}}, 3), (None, None), ({"completion_tokens_details": None}, None)],
+)  # fmt: skip
+def test_counts_of_reasoning(usage: object, found: int | None) -> None:
+    assert wire.reasoning_count(usage) == found
+
+
+def test_ids_names_and_sizes_have_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    long = "x" * 100_000
+    assert [wire.identifier(value, 2) for value in (long, f"{long}x", "", None, 7)] == [long, *["call_2"] * 4]
+    assert wire.served_by({"model": "m" * 201, "id": 3}) == Served("m" * 200, None, None)
+    assert [wire.served_by(body) for body in ({"model": ""}, [], None)] == [None] * 3
+    monkeypatch.setattr(wire, "REPLY_LIMIT", 5)
+    wire.check_size("ab", [ToolCall("c", "de")])
+    for text, calls in (
+        ("abc", [ToolCall("c", "de")]),
+        ("ab", [ToolCall("cx", "de")]),
+        (None, [ToolCall("c", "defghi")]),
+    ):
+        with pytest.raises(AdapterError, match="longer than 5 characters"):
+            wire.check_size(text, calls)
+
+
+@pytest.mark.parametrize("kind", [list, tuple, dict])
+def test_what_is_kept_for_the_provider_is_bounded(kind: type) -> None:
+    def nested(depth: int) -> Any:
+        value: Any = 1
+        for _ in range(depth):
+            value = {"a": value} if kind is dict else kind([value])
+        return value
+
+    assert wire.keepable(nested(59))
+    assert not wire.keepable(nested(60))
+    assert wire.keepable("x" * 1_999_995) is True
+    assert wire.keepable("x" * 1_999_996) is False
+
+
+# ------------------------------------------------------------------ Responses
+
+
+def item(kind: str, **fields: Any) -> dict[str, Any]:
+    return {"type": kind, **fields}
+
+
+def said(*parts: Any) -> dict[str, Any]:
+    return item("message", content=list(parts))
+
+
+@pytest.mark.parametrize(
+    ("items", "reply"),
+    [
+        ([said({"text": "a"}, {"text": "b"}), item("message", content="c")], Reply("abc")),
+        ([said({"refusal": "no"})], Reply("no")),
+        ([said({"text": "a", "refusal": "x"}, {"refusal": "no"}, 3, {"text": 3})], Reply("a")),
+        ([item("message", content=None), item("message", content="")], Reply("")),
+        ([item("function_call", name="f", call_id="c", id="i", arguments="[]"), item("function_call", id="i"),
+          item("function_call", name=None, arguments={"x": 1})],
+         Reply(None, (ToolCall("f", "[]", "c"), ToolCall("", "{}", "i"), ToolCall("", '{"x": 1}', "call_2")))),
+        ([item("reasoning", summary=[{"text": "x"}, {"text": "y"}, 3, {}], content=[{"text": "z"}]),
+         said({"text": "a"})],
+         Reply("a", reasoning="x\ny\n")),
+        ([item("reasoning", content=[{"text": "x"}, {"text": "y"}]), item("other", summary=[{"text": "z"}]),
+          said({"text": "a"})], Reply("a", reasoning="x\ny")),
+        ([item("reasoning", summary=None, content="x"), item("other", content="y"), said({"text": "a"})], Reply("a")),
+    ],
+)  # fmt: skip
+def test_responses_are_read(items: list[Any], reply: Reply) -> None:
+    kept = tuple({k: v for k, v in each.items() if v is not None} for each in items)
+    found = Responses("gpt-5").read({"output": [*items, "text"], "status": "completed"})
+    assert found == replace(reply, finish_reason="completed", state=ProviderState("responses", parts=kept))
+
+
+@pytest.mark.parametrize(
+    ("body", "outcome"),
+    [
+        ({"output": [said({"text": "a"})], "status": "Completed"}, None),
+        ({"output": [said({"text": "a"})], "status": "incomplete",
+         "incomplete_details": {"reason": "max_output_tokens"}},
+         "length"),
+        ({"output": [], "status": "incomplete", "incomplete_details": {"reason": "content_filter"}}, "content_filter"),
+        ({"output": [said({"text": "a"})], "status": "incomplete", "incomplete_details": {"reason": "odd"}},
+         "incomplete: odd"),
+        ({"output": [said({"text": "a"})], "status": "incomplete", "incomplete_details": "odd"}, "incomplete"),
+        ({"output": [said({"text": "a"})], "status": "failed", "incomplete_details": {"reason": "max_tokens"}},
+         "failed"),
+        ({"output": [said({"text": "a"})]}, "none"),
+        ({"output": [], "status": "completed"}, "malformed_body"), ({"output": []}, "malformed_body"),
+        ({"output": {}}, "malformed_body"), (None, "malformed_body"),
+        ({"output": [item("reasoning")], "status": "completed"}, "nothing_said"),
+        ({"output": [item("web_search_call")], "status": "completed"}, "web_search_call"),
+        ({"output": [item("odd"), item("reasoning")], "status": "completed"}, "odd"),
+        ({"output": [item("odd"), said({"text": "a"})], "status": "completed"}, None),
+        ({"output": [item("odd")], "status": "incomplete", "incomplete_details": {"reason": "max_tokens"}}, "length"),
+    ],
+)  # fmt: skip
+def test_how_responses_end(body: Any, outcome: str | None) -> None:
+    try:
+        found = Responses("m").read(body).problem
+    except UnknownEnding as error:
+        found = error.ending
+    except AdapterError as error:
+        found = error.kind if error.retryable else None
+    assert found == outcome
+
+
+def test_what_is_sent_to_responses() -> None:
+    call = {"id": "1", "function": {"name": "f", "arguments": "{}"}}
+    messages = [{"role": "system", "content": "s"}, {"role": "user", "content": "u"}, {"role": "assistant",
+        "content": "a"},
+                {"role": "assistant", "content": None, "tool_calls": [call]}, {"role": "assistant", "content": None},
+                {"role": "assistant", "content": "b", "tool_calls": [call]}, {"role": "assistant", "content": "x",
+                 ITEMS: [1, 2]},
+                {"role": "tool", "content": "r", "tool_call_id": "1"}]  # fmt: skip
+    item_of_call = {"type": "function_call", "call_id": "1", "name": "f", "arguments": "{}"}
+    body = Responses("gpt-5").body(Request(request().entry, messages, []), tools=True)
+    assert body == {
+        "input": [
+            {"role": "developer", "content": "s"}, {"role": "user", "content": "u"}, {"role": "assistant",
+             "content": "a"},
+            item_of_call, {"role": "assistant", "content": ""}, {"role": "assistant", "content": "b"}, item_of_call,
+                1, 2,
+            {"type": "function_call_output", "call_id": "1", "output": "r"},
+        ],
+        "store": False, "include": ["reasoning.encrypted_content"], "reasoning": {"summary": "auto"},
+    }  # fmt: skip
+    carries = {name: set(Responses(name).body(request(), tools=True)) - {"input", "store"} for name in (
+        "gpt-4o", "my-model", "o1-mini", "xo1")}  # fmt: skip
+    assert carries == {
+        "gpt-4o": set(),
+        "my-model": {"include"},
+        "o1-mini": {"include", "reasoning"},
+        "xo1": {"include"},
+    }
+    assert Responses("m").streaming() == Messages().streaming() == {"stream": True}
+
+
+PARTS = ({"type": "reasoning", "id": "r"}, {"type": "message", "id": "m"})
+
+
+def test_what_goes_back_to_responses() -> None:
+    reply, message = Reply("a", state=ProviderState("responses", parts=PARTS)), {"role": "assistant", "content": "a"}
+    assert Responses("m").remember(reply, message) == {**message, ITEMS: list(PARTS)}
+    assert Responses("m", "drop").remember(reply, message) == {**message, ITEMS: [{"type": "message"}]}
+    for other in (Reply("a"), Reply("a", state=KEPT)):
+        assert Responses("m").remember(other, message) is Messages().remember(other, message) is message
+
+
+def test_a_stream_of_responses() -> None:
+    joiner = ResponsesJoiner()
+    assert [joiner.wants(block) for block in (b"event: response.created\n", b"data: {}",
+        b"event:response.completed\n")] == [
+        False, True, True,
+    ]  # fmt: skip
+    assert not joiner.started
+    assert not joiner.wants(b"event: response.output_text.delta\n")
+    assert joiner.started
+    other = ResponsesJoiner()
+    for event in ({"type": "x"}, {"type": "response.output_item.done", "item": "x"}, {"type": "response.completed"}):
+        other.add(event)
+    with pytest.raises(AdapterError) as caught:
+        other.body()
+    assert caught.value.kind == "malformed_body"
+    assert not other.started
+    other.add({"type": "a.delta"})
+    assert other.started
+    for index, name in ((1, "b"), (0, "a"), (None, "c")):
+        other.add({"type": "response.output_item.done", "output_index": index, "item": {"n": name}})
+    other.add({"type": "response.failed", "response": {"status": "failed"}})
+    assert other.body() == {"status": "failed", "output": [{"n": "a"}, {"n": "b"}, {"n": "c"}]}
+
+
+# ------------------------------------------------------------------ Anthropic's messages
+
+
+def block(kind: str, **fields: Any) -> dict[str, Any]:
+    return {"type": kind, **fields}
+
+
+@pytest.mark.parametrize(
+    ("blocks", "reply"),
+    [
+        ([block("text", text="a"), block("text", text="b")], Reply("ab")),
+        ([block("text", text="a"), block("tool_use", name=None, id="1", input={"x": 1}), block("tool_use", id=None,
+         name="f")],
+         Reply("a", (ToolCall("", '{"x": 1}', "1"), ToolCall("f", "{}", "call_1")))),
+        ([block("thinking", thinking="x", signature="s"), block("thinking", thinking="y"), block("text", text="a",
+         none=None)],
+         Reply("a", reasoning="x\ny")),
+        ([block("text", text="a"), block("tool_use", name="f", input={})], Reply("a")),
+    ],
+)  # fmt: skip
+def test_messages_are_read(blocks: list[Any], reply: Reply) -> None:
+    kept = tuple({k: v for k, v in each.items() if v is not None} for each in blocks)
+    found = Messages().read({"content": [*blocks, "x"], "stop_reason": "end_turn"})
+    assert found == replace(reply, finish_reason="end_turn", state=ProviderState("anthropic", parts=kept))
+
+
+def test_more_of_messages_is_read() -> None:
+    usage = {"input_tokens": 1, "cache_creation_input_tokens": 20, "cache_read_input_tokens": 300, "output_tokens": 4}
+    reply = Messages().read({"content": [block("text", text="")], "stop_reason": "end_turn", "usage": usage, "id": "i"})
+    assert reply == Reply(
+        "", finish_reason="end_turn", input_tokens=321, output_tokens=4, served=Served(None, None, "i")
+    )
+    del usage["cache_creation_input_tokens"], usage["cache_read_input_tokens"]
+    assert Messages().read({"content": [], "stop_reason": "end_turn", "usage": usage}).input_tokens == 1
+    del usage["input_tokens"]
+    assert Messages().read({"content": [], "stop_reason": "end_turn", "usage": usage}).input_tokens is None
+    for kind in ("thinking", "redacted_thinking"):
+        assert Messages().read({"content": [block(kind)], "stop_reason": "end_turn"}).problem == "nothing_said"
+    for body in ({}, {"content": "a"}, []):
+        with pytest.raises(AdapterError, match="no content blocks") as caught:
+            Messages().read(body)
+        assert caught.value.retryable
+
+
+def test_what_is_sent_to_messages() -> None:
+    calls = [
+        {"id": "1", "function": {"name": "f", "arguments": '{"x": 1}'}},
+        {"id": "2", "function": {"name": "g", "arguments": "["}},
+    ]
+    messages = [
+        {"role": "system", "content": "s"}, {"role": "developer", "content": "t"}, {"role": "user", "content": "a"},
+        {"role": "user", "content": "b"}, {"role": "assistant", "content": None, "tool_calls": calls},
+        {"role": "tool", "content": "r1", "tool_call_id": "1"}, {"role": "tool", "content": "r2", "tool_call_id": "2"},
+        {"role": "user", "content": "c"}, {"role": "assistant", "content": ""}, {"role": "user", "content": "d"},
+        {"role": "assistant", "content": "x", BLOCKS: [block("tool_use", id="3", input="[1]"), block("tool_use",
+         input={"y": 2}),
+                                                        block("text", text="z", input="k")]},
+        {"role": "tool", "content": "r3"},
+    ]  # fmt: skip
+    single = Messages().body(Request(request().entry, messages, []), tools=True)
+    expected: list[Any] = [
+        {"role": "user", "content": [block("text", text="a\n\nb")]},
+        {"role": "assistant", "content": [block("tool_use", id="1", name="f", input={"x": 1}),
+                                          block("tool_use", id="2", name="g", input={})]},
+        {"role": "user", "content": [block("tool_result", content="r1", tool_use_id="1"),
+                                     block("tool_result", content="r2", tool_use_id="2"), block("text",
+                                         text="c\n\nd")]},
+        {"role": "assistant", "content": [block("tool_use", id="3", input={}), block("tool_use", input={"y": 2}),
+                                          block("text", text="z", input="k")]},
+        {"role": "user", "content": [block("tool_result", content="r3", tool_use_id=None)]},
+    ]  # fmt: skip
+    assert single == {"messages": expected, "max_tokens": 64_000, "system": [block("text", text="s\n\nt")]}
+    cached = {"type": "ephemeral"}
+    entry = Entry(id="multi_turn_base_0", category="multi_turn_base", question=[[]])
+    several = Messages().body(Request(entry, messages, []), tools=True)
+    for number in (2, 4):
+        expected[number]["content"][0] |= {"cache_control": cached}
+    assert several == {"messages": expected, "max_tokens": 64_000,
+                       "system": [block("text", text="s\n\nt", cache_control=cached)]}  # fmt: skip
+    assert "system" not in Messages().body(request(), tools=True)
+    assert with_cache_mark([]) == []
+    assert with_cache_mark([{"a": 1}, {"b": 2}]) == [{"a": 1}, {"b": 2, "cache_control": cached}]
+
+
+def test_what_goes_back_to_messages() -> None:
+    parts = (block("thinking", thinking="x"), block("redacted_thinking"), block("text", text="a"))
+    reply, message = Reply("a", state=ProviderState("anthropic", parts=parts)), {"role": "assistant", "content": "a"}
+    assert Messages().remember(reply, message) == {**message, BLOCKS: list(parts)}
+    assert Messages("drop").remember(reply, message) == {**message, BLOCKS: [parts[2]]}
+
+
+def test_a_stream_of_messages() -> None:
+    joiner = MessagesJoiner()
+    assert (joiner.wants(b"event: ping\n"), joiner.wants(b"event: x\n")) == (False, True)
+    start = {"type": "message_start", "message": {"id": "i", "usage": None}}
+    for event in (start, {"type": "message_start", "message": 3}, {"type": "message_delta", "usage": {"a": 1}},
+                  {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"b": 2}},
+                  {"type": "content_block_start", "index": "x", "content_block": {}},
+                  {"type": "content_block_start", "index": 7, "content_block": "x"},
+                  {"type": "content_block_delta", "index": None, "delta": {"type": "text_delta",
+                   "text": "?"}}):  # fmt: skip
+        joiner.add(event)
+    assert not joiner.started
+    with pytest.raises(AdapterError, match="no message_stop came"):
+        joiner.body()
+
+    def delta(index: int, kind: str, name: str, text: object) -> None:
+        joiner.add({"type": "content_block_delta", "index": index, "delta": {"type": kind, name: text}})
+
+    joiner.add({"type": "content_block_start", "index": 1, "content_block": block("text", text="a")})
+    for index, kind, name, text in (
+        (1, "text_delta", "text", "b"), (1, "text_delta", "text", None), (0, "thinking_delta", "thinking", "x"),
+        (0, "signature_delta", "signature", "s"), (2, "input_json_delta", "partial_json", '{"x"'), (4, "odd", "", "?"),
+        (2, "input_json_delta", "partial_json", ": 1}"), (3, "input_json_delta", "partial_json", " "),
+        (5, "input_json_delta", "partial_json", "{"),
+    ):  # fmt: skip
+        delta(index, kind, name, text)
+    joiner.add({"type": "message_stop"})
+    assert joiner.started
+    assert joiner.body() == {
+        "id": "i", "usage": {"a": 1, "b": 2}, "stop_reason": "end_turn",
+        "content": [block("text", thinking="x", signature="s"), block("text", text="ab"), block("text", input={"x": 1}),
+                    block("text", input={}), block("text", input="{")],
+    }  # fmt: skip
+
+
+# ------------------------------------------------------------------ replies that a provider interrupts
+
+
+def test_an_interrupted_reply_is_asked_on_for() -> None:
+    first = Reply("a", (ToolCall("f", "{}", "1"),), "x", "pause_turn", 1, 2, 0.1, 1, "unfinished", 3, 0.05,
+                  ProviderState("anthropic", parts=({"n": 1},)))  # fmt: skip
+    more = Reply("b", (ToolCall("g", "{}", "2"),), "y", "end_turn", 10, 20, 0.2, 2, None, 30, 0.01,
+                 ProviderState("anthropic", parts=({"n": 2},)))  # fmt: skip
+    asked = []
+
+    def answers(*replies: Reply, most: int = 3) -> Reply:
+        left = list(replies)
+        asked.clear()
+
+        async def ask(request: Request) -> Reply:
+            asked.append(list(request.messages))
+            return left.pop(0)
+
+        return run(whole_reply(ask, request(text="q"), lambda reply, message: message, most))
+
+    whole = answers(first, more)
+    assert whole == Reply("ab", (*first.tool_calls, *more.tool_calls), "x\ny", "end_turn", 11, 22, 0.3, 3, None, 33,
+        0.05,
+                          ProviderState("anthropic", parts=({"n": 1}, {"n": 2})))  # fmt: skip
+    question = {"role": "user", "content": "q"}
+    call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    assert asked == [[question], [question, {"role": "assistant", "content": "a", "tool_calls": [call]}]]
+    assert answers(more) is more
+    silent = Reply(finish_reason="pause_turn", problem="unfinished")
+    assert answers(silent, Reply("b")) == Reply("b", attempts=2)
+    assert asked[1][1] == {"role": "assistant", "content": ""}
+    assert answers(silent, Reply(input_tokens=0, latency_s=0.5)) == Reply(input_tokens=0, latency_s=0.5, attempts=2)
+    assert answers(replace(first, latency_s=None), Reply("b")).state == first.state
+    assert answers(replace(first, state=None), more).state == more.state
+    assert answers(*[silent] * 3, more, most=3).text == "b"
+    with pytest.raises(UnknownEnding, match="again and again"):
+        answers(*[silent] * 4, most=3)
+
+
+# ------------------------------------------------------------------ addresses
+
+
+@pytest.mark.parametrize(("url", "local", "openai", "keyed"), [
+    ("http://localhost:1/v1", True, False, False), ("http://a.localhost", True, False, False),
+    ("http://printer.local", True, False, False), ("http://10.0.0.7", True, False, False), ("http://[::1]", True,
+     False, False),
+    ("http://8.8.8.8", False, False, False), ("https://api.openai.com/v1", False, True, True),
+    ("https://openai.com", False, True, True), ("https://notopenai.com", False, False, False),
+    ("https://api.anthropic.com", False, False, True), ("http://", False, False, False),
+])  # fmt: skip
+def test_whose_address_it_is(url: str, local: bool, openai: bool, keyed: bool) -> None:
+    assert (is_local(url), is_openai(url), needs_key(url)) == (local, openai, keyed)
+
+
+@pytest.mark.parametrize(
+    "url", ["", "localhost:80", "ftp://h", "http://", "http://h:0", "http://h:x", "http://[h", "https://:1"]
+)
+def test_what_is_no_address(url: str) -> None:
+    with pytest.raises(UsageError, match="is not an http"):
+        check_url(url)
+
+
+def test_addresses_of_paths_and_users() -> None:
+    assert _address("http://u:p@h:1/v1/?a=b#c", "chat") == "http://h:1/v1/chat?a=b"
+    for url in ("http://h", "https://h:1/v1"):
+        check_url(url)
+        assert _basic(url) is None
+    assert _basic("http://u%40x:p%3A@h") == "Basic dUB4OnA6"
+    assert _basic("http://u@h") == "Basic dTo="
