@@ -75,9 +75,7 @@ class EventReader:
         """Bytes as they arrived. Raises `AdapterError` ``malformed_body`` for what is no event stream."""
         self._read += len(chunk)
         data = self._rest + chunk if self._rest else chunk
-        if b"\r" in data:
-            data = data.replace(b"\r\n", b"\n")
-        blocks = data.split(b"\n\n")
+        blocks = data.replace(b"\r\n", b"\n").split(b"\n\n")
         self._rest = blocks.pop()
         if self._read > STREAM_LIMIT or len(self._rest) > EVENT_LIMIT:
             raise AdapterError(AdapterTrouble.MALFORMED_BODY, f"the stream is longer than {STREAM_LIMIT} bytes")
@@ -111,8 +109,7 @@ class EventReader:
 
 def _data_of(block: bytes) -> bytes:
     """The data of an event: its ``data`` lines, joined."""
-    lines = [line[5:].removeprefix(b" ") for line in block.split(b"\n") if line.startswith(b"data:")]
-    return lines[0] if len(lines) == 1 else b"\n".join(lines)
+    return b"\n".join(line[5:].removeprefix(b" ") for line in block.split(b"\n") if line.startswith(b"data:"))
 
 
 def _parsed(data: bytes, *, last: bool) -> Any:

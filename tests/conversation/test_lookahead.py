@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import random
 import time
 from collections import Counter
 
@@ -309,3 +310,62 @@ def test_turns_tell_how_long_a_conversation_is():
     assert long == 8 * short > 1
     assert expected_requests("simple_python", 3) == 1
     assert expected_requests("multi_turn_base") > 1
+
+
+ORDERS: dict[tuple[int, int, int | None], str] = {
+    (1, 1, None): (
+        "0 1.0 1 1.0 2 3 1.1 a0 4 1.2 5 1.2 6 1.2 7 8 1.3 b1 9 1.4 10 1.4 11 a2 1.5 12 1.5 13 14 1.6 b2 15 1.7 16 "
+        "1.7 17 1.7 18 1.7 19 20 1.8 21 1.8 a1 1.8 22 1.8 b0 23 0.9"
+    ),
+    (2, 4, None): (
+        "a0 3 0 1 4.1 4.0 2 4 5 7 6 8 4.4 4.3 9 4.3 10 4.4 b0 19 4.5 a1 11 21 23 12 4.7 4.6 a2 4.5 13 b1 22 4.7 14 "
+        "b2 15 16 17 4.12 4.11 4.10 18 20 3.11 1.11 1.9 0.9 0.8 0.7 0.5"
+    ),
+    (3, 4, 4): (
+        "0 2 1 3 4.0 4 a0 b1 5 3.3 4.1 6 4.3 7 8 9 3.4 4.3 10 11 12 3.4 a2 13 3.5 4.4 14 b2 15 1.8 2.7 4.6 4.4 16 "
+        "17 18 19 4.4 20 21 2.6 3.5 22 a1 4.5 b0 23 2.7 2.6 2.5 0.4"
+    ),
+    (4, 8, 12): (
+        "a0 b0 7 1 4 0 2 3 5 b1 6 8 a1 8.6 8.5 8.3 9 10 15 b2 11 12 13 a2 14 4.13 4.12 4.11 7.9 16 17 18 19 5.13 "
+        "6.12 8.10 8.9 8.8 8.6 8.5 8.4 20 21 22 23 5.5 5.4 3.8 3.7 3.6 3.4"
+    ),
+    (5, 3, 3): (
+        "a0 0 1 b0 3.2 a1 b2 3.4 2 3 4 5 1.5 2.4 2.3 3.2 6 a2 7 8 3.5 3.4 9 10 2.5 11 12 3.5 13 14 1.6 b1 15 1.8 "
+        "2.6 3.5 3.4 16 17 18 19 2.5 20 3.4 21 22 1.7 2.6 2.5 23 0.4"
+    ),
+}
+"""Seed, places and window → jobs as they are started, and ``in flight.waiting`` whenever a transcript was taken."""
+
+
+@pytest.mark.parametrize(("seed", "concurrency", "window"), ORDERS)
+def test_the_order_is_what_it_was(seed: int, concurrency: int, window: int | None) -> None:
+    """Costs, chains, discarded jobs, items that never ask: whoever changes the order writes these anew."""
+    rng = random.Random(seed)
+    planned = [Job(n, rng.randint(1, 9), cost=float(rng.choice((1, 1, 1, 4, 9)))) for n in range(24)]
+    for chain in "ab":
+        before: tuple[str, ...] = ()
+        for link in range(3):
+            planned.insert(rng.randrange(len(planned)), Job(f"{chain}{link}", rng.randint(1, 5), before, 3.0))
+            before = (*before, f"{chain}{link}")
+    order: list[str] = []
+
+    async def hold(job: Job) -> Transcript:
+        order.append(str(job.key))
+        for _ in range(job.payload):
+            await asyncio.sleep(0)
+        return Transcript(str(job.key), "simple_python")
+
+    async def main() -> None:
+        ahead = LookAhead(hold, concurrency=concurrency, window=window)
+        ahead.plan(planned[:20])
+        ahead.plan(planned)
+        for position, job in enumerate(planned):
+            if position % 5 == 3:
+                ahead.discard(job.key)
+            elif position % 7 != 2:
+                await ahead.transcript(job.key)
+                order.append(f"{ahead.in_flight}.{ahead.waiting}")
+        await ahead.aclose()
+
+    asyncio.run(main())
+    assert " ".join(order) == ORDERS[seed, concurrency, window]
