@@ -235,8 +235,8 @@ def _state(message: Fields, field: str | None, call_fields: list[Parsed], inline
         for name, value in message.items()
         if name not in _OWN_FIELDS and name != field and value is not None and value != [] and not name.startswith("_")
     }
-    content = message.get("content")
-    parts = tuple(content) if inline and all(isinstance(part, Mapping) for part in content) else ()
+    content = message["content"] if inline else ()
+    parts = tuple(content) if all(isinstance(part, Mapping) for part in content) else ()
     further = tuple(call_fields) if any(call_fields) else ()
     if not (field or fields or parts or further) or not keepable(fields, further, parts):
         return None
