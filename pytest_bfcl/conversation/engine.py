@@ -71,11 +71,7 @@ async def converse(
         if transcript is None:
             if services is not None and is_executed(entry):
                 await asyncio.to_thread(require, entry, services)
-            held = (
-                _served(entry, settings, model)
-                if entry.row.checker == "served"
-                else contextlib.nullcontext((entry, None))
-            )
+            held = _served(entry, settings, model) if entry.mcp is not None else contextlib.nullcontext((entry, None))
             async with held as (offered, world):
                 kind = PlayedConversation if hasattr(model, "play") else _Conversation
                 conversation = kind(offered, model, settings, texts, journal, repeat, on_reply)

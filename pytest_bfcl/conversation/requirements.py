@@ -47,7 +47,7 @@ def skip_reason(
         from pytest_bfcl.providers import search_problem
 
         return search_problem(settings.search, official=dataset.official, site=dataset.site, archive=archive)
-    if row.checker == "served":
+    if row.name == "mcp":
         return _server_problem(settings)
     if row.checker == "rest":
         from pytest_bfcl.providers import rest_problem

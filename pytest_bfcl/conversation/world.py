@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from pytest_bfcl.conversation.stubs import RecordedTools
 from pytest_bfcl.failures import BenchmarkError, HarnessError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.simulators import ERROR_PREFIX
@@ -38,7 +39,7 @@ class World:
         self,
         entry: Entry,
         simulators: Mapping[str, Simulator],
-        executor: CallExecutor,
+        executor: CallExecutor | RecordedTools,
         snapshots: Snapshots | None = None,
     ) -> None:
         self.entry = entry
@@ -134,7 +135,9 @@ def open_world(
     """
     from pytest_bfcl.simulators import CallExecutor
 
-    if entry.row.checker == "served":
+    if entry.category == "recorded":
+        return World(entry, {}, RecordedTools(entry))
+    if entry.mcp is not None:
         raise HarnessError(
             HarnessTrouble.MCP, f"{entry.id} is played on its own MCP server, which is not to be had here",
             advice="run it with pytest --model … --bfcl-mcp NAME=…",

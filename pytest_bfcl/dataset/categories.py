@@ -96,7 +96,7 @@ def _table() -> dict[str, Category]:
             Category(f"memory_{backend}_prereq", "memory_prereq", "none", folder=folder, official_size=37,
                      scored=False, backend=backend)
         )  # fmt: skip
-    rows.append(Category("mcp", "own", "served", scored=False))
+    rows += [Category(name, "own", "served", scored=False) for name in ("mcp", "recorded")]
     executable: tuple[tuple[str, Rule, int], ...] = (
         ("simple", "simple", 100),
         ("multiple", "multiple", 50),

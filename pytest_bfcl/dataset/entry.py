@@ -15,7 +15,7 @@ from pytest_bfcl.dataset.categories import CATEGORIES, Category, Language, categ
 from pytest_bfcl.dataset.expectation import Expectation
 from pytest_bfcl.dataset.json_schema import Dialect
 from pytest_bfcl.dataset.renames import Renames
-from pytest_bfcl.dataset.served_entry import ServerCall, ServerFiles
+from pytest_bfcl.dataset.served_entry import RecordedResult, ServerCall, ServerFiles
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.transcript import Message
 
@@ -98,6 +98,8 @@ class Entry(BaseModel):
     """What lies in the directory of a trial when its server starts."""
     folder: Path | None = Field(default=None, exclude=True, repr=False)
     """Where the entry's file lies, for its templates."""
+    results: list[RecordedResult] = Field(default_factory=list)
+    """What the tools of a recorded conversation give."""
     expect: list[Expectation] = Field(default_factory=list)
     """What must hold of such an entry's answers and of the server's state."""
     config: str | None = None

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from pytest_bfcl.dataset.entry import Entry, FunctionDoc
 from pytest_bfcl.dataset.schemas import Finding, answer_findings, check_functions
-from pytest_bfcl.dataset.served_entry import check_path
+from pytest_bfcl.dataset.served_entry import check_path, said_name
 from pytest_bfcl.python_text import parse_expression
 
 _ROLES = ("system", "user", "assistant", "tool")
@@ -35,11 +35,12 @@ def check_entry(entry: Entry, *, linked: bool = False) -> list[Finding]:
             findings += _response_findings(entry)
         case "served":
             findings += _served_findings(entry)
+            findings += _recorded_findings(entry) if entry.category == "recorded" else _server_findings(entry)
         case "chat" | "none" | "relevance" | "irrelevance":
             pass
-    if entry.mcp and entry.row.checker != "served":
+    if entry.mcp and entry.category != "mcp":
         findings.append(Finding('entries on an MCP server are of the category "mcp"', field="category"))
-    if entry.files and entry.row.checker != "served":
+    if entry.files and entry.category != "mcp":
         findings.append(Finding('only entries of the category "mcp" have a directory', field="files"))
     if linked and entry.row.checker == "answer" and entry.row.backend and not entry.depends_on:
         findings.append(
@@ -213,17 +214,10 @@ def _text_findings(entry: Entry) -> Iterator[Finding]:
 
 
 def _served_findings(entry: Entry) -> Iterator[Finding]:
-    """Entries on a user's MCP server: which one, and what must hold."""
+    """Entries on a user's MCP server and recorded ones: what must hold."""
     turns, answers = len(entry.question), entry.possible_answer
-    if not entry.mcp:
-        yield Finding('no mcp: name the server, and say where it is with --bfcl-mcp NAME="COMMAND or URL"', field="mcp")
     if not entry.expect:
         yield Finding("no expect: give a list of {answer} or {call, equals or contains} that must hold", field="expect")
-    for name in entry.files:
-        try:
-            check_path(name)
-        except ValueError as error:
-            yield Finding(str(error), field="files")
     for number, each in enumerate(entry.expect):
         for one in each.alternatives:
             if one.turn is not None and one.turn >= turns:
@@ -233,3 +227,30 @@ def _served_findings(entry: Entry) -> Iterator[Finding]:
     if answers is not None and (len(answers) != turns or not all(isinstance(turn, list) for turn in answers)):
         told = "possible_answer may show the way: one list of call texts a turn"
         yield Finding(told, field="possible_answer")
+
+
+def _server_findings(entry: Entry) -> Iterator[Finding]:
+    """Entries on a user's MCP server: which one, and what lies in its directory."""
+    if not entry.mcp:
+        yield Finding('no mcp: name the server, and say where it is with --bfcl-mcp NAME="COMMAND or URL"', field="mcp")
+    if entry.results:
+        yield Finding('only entries of the category "recorded" have results', field="results")
+    for name in entry.files:
+        try:
+            check_path(name)
+        except ValueError as error:
+            yield Finding(str(error), field="files")
+
+
+def _recorded_findings(entry: Entry) -> Iterator[Finding]:
+    """Recorded entries: results of tools that are offered, and nothing expected of a state that is not there."""
+    offered = {said_name(str(doc.get("name"))) for doc in entry.function}
+    if not entry.function:
+        yield Finding("no function is offered: give a list of function documents or tools", field="function")
+    for number, result in enumerate(entry.results):
+        if said_name(result.call) not in offered:
+            yield Finding(f"{result.call!r} is not offered", field=f"results[{number}].call")
+    for number, each in enumerate(entry.expect):
+        if any(one.looked_at is not None for one in each.alternatives):
+            told = "recorded tools have no state: expect answers and calls (call, resource and state are for mcp)"
+            yield Finding(told, field=f"expect[{number}]")

@@ -16,7 +16,7 @@ from pytest_bfcl.dataset.entry import ReturnFormat
 from pytest_bfcl.dataset.expectation import Expectation
 from pytest_bfcl.dataset.json_schema import Dialect
 from pytest_bfcl.dataset.schemas import Finding
-from pytest_bfcl.dataset.served_entry import ServerCall, ServerFiles
+from pytest_bfcl.dataset.served_entry import RecordedResult, ServerCall, ServerFiles
 from pytest_bfcl.json_types import Fields, Parsed
 
 
@@ -112,8 +112,13 @@ class OwnEntry(BaseModel):
         description='Category mcp: path in the trial\'s own directory → the text to write there, or {"copy": a file or '
         "folder beside this one}; commands say {workdir} for the directory, entries /workdir.",
     )
+    results: list[RecordedResult] = Field(
+        default_factory=list,
+        description="Category recorded: what the tools give, by call and arguments; for the same call again the next.",
+    )
     expect: list[Expectation] = Field(
-        default_factory=list, description="Category mcp: what must hold of the answers and of the server's state."
+        default_factory=list,
+        description="Categories mcp and recorded: what must hold of answers, calls and the server's state.",
     )
     checker: str | None = Field(
         default=None, description="A checker of another package (entry point pytest_bfcl.checkers) that judges instead."

@@ -18,6 +18,16 @@ class ServerCall(BaseModel):
     arguments: Parsed = Field(default_factory=dict)
 
 
+class RecordedResult(BaseModel):
+    """What a tool once gave for a call."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    call: str = Field(min_length=1, description="A tool that the entry offers.")
+    arguments: Parsed = Field(default_factory=dict)
+    result: str = Field(description="Its result, as the model sees it.")
+
+
 WORKDIR = "{workdir}"
 """What stands for a trial's own directory in commands."""
 SHOWN_WORKDIR = "/workdir"

@@ -2,7 +2,8 @@
 
 from pytest_bfcl.replies.calls import read_call
 from pytest_bfcl.replies.final import final_reply
+from pytest_bfcl.replies.history import Said, read_history
 from pytest_bfcl.replies.reading import read_reply
 from pytest_bfcl.replies.shapes import UnknownShape
 
-__all__ = ["UnknownShape", "final_reply", "read_call", "read_reply"]
+__all__ = ["Said", "UnknownShape", "final_reply", "read_call", "read_history", "read_reply"]

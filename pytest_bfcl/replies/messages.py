@@ -54,14 +54,17 @@ def _is_return(part: object) -> bool:
     return fields is not None and (kind_of(fields) in _RETURNS or "toolResult" in fields)
 
 
-def read_message(fields: Fields) -> Reply:
-    """A model's message. Raises `UnknownShape` when it is another's, or holds nothing that is known."""
+def read_message(fields: Fields, *, strict: bool = False) -> Reply:
+    """A model's message. Raises `UnknownShape` when it is another's, or holds nothing that is known.
+
+    ``strict``: also when it holds anything that is not known.
+    """
     speaker = speaker_of(fields)
     if speaker in ("user", "tool"):
         raise UnknownShape(f"the message is the {speaker}'s, not the model's")
     if _FIELDS.isdisjoint(fields) and not _HEADERS.issuperset(fields):
         raise unknown("a message without content or calls", dict(fields))
-    parts = Parts()
+    parts = Parts(strict=strict)
     content = fields.get("content")
     listed = next((found for name in ("content", "parts", "blocks") if (found := sequence(fields.get(name)))), None)
     if listed is not None:

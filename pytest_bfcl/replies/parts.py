@@ -22,13 +22,17 @@ _NESTED_THOUGHT = ("reasoningContent", "reasoning_content")
 
 @dataclass(slots=True)
 class Parts:
-    """What the parts of one reply come to; ``known`` counts those that were understood."""
+    """What the parts of one reply come to; ``known`` counts those that were understood.
+
+    ``strict``: a part of a kind that is not known is an error, not passed over.
+    """
 
     texts: list[str] = field(default_factory=list)
     calls: list[ToolCall] = field(default_factory=list)
     thoughts: list[str] = field(default_factory=list)
     refusals: list[str] = field(default_factory=list)
     known: int = 0
+    strict: bool = False
 
     @property
     def text(self) -> str | None:
@@ -52,7 +56,10 @@ class Parts:
         fields = fields_of(part)
         if fields is None:
             raise unknown("a part of a message", part)
-        self.known += self._add_known(fields, part)
+        known = self._add_known(fields, part)
+        if self.strict and not known:
+            raise unknown(f"a block of the kind {kind_of(fields) or '(none)'!r}", part)
+        self.known += known
 
     def _add_known(self, fields: Fields, part: object) -> bool:
         kind = kind_of(fields)

@@ -135,7 +135,7 @@ TABLE: list[tuple[str, int, str]] = [
     ("new --kindd x", 2, "new"),
     ("import nosuch.jsonl", 2, "import"),
     ("import chatlg own.jsonl", 2, "invalid choice: 'chatlg'"),
-    ("import chatlog own.jsonl", 2, "no conversation: give"),
+    ("import chatlog own.jsonl", 2, "no conversation: "),
     ("score wide.jsonl --data bundled", 2, "this is UTF-16, JSON lines are UTF-8"),
     ("score null.jsonl --data bundled", 2, "this is no text"),
     ("score blank.jsonl --data bundled", 2, "holds no lines to judge"),

@@ -116,7 +116,7 @@ class Episode:
             raise UsageError(f"an episode's rules are 'official' or 'corrected', not {rules!r}")
         given = {"decoder": decoder, "think": think, "rules": rules}
         self.entry = as_entry(entry)
-        if self.entry.row.checker == "served":
+        if self.entry.mcp is not None:
             raise UsageError(
                 f"{self.entry.id} is played on an MCP server of your own ({self.entry.mcp!r}), which an Episode cannot "
                 f'wait for: let a run play it, pytest FILE --model … --bfcl-mcp {self.entry.mcp}="COMMAND or URL"'

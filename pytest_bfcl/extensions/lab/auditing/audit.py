@@ -107,7 +107,7 @@ def unearned_defects(entries: Iterable[Entry], texts: Texts, settings: Settings)
     async def play() -> list[Defect]:
         found: list[Defect] = []
         for entry in filter(is_at_risk, entries):
-            if entry.row.checker == "served" and entry.mcp not in settings.mcp:
+            if entry.mcp is not None and entry.mcp not in settings.mcp:
                 continue
             try:
                 if await is_unearned(entry, texts, settings):

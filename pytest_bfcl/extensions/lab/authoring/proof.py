@@ -46,7 +46,7 @@ def unprovable(dataset: DataSet, refs: Iterable[EntryRef], settings: Settings) -
 
 
 def _can_run(dataset: DataSet, ref: EntryRef, settings: Settings) -> bool:
-    return CATEGORIES[ref.category].checker != "served" or dataset.load(ref).mcp in settings.mcp
+    return ref.category != "mcp" or dataset.load(ref).mcp in settings.mcp
 
 
 def _shows_the_way(dataset: DataSet, ref: EntryRef) -> bool:

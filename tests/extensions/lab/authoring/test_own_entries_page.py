@@ -34,7 +34,16 @@ def folder(tmp_path: Path) -> Path:
 
 def test_every_kind_of_entry_is_shown() -> None:
     categories = {json.loads(line).get("category") for block in blocks("jsonl") for line in block.splitlines()}
-    wanted = {None, "parallel", "irrelevance", "live_relevance", "multi_turn_base", "web_search_base", "mcp"}
+    wanted = {
+        None,
+        "parallel",
+        "irrelevance",
+        "live_relevance",
+        "multi_turn_base",
+        "web_search_base",
+        "mcp",
+        "recorded",
+    }
     assert categories == wanted
 
 
