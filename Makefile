@@ -11,7 +11,7 @@ RELEASE := $(VENV)/.installed-release
 MODEL  ?= lexical:
 OUT    ?= reports/bench
 
-.PHONY: bench test browser slow docs proof lint types format fetch prices dist clean help
+.PHONY: bench test browser slow docs proof parity lint types format fetch prices dist clean help
 
 help:
 	@echo "make bench   run the bundled data with the embedded model, leave a report in $(OUT)"
@@ -19,6 +19,7 @@ help:
 	@echo "make slow    run the long tests too"
 	@echo "make docs    build the documentation site into build/site"
 	@echo "make proof   judge everything recorded again, write docs/proof.md (CHECK=--check: only compare)"
+	@echo "make parity  ask an installed bfcl-eval and this package the same for PARITY_MINUTES (15), shrink differences"
 	@echo "make lint    ruff, mypy, import-linter"
 	@echo "make dist    build wheel and sources, check and try them"
 	@echo "make fetch   fetch the official BFCL data into the user's cache"
@@ -129,9 +130,24 @@ $(EXPORTS)/.installed:
 	    --only-binary :all: --dest $(EXPORTS) every-eval-ever
 	@touch $@
 
+# bfcl-eval as it was published, with the few packages that its evaluator and its generic chat handler import.
+PARITY ?= .venv-parity
+$(PARITY)/.installed:
+	$(PYTHON) -m venv $(PARITY)
+	$(PARITY)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps "bfcl-eval==2026.3.23"
+	$(PARITY)/bin/python -m pip install --quiet --disable-pip-version-check "numpy==1.26.4" "mpmath==1.3.0" "faiss-cpu==1.11.0" \
+	    "rank_bm25==0.2.2" "tree_sitter==0.21.3" "tree-sitter-java==0.21.0" "tree-sitter-javascript==0.21.4" "openai<3" httpx requests \
+	    beautifulsoup4 html2text google-search-results overrides tqdm filelock tenacity python-dotenv
+	@touch $@
+
+# Needs the fetched official set; exit code 1 when the sides differ.
+PARITY_MINUTES ?= 15
+parity: $(STAMP) $(PARITY)/.installed
+	PARITY_PYTHON=$(abspath $(PARITY))/bin/python PARITY_MINUTES=$(PARITY_MINUTES) $(BIN)/python -m tests.parity
+
 # The long tests; heavy neighbours live in a Python of their own.
-slow: $(STAMP) $(HEAVY)/.installed $(AGENTS)/.installed $(TRAINERS)/.installed $(VERL)/.installed $(RAY)/.installed $(NEIGHBOURS)/.installed $(EXPORTS)/.installed
-	BFCL_ENGINES=$(abspath $(HEAVY))/bin/python BFCL_AGENTS=$(abspath $(AGENTS))/bin/python BFCL_RAY=$(abspath $(RAY))/bin/python \
+slow: $(STAMP) $(HEAVY)/.installed $(AGENTS)/.installed $(TRAINERS)/.installed $(VERL)/.installed $(RAY)/.installed $(NEIGHBOURS)/.installed $(EXPORTS)/.installed $(PARITY)/.installed
+	PARITY_PYTHON=$(abspath $(PARITY))/bin/python BFCL_ENGINES=$(abspath $(HEAVY))/bin/python BFCL_AGENTS=$(abspath $(AGENTS))/bin/python BFCL_RAY=$(abspath $(RAY))/bin/python \
 	  BFCL_EXPORTS=$(abspath $(EXPORTS))/bin/python BFCL_EVERY_EVAL_EVER=$$(ls $(abspath $(EXPORTS))/*.whl) \
 	  BFCL_TRAINERS=$(abspath $(TRAINERS))/bin/python:$(abspath $(VERL))/bin/python BFCL_VERL_INTERACTIONS=$(abspath $(VERL))/interactions \
 	  $(BIN)/python -m pytest -q -n auto --dist worksteal -m "slow or not slow"
@@ -176,4 +192,4 @@ prices: $(STAMP)
 	$(BIN)/python scripts/prices.py
 
 clean:
-	rm -rf $(VENV) $(HEAVY) $(AGENTS) $(RAY) $(TRAINERS) $(VERL) $(NEIGHBOURS) $(EXPORTS) build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(HEAVY) $(AGENTS) $(RAY) $(TRAINERS) $(VERL) $(NEIGHBOURS) $(EXPORTS) $(PARITY) build dist .pytest_cache .mypy_cache .ruff_cache

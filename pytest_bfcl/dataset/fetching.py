@@ -15,14 +15,22 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from pytest_bfcl.confined.zips import zip_archive
 from pytest_bfcl.dataset.format_texts import FILE as FORMAT_TEXTS
-from pytest_bfcl.dataset.format_texts import extract_format_texts, format_sources
+from pytest_bfcl.dataset.format_texts import (
+    TABLE,
+    FormatTexts,
+    are_all_in,
+    extract_format_texts,
+    format_sources,
+    table_digest,
+)
 from pytest_bfcl.dataset.index import data_digest
+from pytest_bfcl.dataset.sentences import with_later
 from pytest_bfcl.dataset.texts import Texts
 from pytest_bfcl.dataset.texts_extraction import SOURCES, extract_from_folder, extract_texts
 from pytest_bfcl.failures import UsageError
@@ -75,10 +83,10 @@ def fetched_folder() -> Path | None:
     return folder if read_manifest(folder).texts_sha256 == TEXTS_SHA256 else None
 
 
-def _complete_folder() -> Path | None:
-    """The same with every text this release can use: folders fetched by older ones lack those of templates."""
+def complete_folder() -> Path | None:
+    """The same with every text this release can use: folders fetched by older ones lack some."""
     folder = fetched_folder()
-    return folder if folder is not None and (folder / FORMAT_TEXTS).is_file() else None
+    return folder if folder is not None and are_all_in(folder) else None
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -108,7 +116,7 @@ def fetch(
     benchmark.
     """
     wanted = version == VERSION and not (allow_unknown and source is not None) and not force
-    if wanted and (present := _complete_folder()) is not None:
+    if wanted and (present := complete_folder()) is not None:
         return present
     if version != VERSION and not allow_unknown:
         raise UsageError(f"version {version} is not known to this release (it knows {VERSION}); add --allow-unknown")
@@ -117,7 +125,7 @@ def fetch(
     home = cache_root() / "official"
     home.mkdir(parents=True, exist_ok=True)
     with FileLock(home / ".lock"):
-        if wanted and (present := _complete_folder()) is not None:  # another process was faster
+        if wanted and (present := complete_folder()) is not None:  # another process was faster
             return present
         with tempfile.TemporaryDirectory(prefix=".fetch-", dir=home) as temporary:
             staging = Path(temporary) / "staging"
@@ -131,6 +139,22 @@ def texts_beside(data: Path) -> Texts | None:
     """The official texts of a data folder: ``texts.json`` next to it, or the modules of an unpacked package."""
     stored = data.parent / "texts.json"
     return Texts.load(stored) if stored.is_file() else extract_from_folder(data.parent)
+
+
+def with_later_texts(texts: Texts, data: Path) -> Texts:
+    """The texts with the sentences that are taken one by one from the same folder; those that it lacks are left out.
+
+    They stand beside the others because digests of texts that were fetched before must stay what they are.
+    """
+    package = data.parent
+    if not texts.sentences:
+        return texts
+    if (package / "texts.json").is_file():
+        later = FormatTexts.beside(package)
+    else:
+        paths = {path: package / path for path in format_sources() if (package / path).is_file()}
+        later = FormatTexts(extract_format_texts({name: p.read_text(encoding="utf-8") for name, p in paths.items()}))
+    return replace(texts, sentences=with_later(texts.sentences, later.sentences()))
 
 
 def version_beside(data: Path) -> str:
@@ -156,7 +180,7 @@ def _stage(source: str | Path | None, version: str, staging: Path, work: Path, a
     else:
         texts, format_texts = _unpack(_folder_members(origin), staging / "data")
     _write_json(staging / "texts.json", texts.to_values())
-    _write_json(staging / FORMAT_TEXTS, format_texts)
+    _write_json(staging / FORMAT_TEXTS, format_texts | {TABLE: table_digest()})
     data_sha256, texts_sha256 = data_digest(staging / "data"), texts.sha256
     verified = (data_sha256, texts_sha256) == (DATA_SHA256, TEXTS_SHA256)
     if not verified and not allow_unknown:

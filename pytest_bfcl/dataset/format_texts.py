@@ -1,4 +1,4 @@
-"""Instruction texts of family templates that are not ours, taken from the distribution as literals (formats spec §3).
+"""Texts of the distribution that are taken one by one: instructions of family templates, some sentences of tools.
 
 ``format_texts.toml`` names each text, the module that holds it and the SHA-256 of its literals; a literal is found by
 its digest wherever it stands in the module, so nothing is imported or executed and a changed text is not taken.
@@ -22,11 +22,29 @@ FOLDER = "model_handler/local_inference"
 COMMAND = "pytest-bfcl fetch"
 
 
+TABLE = "table"
+"""Key of the file beside the texts: the digest of the table by which they were taken."""
+
+
+def table_digest() -> str:
+    """Digest of ``format_texts.toml``."""
+    return hashlib.sha256(Path(__file__).with_name("format_texts.toml").read_bytes()).hexdigest()
+
+
 @cache
 def _wanted() -> dict[str, tuple[str, tuple[str, ...]]]:
-    """Name of a text → its module's path below ``bfcl_eval/`` and the digests of its literals."""
+    """Name of a text → its module's path below ``bfcl_eval/`` and its parts: digests of literals, and placeholders."""
     table = tomllib.loads(Path(__file__).with_name("format_texts.toml").read_text(encoding="utf-8"))
-    return {name: (f"{FOLDER}/{row['module']}", tuple(row["sha256"])) for name, row in table.items()}
+    return {name: (row.get("path") or f"{FOLDER}/{row['module']}", tuple(row["sha256"])) for name, row in table.items()}
+
+
+def are_all_in(folder: Path) -> bool:
+    """Whether a fetched folder has every text of this release's table that its distribution has."""
+    try:
+        found = json.loads((folder / FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(found, dict) and bool(found.get(TABLE) == table_digest())
 
 
 def format_sources() -> frozenset[str]:
@@ -39,7 +57,8 @@ def extract_format_texts(sources: Mapping[str, str]) -> dict[str, str]:
     literals = {path: dict(_literals(source)) for path, source in sources.items() if path in format_sources()}
     found = {}
     for name, (path, digests) in _wanted().items():
-        parts = [literals.get(path, {}).get(digest) for digest in digests]
+        known = literals.get(path, {})
+        parts = [digest if digest.startswith("{") else known.get(digest) for digest in digests]
         if all(part is not None for part in parts):
             found[name] = "".join(part for part in parts if part is not None)
     return found
@@ -73,6 +92,16 @@ class FormatTexts:
         except (OSError, ValueError, AttributeError) as error:
             raise UsageError(f"cannot read {path}: {error}; run `{COMMAND} --force`") from error
         return cls(texts)
+
+    def sentences(self) -> dict[str, dict[str, str]]:
+        """Simulator class → place → template; those of the class ``*`` are said by all."""
+        found: dict[str, dict[str, str]] = {}
+        for name, text in self._texts.items():
+            kind, _, rest = name.partition(".")
+            if kind == "say":
+                owner, _, place = rest.partition(".")
+                found.setdefault(owner, {})[place] = text
+        return found
 
     def __getitem__(self, name: str) -> str:
         """A text; raises `UsageError` with the one command to run."""

@@ -70,7 +70,7 @@ def _open_fetched(
         OfficialLayout(folder / "data", trusted=True),
         name=NAME if verified else "official",
         version=manifest.version + mark,
-        texts=Texts.load(folder / "texts.json"),
+        texts=fetching.with_later_texts(Texts.load(folder / "texts.json"), folder / "data"),
         sha256=digest([manifest.data_sha256, reviewed.sha256]) if verified else manifest.data_sha256,
         official=True,
         documents=documents,
@@ -181,11 +181,12 @@ def _open_official_path(folder: Path, name: str, documents: Callable[[str], list
     found = data_digest(folder)
     texts = fetching.texts_beside(folder)
     known = found == fetching.DATA_SHA256 and texts is not None and texts.sha256 == fetching.TEXTS_SHA256
+    texts = fetching.with_later_texts(texts or Texts.own(), folder)
     return DataSet(
         OfficialLayout(folder, trusted=found == fetching.DATA_SHA256),
         name="official" if known else name,
         version=fetching.VERSION if known else fetching.version_beside(folder),
-        texts=texts or Texts.own(),
+        texts=texts,
         sha256=found,
         official=known,
         documents=documents,

@@ -38,6 +38,23 @@ def extract_sentences(sources: Mapping[str, ast.Module]) -> dict[str, dict[str, 
     return found if digest(found) == SENTENCES_SHA256 else {}
 
 
+WORDLESS: Mapping[str, Mapping[str, str]] = {"MemoryAPI_vector": {"retrieve.few": ""}}
+"""Places at which the reference says nothing: an assertion of its index without words."""
+
+
+def with_later(
+    said: Mapping[str, Mapping[str, str]], later: Mapping[str, Mapping[str, str]]
+) -> dict[str, dict[str, str]]:
+    """The sentences with those that are taken one by one (`format_texts.toml`); of ``*`` every class has them."""
+    everyone = later.get("*", {})
+    names = dict.fromkeys((*said, *later))
+    return {
+        name: {**said.get(name, {}), **WORDLESS.get(name, {}), **everyone, **later.get(name, {})}
+        for name in names
+        if name != "*"
+    }
+
+
 def sentences(function: ast.FunctionDef) -> Iterator[str]:
     """The templates of a function's sentences, in the order of the source."""
     for node in _texts(function.body):

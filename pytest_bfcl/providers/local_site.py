@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import threading
 from functools import cached_property
-from http.client import HTTPConnection, HTTPException
+from http.client import HTTPConnection, HTTPException, responses
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ from urllib.parse import unquote, urlsplit
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.providers.loopback import LoopbackServer
 from pytest_bfcl.providers.pages import page_result, visible_text
+from pytest_bfcl.providers.reading import status_text
 
 HOST = "web.bfcl.test"
 """``.test`` is reserved (RFC 6761): no name server knows it."""
@@ -87,13 +88,13 @@ class LocalSite:
         except ValueError:
             host = None
         if host != HOST:
-            return {"error": f"Cannot fetch {url[:300]}: only pages of http://{HOST} can be reached."}
+            return {"error": f"only pages of http://{HOST} can be reached"}
         try:
             status, source = self._get(parts.path or "/")
         except (OSError, HTTPException) as error:
-            return {"error": f"Cannot fetch {url[:300]}: {error}"}
+            return {"error": str(error) or type(error).__name__}
         if status != 200:
-            return {"error": f"Cannot fetch {url[:300]}: the site answered with status {status}"}
+            return {"error": status_text(status, responses.get(status, ""), url)}
         return page_result(source, mode)
 
     def close(self) -> None:

@@ -46,7 +46,7 @@ class PageReader:
         try:
             return page_result(self.source(url), mode)
         except (Refused, OSError, httpx.HTTPError, httpx.InvalidURL) as error:
-            return {"error": f"Cannot fetch {url[:300]}: {str(error) or type(error).__name__}"}
+            return {"error": str(error) or type(error).__name__}
 
     def source(self, url: str) -> str:
         """The text behind a URL; raises `Refused` or the error of the network."""
@@ -67,7 +67,7 @@ class PageReader:
                     url = urljoin(url, response.headers["location"])
                     continue
                 if response.status_code >= 400:
-                    raise Refused(f"the site answered with status {response.status_code}")
+                    raise Refused(status_text(response.status_code, response.reason_phrase, url))
                 return body_text(response, deadline, "page")
         raise Refused(f"more than {MAX_REDIRECTS} redirects")
 
@@ -75,6 +75,11 @@ class PageReader:
         if self._tls is None:
             self._tls = ssl.create_default_context()
         return self._tls
+
+
+def status_text(status: int, reason: str, url: str) -> str:
+    """A site's refusal, in the words of Python's best-known client, which the reference reads pages with."""
+    return f"{status} {'Client' if status < 500 else 'Server'} Error: {reason} for url: {url}"
 
 
 def pinned(target: Target) -> tuple[httpx.URL, Parsed]:

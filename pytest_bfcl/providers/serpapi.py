@@ -61,11 +61,7 @@ class SerpApi:
         Raises `AdapterError` when the service cannot be asked: key, quota, rate limit, network.
         """
         payload = self._patiently(str(keywords), str(region))
-        found = payload.get("organic_results")
-        if not isinstance(found, list):
-            return {"error": f"The search found nothing: {str(payload.get('error') or 'no results')[:300]}"}
-        names = {"title": "title", "link": "href", "snippet": "body"}
-        return [{ours: item[theirs] for theirs, ours in names.items() if theirs in item} for item in found]
+        return found_in(payload)
 
     def fetch(self, url: str, mode: str) -> Parsed:
         """See `PageReader.fetch`."""
@@ -128,6 +124,15 @@ class SerpApi:
 
     def _without_key(self, text: str) -> str:
         return hide(text, (self._key,))
+
+
+def found_in(payload: Parsed) -> list[Parsed] | Parsed:
+    """The organic results of an answer; an ``error`` where it has none."""
+    found = payload.get("organic_results")
+    if not isinstance(found, list):
+        return {"error": f"The search found nothing: {str(payload.get('error') or 'no results')[:300]}"}
+    names = {"title": "title", "link": "href", "snippet": "body"}
+    return [{ours: item[theirs] for theirs, ours in names.items() if theirs in item} for item in found]
 
 
 class _HideKey(logging.Filter):

@@ -30,6 +30,8 @@ MAX_SIGNS = 8
 MAX_DOTS = 8
 MAX_SUFFIXES = 64
 """Brackets that directly follow a closing bracket, as in ``f()[0][1]``."""
+MAX_WORDED_CHARS = 1_000
+"""Longest text that Python's parser is shown only to hear what it says of it."""
 MAX_KEPT_CHARS = 400
 MAX_KEPT_TREES = 1_024
 """Trees of short texts kept for reuse; the most hostile ones take some 40 MB together."""
@@ -123,10 +125,26 @@ def parse(text: str) -> ast.expr:
 
 
 def _parse(text: str) -> ast.expr:
-    scan(text)
-    tree = _tree(text.lstrip(" \t\f"))
-    _check_tree(tree)
+    try:
+        scan(text)
+        tree = _tree(text.lstrip(" \t\f"))
+        _check_tree(tree)
+    except CallRefused as refused:
+        raise _worded(refused, text) from None
     return tree
+
+
+def _worded(refused: CallRefused, text: str) -> CallRefused:
+    """The refusal in Python's own words where its parser refuses the text too, as the reference tells a model."""
+    if len(text) > MAX_WORDED_CHARS:
+        return refused
+    try:
+        parse_expression(text.lstrip(" \t"))
+    except SyntaxError as error:
+        return CallRefused(f"{error.msg} (<string>, line {error.lineno})")
+    except (ValueError, MemoryError, RecursionError):
+        pass
+    return refused
 
 
 # A conversation and its ground truth mostly make the same calls, and trees are never changed.
@@ -195,7 +213,7 @@ def _keyword_values(keywords: list[ast.keyword]) -> list[ast.expr]:
         if item.arg is None:
             raise CallRefused("unpacking is not evaluated")
         if item.arg in seen:
-            raise CallRefused(f"keyword argument repeated: {item.arg}")
+            raise CallRefused(f"keyword argument repeated: {item.arg} (<string>, line {item.lineno})")
         seen.add(item.arg)
     return [item.value for item in keywords]
 

@@ -25,6 +25,9 @@ MAX_EXECUTED = 50_000
 MAX_TOLD_CHARS = 32_000_000
 """Characters of all results of one executor."""
 
+FORBIDDEN = frozenset(("kill", "exit", "quit", "remove", "unlink", "popen", "Popen", "run"))
+"""Names that the reference refuses before it looks at anything else (multi_turn spec §3.2, point 2)."""
+
 
 class CallExecutor:
     """Executes call texts on one set of simulators.
@@ -76,7 +79,17 @@ class CallExecutor:
         Raises `CallRefused` for text outside the grammar (nothing has run then), `NameError` for unknown names,
         `TypeError` for arguments that do not fit, and whatever the tools raise.
         """
+        self._refuse_forbidden(call_text)
         return self._value(parse(call_text))
+
+    def _refuse_forbidden(self, call_text: str) -> None:
+        """What stands before the first bracket, or between its first two dots, is the name that is looked at."""
+        name = call_text.partition("(")[0]
+        name = (name.split(".")[1] if "." in name else name).rstrip()
+        if name in FORBIDDEN:
+            own = f"{name} must not be called"
+            speaker = next(iter(self.simulators.values()), None)
+            raise CallRefused(own if speaker is None else speaker.say("call.forbidden", own, name))
 
     def writes(self, call_text: str) -> bool:
         """Whether a call text is anything but calls of known read-only tools (corrected rule C17)."""
@@ -103,7 +116,7 @@ class CallExecutor:
         for simulator in self.simulators.values():
             if name is not None and simulator.offers(name):
                 return simulator, name
-        raise NameError(f"name {called.partition('.')[0][:100]!r} is not defined")
+        raise NameError(f"name {called.partition('.')[0]!r} is not defined")
 
     def _value(self, node: ast.expr) -> Any:
         """Evaluate a checked node in Python's order: function name, arguments from the left, then the call."""
@@ -128,7 +141,7 @@ class CallExecutor:
             case ast.Slice(lower=lower, upper=upper, step=step):
                 return slice(*(None if part is None else self._value(part) for part in (lower, upper, step)))
             case ast.Name(id=name):
-                raise NameError(f"name {name[:100]!r} is not defined")
+                raise NameError(f"name {name!r} is not defined")
         raise CallRefused(f"{type(node).__name__} is not evaluated")
 
     def _call(self, node: ast.Call) -> Any:

@@ -266,14 +266,13 @@ class GorillaFileSystem(Simulator):
         Returns:
             matches (array): Paths of the files and directories found.
         """
-        above_all = path.rstrip("/")
         start = self._start(path)
         if start is None:
             text = self.say(_MISSING, f"find: {path}: there is no such directory", path)
             return {"error": text.replace("cd:", "find:", 1)}
         found: list[str] = []
         characters = 0
-        for visits, (above, base) in enumerate(walk(start, above_all)):
+        for visits, (above, base) in enumerate(walk(start, path.rstrip("/"))):
             if name is None or name in base:
                 found.append(f"{above}/{base}")
                 characters += len(found[-1])

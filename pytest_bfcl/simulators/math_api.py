@@ -332,8 +332,10 @@ class MathAPI(Simulator):
         Returns:
             result (float): The rounded number.
         """
-        if isinstance(decimal_places, int) and abs(decimal_places) > MAX_PRECISION * 10:
-            raise Oversized("too many decimal places")
+        if isinstance(decimal_places, int) and abs(decimal_places) > MAX_PRECISION * 10 and type(number) is not float:
+            if type(number) is not int:
+                raise Oversized("too many decimal places")
+            return {"result": number if decimal_places > 0 else 0}  # as Python's, without the power of ten
         try:
             return {"result": round(number, decimal_places)}
         except TypeError:

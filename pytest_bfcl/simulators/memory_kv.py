@@ -274,7 +274,7 @@ def _remove(say: Say, memory: dict[str, str], limits: Limits, key: object) -> Js
 
 
 def _replace(say: Say, memory: dict[str, str], limits: Limits, key: object, value: object) -> JsonObject:
-    value = str(value)
+    key, value = str(key), str(value)
     if key not in memory:
         return _not_found(say, limits, key)
     if len(value) > limits.chars:

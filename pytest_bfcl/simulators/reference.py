@@ -34,6 +34,7 @@ class ReferenceSimulator(Simulator):
 
     def __init__(self, instance: object, documented: type[Simulator]) -> None:
         self._instance = instance
+        self._sentences = {}
         self._documented = documented
         self.name = documented.name  # type: ignore[misc]
 

@@ -188,8 +188,8 @@ def copied(value: Any) -> Any:
 
 
 def error_text(error: BaseException) -> str:
-    """The result text of a call that raised (bounded)."""
-    message = str(error) or type(error).__name__
+    """The result text of a call that raised (bounded); an error whose text is the empty one says nothing."""
+    message = str(error) if error.args == ("",) else str(error) or type(error).__name__
     return f"{ERROR_PREFIX}{message[:MAX_ERROR_CHARS]}"
 
 

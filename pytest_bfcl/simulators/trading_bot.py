@@ -407,9 +407,8 @@ class TradingBot(Simulator):
         Returns:
             filtered_stocks (array): Symbols of the stocks chosen.
         """
-        nothing = {"price": 0}
-        chosen = [one for one in stocks if min_price <= self.stocks.get(one, nothing)["price"] <= max_price]
-        return {"filtered_stocks": chosen}
+        prices = {one: self.stocks.get(one, {"price": 0})["price"] for one in stocks}
+        return {"filtered_stocks": [one for one in stocks if prices[one] >= min_price and prices[one] <= max_price]}
 
     @tool(writes=False)
     def notify_price_change(self, stocks: list[str], threshold: float) -> JsonObject:

@@ -12,6 +12,8 @@ from pytest_bfcl.json_types import Fields, JsonObject, Parsed
 from pytest_bfcl.simulators.toolkit import Simulator, tool
 from pytest_bfcl.troubles import HarnessTrouble
 
+MODES = ("raw", "markdown", "truncate")
+
 
 class Outside(Protocol):
     """What this class needs of a provider; `pytest_bfcl.providers.SearchProvider` says more."""
@@ -21,7 +23,7 @@ class Outside(Protocol):
         ...
 
     def fetch(self, url: str, mode: str) -> JsonObject:
-        """An object with ``content`` or ``error``."""
+        """An object with ``content``, or with ``error``: why the page cannot be had."""
         ...
 
 
@@ -59,8 +61,11 @@ class WebSearchAPI(Simulator):
         """
         found = self._outside().search(keywords, max_results, region)
         if isinstance(found, dict):
-            return found
-        names = ("title", "href", "body") if self.show_snippet else ("title", "href")
+            return {"error": self.say("search_engine_query.nothing", str(found.get("error")))}
+        names = {"title": "title", "href": "link"} | ({"body": "snippet"} if self.show_snippet else {})
+        for result in found[:max_results]:
+            if missing := next((name for name in names if name not in result), None):
+                raise KeyError(names[missing])  # the search engine's own word for it
         return [{name: result[name] for name in names} for result in found[:max_results]]
 
     @tool(writes=False)
@@ -75,8 +80,15 @@ class WebSearchAPI(Simulator):
             content (string): The page.
         """
         if not url.startswith(("http://", "https://")):
-            raise ValueError(f"{url[:200]!r} is no web address: it must begin with http:// or https://")
-        return self._outside().fetch(url, mode)
+            own = f"{url[:200]!r} is no web address: it must begin with http:// or https://"
+            raise ValueError(self.say("fetch_url_content.address", own, url))
+        page = self._outside().fetch(url, mode if mode in MODES else MODES[0])
+        if (why := page.get("error")) is None and mode not in MODES:
+            why = self.say("fetch_url_content.mode", f"there is no mode {mode!r:.100} ({', '.join(MODES)})", mode)
+        if why is None:
+            return page
+        why = str(why).removeprefix(f"Cannot fetch {url[:300]}: ")  # recordings of earlier releases
+        return {"error": self.say("fetch_url_content.failed", f"Cannot fetch {url[:300]}: {why}", url, why)}
 
     def _outside(self) -> Outside:
         if self._provider is None:

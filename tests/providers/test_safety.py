@@ -132,7 +132,8 @@ def test_sizes_and_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "MAX_BYTES", 1000)
     large = reader(lambda request: httpx.Response(200, content=b"x" * 1001))
     assert "larger than 1,000 bytes" in large.fetch("http://example.com/", "raw")["error"]
-    assert "status 404" in reader(lambda r: httpx.Response(404)).fetch("http://example.com/", "raw")["error"]
+    gone = reader(lambda request: httpx.Response(404)).fetch("http://example.com/", "raw")
+    assert gone == {"error": "404 Client Error: Not Found for url: http://example.com/"}
 
     def broken(request: httpx.Request) -> httpx.Response:
         raise httpx.ReadTimeout("too slow")
