@@ -102,7 +102,7 @@ class Changed:
     def causes(self) -> list[tuple[str, int, int]]:
         """Cause, entries that fail for it now and passed before, entries that failed for it before and pass now.
 
-        The cause that costs most comes first; changes without a line (score files) are left out.
+        The cause that moved the score most comes first; changes without a line (score files) are left out.
         """
         counts: dict[str, list[int]] = {}
         sides = ((self.comparison.regressed, self.after), (self.comparison.improved, self.before))
@@ -113,7 +113,9 @@ class Changed:
                 if record is not None:
                     title = cause_of(record, two_calls=two).title
                     counts.setdefault(title, [0, 0])[side] += 1
-        return sorted(((title, lost, won) for title, (lost, won) in counts.items()), key=lambda row: row[2] - row[1])
+        return sorted(
+            ((title, lost, won) for title, (lost, won) in counts.items()), key=lambda row: -abs(row[2] - row[1])
+        )
 
     def opened(
         self, changes: Iterable[Change], entry: Source, *, page: Path | None = None, most: int | None = None

@@ -6,7 +6,7 @@ Everything can be read without a script; the script filters.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,9 +23,12 @@ from pytest_bfcl.reporting.comparison import (
     title,
     verdict,
 )
-from pytest_bfcl.reporting.rendering import render
+from pytest_bfcl.reporting.rendering import render, seconds, thousands, usd
+from pytest_bfcl.reporting.report import summary_of
+from pytest_bfcl.runs import RunDirectory
 
 TEMPLATE = "comparison.html.jinja"
+USAGE = ("cost", "latency mean", "95th percentile", "tokens in", "tokens out")
 MOST_OPENED = 400
 """Changes of one comparison that a page shows side by side; the rest are listed with their links."""
 
@@ -48,6 +51,8 @@ class Section:
     left_out: int
     causes: Sequence[tuple[str, int, int]] = ()
     """Cause, entries that fail for it now and passed before, entries that failed for it before and pass now."""
+    usage: Sequence[tuple[str, tuple[str, ...]]] = ()
+    """``before`` and ``after`` with texts in the order of `USAGE`, where the runs tell."""
 
     @property
     def categories(self) -> list[tuple[str, int]]:
@@ -64,7 +69,8 @@ def comparison_values(
     found: Sequence[Changed], entry: Source, margin: float = 0.0, *, page: Path | None = None, most: int = MOST_OPENED
 ) -> Parsed:
     """What `TEMPLATE` makes the page of; of each comparison ``most`` changes are shown side by side."""
-    return {"sections": [_section(each, entry, margin, page, most) for each in found], "head": HEAD}
+    sections = [_section(each, entry, margin, page, most) for each in found]
+    return {"sections": sections, "head": HEAD, "usage_head": USAGE}
 
 
 def _section(changed: Changed, entry: Source, margin: float, page: Path | None, most: int) -> Section:
@@ -88,4 +94,18 @@ def _section(changed: Changed, entry: Source, margin: float, page: Path | None, 
         [(before, after, count) for (before, after), count in pairs.most_common()],
         sum(each.pair is None and not each.beside for each in (*regressed, *improved)),
         changed.causes(),
+        list(_usage(changed)),
     )
+
+
+def _usage(changed: Changed) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """What both sides' runs cost, from their summaries."""
+    found = changed.comparison
+    sides = zip(("before", "after"), changed.folders, (found.before, found.after), strict=True)
+    for label, folder, name in sides:
+        models = summary_of(RunDirectory.open(folder))["models"] if folder is not None else {}
+        model = next((each for each in models.values() if each["model"] == name), None)
+        if model is not None:
+            tokens, latency = model["tokens"], model["latency"]
+            counts = (thousands(tokens[kind] or None) for kind in ("input", "output"))
+            yield label, (usd(model["cost_usd"]), seconds(latency["mean"]), seconds(latency["p95"]), *counts)

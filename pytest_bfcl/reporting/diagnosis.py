@@ -216,7 +216,7 @@ def answer(before: Diagnosis, after: Diagnosis) -> str:
 def mean(values: Iterable[float]) -> str:
     """The mean of the known values; "–" without any."""
     known = [value for value in values if value > 0]
-    return f"{sum(known) / len(known):.{0 if sum(known) / len(known) > 20 else 1}f}" if known else "–"
+    return f"{sum(known) / len(known):,.{0 if sum(known) / len(known) > 20 else 1}f}" if known else "–"
 
 
 def _trial(line: Fields) -> tuple[str, str, int]:

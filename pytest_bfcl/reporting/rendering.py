@@ -28,6 +28,9 @@ _HIDDEN = re.compile(
 )
 
 
+_JOINTS = re.compile(r"(?<=_)|(?<=\w[.:/])(?=[^\W\d])")
+
+
 def visible(text: str) -> str:
     """The text with control, bidirectional, invisible and unpaired surrogate characters written as escapes.
 
@@ -111,10 +114,10 @@ def environment_of(*folders: Path) -> Environment:
 
 
 def breakable(text: str) -> Any:
-    """A text whose long names may be broken after ``_`` and nowhere else."""
+    """A text whose long names may be broken after ``_``, and after ``.``, ``:`` or ``/`` before a letter."""
     from markupsafe import Markup, escape
 
-    return Markup("_<wbr>").join(escape(visible(part)) for part in text.split("_"))
+    return Markup("<wbr>").join(escape(visible(part)) for part in _JOINTS.split(str(text)))
 
 
 def _finalize(value: object) -> Any:

@@ -61,7 +61,7 @@ def compare(*arguments: object) -> str:
     """The page that a comparison writes."""
     *rest, page = map(str, arguments)
     assert main(["compare", *rest, "--html", page]) == 0
-    return Path(page).read_text(encoding="utf-8")
+    return Path(page).read_text(encoding="utf-8").replace("<wbr>", "")
 
 
 def changes(page: str) -> dict[str, str]:

@@ -119,7 +119,7 @@ def _card(shelved: ShelvedRun) -> Card | Refused:
         ended=prints.ended_at or "",
         state=prints.state,
         gate=str(summary["gate"].get("verdict", "none")),
-        models=tuple(figures_of(model) for model in summary["models"].values()),
+        models=tuple(figures_of(model, running=prints.state == "running") for model in summary["models"].values()),
         notes=tuple(note.partition(" (")[0].replace(f"{shelved.path}{os.sep}", "") for note in notes),
     )
 
@@ -160,15 +160,21 @@ def tallies_of(run: RunDirectory) -> Tallies:
     return Tallies(run.fingerprint.to_dict(), known_issues(run.fingerprint.dataset_version))
 
 
-def figures_of(model: Fields) -> ModelFigures:
-    """The figures of one model of a summary."""
+def figures_of(model: Fields, *, running: bool = False) -> ModelFigures:
+    """The figures of one model of a summary; while a run goes on its score is the share that passed so far.
+
+    Groups of which a few entries are done would weigh as much as whole ones, with intervals that say nothing.
+    """
     categories = model["categories"].values()
     passed, failed, errors, skipped = (
         sum(found[name] for found in categories) for name in ("passed", "failed", "errors", "skipped")
     )
+    judged = passed + failed
+    so_far = Score(passed / judged if judged else None, None, f"so far, {judged:,} judged")
     return ModelFigures(
-        str(model["model"]), str(model["mode"]), score_of(model), passed, failed, errors, skipped, model["cost_usd"]
-    )
+        str(model["model"]), str(model["mode"]), so_far if running else score_of(model), passed, failed, errors,
+        skipped, model["cost_usd"],
+    )  # fmt: skip
 
 
 def score_of(model: Fields) -> Score:

@@ -235,7 +235,7 @@ class Library:
         def gaps() -> list[str]:
             return [*told_of(index, rows, run), *_unfinished(run)]
 
-        return Measurement(shelved.name, read, run.fingerprint, gaps, lines=lines)
+        return Measurement(shelved.name, read, run.fingerprint, gaps, lines=lines, folder=run.path)
 
     def data_of(self, shelved: ShelvedRun) -> str:
         """The data set of a run in words; runs with the same words measured the same entries."""

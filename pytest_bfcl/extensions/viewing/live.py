@@ -152,7 +152,7 @@ class LiveRun:
             left if going_on else None,
             math.fsum(counted.costs) if counted.costs else None,
             silent,
-            tuple(map(figures_of, summary["models"].values())),
+            tuple(figures_of(model, running=state == "running") for model in summary["models"].values()),
             tuple(counted.errors.most_common(12)),
             tuple(self._failures(index)),
         )

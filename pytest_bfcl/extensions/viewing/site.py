@@ -105,8 +105,8 @@ class _Writer:
         for name, text in frame.assets().items():
             self._write(f"assets/{name}", text.encode())
         runs = list(self._usable())
-        for shelved in runs:
-            self.progress(f"{shelved.path.name}: report and list")
+        for number, shelved in enumerate(runs):
+            self.progress(f"run {number + 1} of {len(runs)}: {shelved.path.name}")
             self._write(f"run/{shelved.name}/index.html", self.pages.run(shelved))
             for place, page in self.pages.plain_lists(shelved, ROWS_A_PAGE):
                 self._write(place, page)
@@ -133,8 +133,8 @@ class _Writer:
         if len(ordered) <= ALL_PAIRS:
             pairs = [(a, b) for n, a in enumerate(ordered) for b in ordered[n + 1 :] if a.data == b.data]
         written = []
-        for before, after in pairs:
-            self.progress(f"{before.label} against {after.label}")
+        for number, (before, after) in enumerate(pairs):
+            self.progress(f"comparison {number + 1} of {len(pairs)}: {before.label} against {after.label}")
             first, second = self.library.shelf.get(before.name), self.library.shelf.get(after.name)
             if first is None or second is None:
                 continue

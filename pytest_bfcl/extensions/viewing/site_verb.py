@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from pathlib import Path
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.printed import redrawn, say
 
 SUMMARY = "the same pages as files, for an artefact or a site"
+EVERY_S = 2.0
+"""Where no terminal is, progress is said no more often."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,6 +26,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="run directories, or folders holding them")
     parser.add_argument("-o", "--out", required=True, type=Path, metavar="DIR", help="where to write")
     parser.add_argument("--data", metavar="PATH", help="the data set of the runs, when it is your own")
+
+
+class Progress:
+    """Says on standard error what is being written: in one line on a terminal, else a line now and then."""
+
+    def __init__(self) -> None:
+        self._terminal = sys.stderr is not None and sys.stderr.isatty()
+        self._said = time.monotonic()
+
+    def __call__(self, text: str) -> None:
+        """What comes next."""
+        if self._terminal:
+            redrawn(text, sys.stderr)
+        elif time.monotonic() - self._said >= EVERY_S:
+            self._said = time.monotonic()
+            say(f"pytest-bfcl site: {text}", file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        """Leave the terminal's line empty."""
+        if self._terminal:
+            redrawn("", sys.stderr)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -36,19 +60,16 @@ def run(args: argparse.Namespace) -> int:
         from pytest_bfcl.rescoring import open_data
 
         data = open_data(args.data)
+    progress = Progress()
+    progress("reading runs")
     library = Library(open_shelf(args.runs), data)
     cards, refused = library.cards()
     if not cards:
         told = f": {refused[0].path}: {refused[0].why}" if refused else ""
         raise UsageError(f"there is no run to show{told}")
 
-    def progress(text: str) -> None:
-        if sys.stderr.isatty():
-            redrawn(text, sys.stderr)
-
     page = write_site(library, args.out, progress)
-    if sys.stderr.isatty():
-        redrawn("", sys.stderr)
+    progress.end()
     for each in refused:
         say(f"pytest-bfcl site: not shown: {each.path}: {each.why}", file=sys.stderr)
     say(page)
