@@ -163,6 +163,8 @@ class Settings:
     """The entries the models under test were trained on: their lines are marked, and no overall score is claimed."""
     label: str = ""
     """What the run is called in a history: a commit, a version."""
+    profile: str = ""
+    """The profile whose options were taken, in words (`pytest_bfcl.run_options.profiles.told_profile`)."""
     serve: str | None = None
     """The arguments of the engines that are started for the run (may be empty); ``None``: none is started."""
     served: Mapping[str, str] = field(default_factory=dict)

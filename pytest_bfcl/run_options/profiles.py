@@ -75,6 +75,19 @@ def fallback_of(option: Option, folder: Path, profile: str | None) -> Any:
     return said.get(option.name, False if option.flag else option.default)
 
 
+def told_profile(values: Mapping[str, Any]) -> str:
+    """What a run says of its profile: name, digest of a user's file, and which of its options were said otherwise."""
+    import hashlib
+
+    name = values["profile"]
+    if not name:
+        return ""
+    changed = [option for option, value in read_profile(name).options.items() if values[option] != value]
+    if name.endswith(".toml"):
+        name = f"{Path(name).name} ({hashlib.sha256(Path(name).read_bytes()).hexdigest()[:8]})"
+    return f"{name}, but for {', '.join(changed)}" if changed else str(name)
+
+
 def _content(path: Path, where: str, most: int) -> Mapping[str, Any]:
     import tomllib
 

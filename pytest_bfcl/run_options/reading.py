@@ -21,6 +21,7 @@ def settings_of(values: Mapping[str, Any]) -> Settings:
 
     Raises `UsageError` naming the option.
     """
+    from pytest_bfcl.run_options.profiles import told_profile
     from pytest_bfcl.scoring.model_info import settings_by_model
     from pytest_bfcl.settings import Settings
 
@@ -37,6 +38,7 @@ def settings_of(values: Mapping[str, Any]) -> Settings:
         "models": settings_by_model(model_info_of(values["model-info"]), "--bfcl-model-info"),
         "price": {"input": price[0], "output": price[1]} if price else {},
         "label": values["label"].strip()[:200],
+        "profile": told_profile(values),
         "split": _split(values["split"], "split", "test"),
         "trained_on": _split(values["trained-on"], "trained-on", "train"),
         "serve": values["serve-args"] if values["serve"] else None,

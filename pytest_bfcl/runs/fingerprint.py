@@ -182,6 +182,8 @@ class Fingerprint:
     archives: Mapping[str, str] = field(default_factory=dict)
     label: str = ""
     """What the run is called in a history: a commit, a version. It is compared with nothing."""
+    profile: str = ""
+    """Whose options the run took, in words. What they say stands in the other fields, and is compared there."""
 
     @classmethod
     def of(
@@ -210,6 +212,7 @@ class Fingerprint:
             selection=dict(selection or {}),
             archives=_replayed(settings),
             label=settings.label,
+            profile=settings.profile,
             conditions={
                 "repeat": settings.repeat,
                 "seed": settings.seed,
@@ -244,6 +247,7 @@ class Fingerprint:
             "archives": dict(self.archives),
             "short": self.short(),
             **({"label": self.label} if self.label else {}),
+            **({"profile": self.profile} if self.profile else {}),
         }
 
     def _data_facts(self) -> DataFacts:
@@ -275,6 +279,7 @@ class Fingerprint:
             planned=values.get("planned") or 0,
             archives=values.get("archives") or {},
             label=str(values.get("label") or ""),
+            profile=str(values.get("profile") or ""),
         )
 
     @property
@@ -292,6 +297,7 @@ class Fingerprint:
         if self.conditions.get("step_limit", STEP_LIMIT) != STEP_LIMIT:
             parts.append(f"{self.conditions['step_limit']} steps a turn: not comparable")
         parts += self.splits()
+        parts += [f"profile {self.profile}"] if self.profile else []
         parts.append(f"pytest-bfcl {self.plugin_version}")
         return " · ".join(parts)
 

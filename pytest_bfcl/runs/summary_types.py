@@ -70,6 +70,7 @@ class RunFacts(TypedDict, total=False):
     archives: dict[str, str]
     short: str
     label: str
+    profile: str
 
 
 class Counts(TypedDict):

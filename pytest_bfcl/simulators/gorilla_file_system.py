@@ -284,8 +284,9 @@ class GorillaFileSystem(Simulator):
         """The directory a path of `find` leads to, ``None`` when there is none."""
         if path in (".", "/"):
             return self._current_dir if path == "." else self.root
+        segments = path.strip("/").split("/")
         here: Node | None = self.root if path.startswith("/") else self._current_dir
-        for segment in path.strip("/").split("/"):
+        for segment in segments:
             if not isinstance(here, Directory):
                 return None
             here = here if segment == "." else here.contents.get(segment)
@@ -378,7 +379,7 @@ class GorillaFileSystem(Simulator):
         if file is None:
             return {"error": self.say("tail.missing", f"tail: {file_name}: there is no such file", file_name)}
         content = file.content.splitlines()
-        return {"last_lines": "\n".join(content[-min(lines, len(content)) :])}
+        return {"last_lines": "\n".join(content[-(len(content) if lines > len(content) else lines) :])}
 
     @tool(writes=False)
     def diff(self, file_name1: str, file_name2: str) -> JsonObject:
@@ -391,7 +392,8 @@ class GorillaFileSystem(Simulator):
         Returns:
             diff_lines (string): Each differing pair: `- ` and the first file's line, then `+ ` and the other's.
         """
-        one, two = self._file(file_name1), self._file(file_name2)
+        one = self._file(file_name1)
+        two = self._file(file_name2) if file_name1 in self._current_dir.contents else None
         if one is None or two is None:
             return {
                 "error": self.say(

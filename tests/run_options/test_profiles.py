@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 import pytest
@@ -99,7 +101,9 @@ def test_what_is_typed_counts_before_the_profile(pytester: pytest.Pytester) -> N
     result.stderr.fnmatch_lines(["*no profile 'nothing'*"])
 
 
-def test_the_verb_reads_it_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_verb_reads_it_too_and_the_run_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     from pytest_bfcl.cli import main
 
     (tmp_path / "mine.toml").write_text(MINE, encoding="utf-8")
@@ -110,3 +114,10 @@ def test_the_verb_reads_it_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.chdir(tmp_path)
     assert main([*asked, "b"]) == 0
     assert len((tmp_path / "b/results.jsonl").read_text(encoding="utf-8").splitlines()) == 2
+    told = [json.loads((tmp_path / name / "run.json").read_text(encoding="utf-8")) for name in ("a", "b")]
+    profiles = [facts["profile"] for facts in told]
+    assert re.fullmatch(r"mine\.toml \([0-9a-f]{8}\)", profiles[0])
+    assert profiles[1] == f"{profiles[0]}, but for sample"
+    assert f"profile {profiles[1]}" in capsys.readouterr().out
+    assert all(f"profile {profile}" in facts["short"] for profile, facts in zip(profiles, told, strict=True))
+    assert f"profile {profiles[1]}" in (tmp_path / "b/index.html").read_text(encoding="utf-8")
