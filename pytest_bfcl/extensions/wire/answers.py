@@ -54,7 +54,8 @@ class Answer:
     """An answer. ``finish`` is ``calls``, ``stop``, ``length`` or the server's own word; ``choice`` its position
     (``n``).
 
-    ``problem`` says why it cannot be read; then nothing else means anything.
+    ``reasoning_in``: the fields in which reasoning stood. ``problem`` says why it cannot be read; then nothing else
+    means anything.
     """
 
     exchange: Exchange
@@ -65,6 +66,7 @@ class Answer:
     usage: Usage | None = None
     problem: str = ""
     choice: int = 0
+    reasoning_in: frozenset[str] = frozenset()
 
     @property
     def form(self) -> str:

@@ -125,7 +125,7 @@ class _Pieces:
 @dataclass(slots=True)
 class _Joined:
     text: list[str] = field(default_factory=list)
-    reasoning: list[str] = field(default_factory=list)
+    reasoning: list[Json] = field(default_factory=list)
     finish: Any = None
     calls: dict[int, _Pieces] = field(default_factory=dict)
 
@@ -147,8 +147,12 @@ class _Joined:
 
     def answer(self, exchange: Exchange, usage: Usage | None, index: int) -> Answer:
         calls = tuple(self.calls[position].call() for position in sorted(self.calls))
-        text, reasoning = "".join(self.text), "".join(self.reasoning)
-        return Answer(exchange, calls, text, reasoning, _finish(self.finish), usage, choice=index)
+        fields = frozenset(name for found in self.reasoning for name in found)
+        reasoning = "".join(next(iter(found.values()), "") for found in self.reasoning)
+        return Answer(
+            exchange, calls, "".join(self.text), reasoning, _finish(self.finish), usage, choice=index,
+            reasoning_in=fields,
+        )  # fmt: skip
 
 
 def _choice(exchange: Exchange, choice: Any, usage: Usage | None, position: int) -> Answer:
@@ -158,9 +162,11 @@ def _choice(exchange: Exchange, choice: Any, usage: Usage | None, position: int)
     listed = message.get("tool_calls")
     calls = tuple(_call(call) for call in listed if isinstance(call, dict)) if isinstance(listed, list) else ()
     index = choice.get("index")
+    reasoning = _reasoning(message)
     return Answer(
-        exchange, calls, text_of(message.get("content")), _reasoning(message), _finish(choice.get("finish_reason")),
-        usage, choice=index if isinstance(index, int) else position,
+        exchange, calls, text_of(message.get("content")), next(iter(reasoning.values()), ""),
+        _finish(choice.get("finish_reason")), usage, choice=index if isinstance(index, int) else position,
+        reasoning_in=frozenset(reasoning),
     )  # fmt: skip
 
 
@@ -169,8 +175,9 @@ def _call(call: Json) -> Call:
     return Call(call.get("id"), function.get("name"), function.get("arguments"), call.get("type"))
 
 
-def _reasoning(message: Json) -> str:
-    return text_of(message.get("reasoning_content")) or text_of(message.get("reasoning"))
+def _reasoning(message: Json) -> dict[str, str]:
+    """Field → reasoning in it."""
+    return {name: text for name in ("reasoning_content", "reasoning") if (text := text_of(message.get(name)))}
 
 
 def _finish(word: object) -> str | None:

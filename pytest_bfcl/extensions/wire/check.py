@@ -28,6 +28,7 @@ class Check:
 
     ``after``: checks without which this one means nothing; when one of them is broken, this one is not judged.
     ``optional``: a server may refuse what is asked here with a clean 4xx. ``alone``: nothing else runs beside it.
+    ``streamed``: it is about streams and nothing else.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Check:
     optional: bool = False
     alone: bool = False
     group: str = ""
+    streamed: bool = False
 
     @property
     def reason(self) -> str:

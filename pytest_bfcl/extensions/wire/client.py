@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 BYTES_LIMIT = 16 * 1024 * 1024
 """Longest answer taken, in bytes."""
+KEPT_OF_TOO_LONG = 64 * 1024
+"""Of a longer one, what is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +139,7 @@ class _Reception:
                     self.first = self.first or time.perf_counter()
                     self.received += chunk
                     if len(self.received) > BYTES_LIMIT:
+                        del self.received[KEPT_OF_TOO_LONG:]
                         return self._kept("too_long", f"the answer is longer than {BYTES_LIMIT} bytes")
                     if leave_after is not None and len(self.received) >= leave_after:
                         break

@@ -71,7 +71,7 @@ def _too_many(wanted: Sequence[Wanted], calls: Sequence[Call]) -> Match:
 
 def _compare_call(wanted: Wanted, call: Call) -> Match:
     if call.name != wanted.name:
-        if isinstance(call.name, str) and call.name and _same_but_signs(wanted.name, call.name):
+        if isinstance(call.name, str) and call.name and same_but_signs(wanted.name, call.name):
             return Match("damaged", f"the name {wanted.name!r} became {call.name!r}")
         return Match("other", f"called {str(call.name)[:80]!r}, not {wanted.name!r}")
     if call.values is None:
@@ -79,7 +79,9 @@ def _compare_call(wanted: Wanted, call: Call) -> Match:
     return difference(wanted.arguments, call.values)
 
 
-def _same_but_signs(wanted: str, got: str) -> bool:
+def same_but_signs(wanted: str, got: str) -> bool:
+    """Whether a name is another one with other signs, or half of it."""
+
     def letters(text: str) -> str:
         return re.sub(r"[^A-Za-z0-9]", "", text)
 

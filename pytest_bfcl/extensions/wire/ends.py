@@ -9,11 +9,14 @@ from pytest_bfcl.extensions.wire.exchange import Exchange
 
 
 class Ending(Exception):
-    """How a check ended other than held. ``exchanges`` prove it; ``proof`` is the part of the bytes that matters."""
+    """How a check ended other than held. ``exchanges`` prove it; ``proof`` is the part of the bytes that matters;
+    ``cells`` names where in the matrix it was so.
+    """
 
-    def __init__(self, why: str, *shown: Answer | Exchange, proof: bytes = b"") -> None:
+    def __init__(self, why: str, *shown: Answer | Exchange, proof: bytes = b"", cells: tuple[str, ...] = ()) -> None:
         super().__init__(why)
         self.why = why
+        self.cells = cells
         self.exchanges = tuple(each if isinstance(each, Exchange) else each.exchange for each in shown)
         self.proof = proof
 
@@ -40,3 +43,11 @@ class NotCalled(Ending):
 
 class Refused(Ending):
     """The server says, with a 4xx, that it does not offer this."""
+
+
+class Blocked(Ending):
+    """Not judged: the rule named ``by`` explains what this one would have found."""
+
+    def __init__(self, by: str) -> None:
+        super().__init__(f"not judged: {by} is broken")
+        self.by = by

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from pytest_bfcl.extensions.wire.check import Check
-from pytest_bfcl.extensions.wire.ends import Broke, Ending, NotCalled, Refused, Suspected
+from pytest_bfcl.extensions.wire.ends import Blocked, Broke, Ending, NotCalled, Refused, Suspected
 from pytest_bfcl.extensions.wire.outcome import Attempt, Outcome, share_called, summed
 from pytest_bfcl.extensions.wire.probe import Line, Probe
 from pytest_bfcl.failures import BenchmarkError, HarnessError
@@ -51,14 +51,21 @@ class Examiner:
         outcome = await self._first(check)
         if outcome.state != "broke":
             return outcome
-        for name in check.after:
-            if name in self.checks and (root := await self.start(name)).state in ("broke", "blocked"):
-                return outcome.blocked(root.blocked_by or name)
-        return outcome if check.alone else await self._confirmed(check, outcome)
+        roots = [await self.start(name) for name in check.after if name in self.checks]
+        broken = [root for root in roots if root.state in ("broke", "blocked")]
+        if not broken:
+            return outcome if check.alone else await self._confirmed(check, outcome)
+        root = broken[0]
+        if not check.streamed and not check.alone and all(root.check.streamed for root in broken):
+            whole = await self._attempts(check, unstreamed=True)  # a broken stream says nothing of what is not streamed
+            if whole.state != "broke":
+                return replace(whole, why=f"unstreamed; streamed it is not judged: {root.check.name} is broken")
+            return await self._confirmed(check, whole)
+        return outcome.blocked(root.blocked_by or root.check.name)
 
     async def _confirmed(self, check: Check, outcome: Outcome) -> Outcome:
         """A rule that is broken only while other requests run is a matter of `CROSSTALK`."""
-        again = await self._attempts(check, alone=True)
+        again = await self._attempts(check, alone=True, again=True)
         if outcome.suspected and again.state != "broke":
             return outcome.unconfirmed()
         if again.state != "held":
@@ -74,17 +81,22 @@ class Examiner:
             self._rounds[check.name] = asyncio.create_task(self._attempts(check, alone=check.alone))
         return self._rounds[check.name]
 
-    async def _attempts(self, check: Check, *, alone: bool) -> Outcome:
+    async def _attempts(
+        self, check: Check, *, alone: bool = False, again: bool = False, unstreamed: bool = False
+    ) -> Outcome:
+        """``again``: a fault is looked for a second time; ``unstreamed``: in that form only."""
+        probes = [
+            Probe(self.line, check.name, number, optional=check.optional, again=again, unstreamed=unstreamed)
+            for number in range(self.line.conduct.repeat)
+        ]
         async with self._floor.taken(alone=alone):
-            numbers = range(self.line.conduct.repeat)
             if alone:
-                attempts = [await self._attempt(check, number) for number in numbers]
+                attempts = [await self._attempt(check, probe) for probe in probes]
             else:
-                attempts = await asyncio.gather(*(self._attempt(check, number) for number in numbers))
+                attempts = await asyncio.gather(*(self._attempt(check, probe) for probe in probes))
         return summed(check, attempts)
 
-    async def _attempt(self, check: Check, number: int) -> Attempt:
-        probe = Probe(self.line, check.name, number, optional=check.optional)
+    async def _attempt(self, check: Check, probe: Probe) -> Attempt:
         try:
             await check.judge(probe)
         except Broke as end:
@@ -93,6 +105,8 @@ class Examiner:
             return _ended("refused" if check.optional else "broke", end, probe)
         except NotCalled as end:
             return _ended("not_called", end, probe)
+        except Blocked as end:
+            return replace(_ended("blocked", end, probe), blocked_by=end.by)
         except BenchmarkError as error:
             return Attempt("error", error.message, error=error)
         except Exception as error:  # an answer that no check was written for must not end the others
@@ -104,7 +118,7 @@ class Examiner:
 
     async def aclose(self) -> None:
         """Give up what still runs and close the connections."""
-        tasks = [*self._running.values(), *self._rounds.values()]
+        tasks = [*self._running.values(), *self._rounds.values(), *self.line.shared.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -119,7 +133,15 @@ def trigger_rate(outcomes: Iterable[Outcome]) -> float | None:
 def _ended(state: str, end: Ending, probe: Probe) -> Attempt:
     certain, suspected = getattr(end, "certain", True), isinstance(end, Suspected)
     return Attempt(
-        state, end.why, end.exchanges[:3], end.proof, certain, suspected, probe.called, figures=probe.figures
+        state,
+        end.why,
+        end.exchanges[:3],
+        end.proof,
+        certain,
+        suspected,
+        probe.called,
+        figures=probe.figures,
+        cells=end.cells,
     )
 
 

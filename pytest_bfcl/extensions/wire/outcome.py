@@ -34,6 +34,8 @@ class Attempt:
     called: bool = False
     error: BenchmarkError | None = None
     figures: Mapping[str, float | None] = field(default_factory=dict)
+    cells: tuple[str, ...] = ()
+    blocked_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,7 @@ class Outcome:
     blocked_by: str = ""
     error: BenchmarkError | None = None
     figures: Mapping[str, float | None] = field(default_factory=dict)
+    cells: tuple[str, ...] = ()
 
     def blocked(self, by: str) -> Outcome:
         """The same, not judged because another check is broken."""
@@ -72,14 +75,14 @@ class Outcome:
 def summed(check: Check, attempts: Sequence[Attempt]) -> Outcome:
     """One fault is a fault; then an error, a rule that held, a refusal, and last a model that never called."""
     counts = Counter(attempt.state for attempt in attempts)
-    state = next(name for name in ("broke", "error", "held", "refused", "not_called") if counts[name])
+    state = next(name for name in ("broke", "error", "held", "blocked", "refused", "not_called") if counts[name])
     first = next(attempt for attempt in attempts if attempt.state == state)
     names = {name for attempt in attempts for name in attempt.figures}
     figures = {name: _mean([a.figures[name] for a in attempts if name in a.figures]) for name in sorted(names)}
     return Outcome(
         check, state, dict(counts), first.why, first.exchanges, first.proof, first.certain, first.suspected,
         sum(attempt.called for attempt in attempts),
-        error=first.error, figures=figures,
+        first.blocked_by, first.error, figures, first.cells,
     )  # fmt: skip
 
 

@@ -60,6 +60,7 @@ class Line:
         self.conduct = conduct
         self.parameters = dict(parameters or {})
         self.renamed: dict[str, str | None] = {}
+        self.shared: dict[tuple[str, int], asyncio.Task[Any]] = {}
 
     def body(self, ask: Ask) -> Parsed:
         """The request, with the parameters the endpoint takes."""
@@ -88,19 +89,37 @@ class Line:
 
 class Probe:
     """One attempt of the check ``name``. ``called`` tells whether any answer held a call: without one nothing can
-    have held.
-    ``optional``: a 4xx is `Refused`.
+    have held. ``optional``: a 4xx is `Refused`. ``again``: a fault is looked for a second time, alone. ``unstreamed``:
+    streams are broken, everything is asked unstreamed.
     """
 
-    def __init__(self, line: Line, name: str, attempt: int, *, optional: bool = False) -> None:
+    def __init__(
+        self, line: Line, name: str, attempt: int, *, optional: bool = False, again: bool = False,
+        unstreamed: bool = False,
+    ) -> None:  # fmt: skip
         self.line = line
+        self.attempt = attempt
         self.optional = optional
+        self.again = again
+        self.unstreamed = unstreamed
         self.api = line.dialect.name
         self.conduct = line.conduct
         self.called = False
         self.figures: dict[str, float | None] = {}
         self.exchanges: list[Exchange] = []
         self._random = random.Random(f"{line.conduct.seed}/{name}/{attempt}")
+
+    def named(self, name: str) -> Probe:
+        """The same attempt with the words of another name."""
+        return Probe(self.line, name, self.attempt, optional=self.optional)
+
+    async def shared(self, name: str, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """What several checks of one attempt look at, made once."""
+        key = name, self.attempt
+        if key not in self.line.shared:
+            self.line.shared[key] = asyncio.create_task(make(), name=f"wire:{name}")
+        found: T = await asyncio.shield(self.line.shared[key])
+        return found
 
     def word(self) -> str:
         """A fresh word that occurs nowhere else."""
@@ -133,15 +152,21 @@ class Probe:
         """One answer (the first of ``n``)."""
         return (await self.choices(ask, stream=stream))[0]
 
-    async def choices(self, ask: Ask, *, stream: bool | None = None) -> tuple[Answer, ...]:
-        """Every choice of an answer; raises `Refused` or `Broke` when there is none to read."""
-        ask = ask if stream is None else ask.streamed(stream)
+    async def answers(self, ask: Ask) -> tuple[Answer, ...]:
+        """Every choice of an answer, readable or not."""
+        if self.unstreamed:
+            ask = ask.streamed(False)
         exchange = await self.send(body := self.line.body(ask))
         while self.line.learn(exchange, body):
             exchange = await self.send(body := self.line.body(ask))
-        answers = self.line.dialect.join(exchange) if ask.stream else self.line.dialect.read(exchange)
+        return self.line.dialect.join(exchange) if ask.stream else self.line.dialect.read(exchange)
+
+    async def choices(self, ask: Ask, *, stream: bool | None = None) -> tuple[Answer, ...]:
+        """Every choice of an answer; raises `Refused` or `Broke` when there is none to read."""
+        answers = await self.answers(ask if stream is None else ask.streamed(stream))
         problem = next((answer.problem for answer in answers if answer.problem), "")
         if problem:
+            exchange = answers[0].exchange
             if 400 <= exchange.status < 500 and self.optional:
                 raise Refused(problem, exchange)
             raise Broke(problem, exchange)
@@ -150,6 +175,8 @@ class Probe:
 
     async def both(self, ask: Ask) -> tuple[Answer, Answer]:
         """The same question unstreamed and streamed, at the same time."""
+        if self.unstreamed:
+            return (whole := await self.ask(ask)), whole
         whole, streamed = await together(self.ask(ask, stream=False), self.ask(ask, stream=True))
         return whole, streamed
 

@@ -55,6 +55,7 @@ class WireRecord:
     proof: str = ""
     exchanges: tuple[Shown, ...] = ()
     figures: Mapping[str, float | None] = field(default_factory=dict)
+    cells: tuple[str, ...] = ()
 
     @property
     def reason(self) -> str:
@@ -80,7 +81,7 @@ def record_of(outcome: Outcome, place: Place, model: str) -> WireRecord:
         check.name, check.group, model, place.api, place.shown, outcome.state, check.rule.text, check.rule.where,
         dict(outcome.counts), hidden(printable(outcome.why)), outcome.certain, outcome.called, outcome.blocked_by,
         hidden(_text(outcome.proof[:PROOF_LIMIT])), tuple(_shown(each, place) for each in outcome.exchanges[:2]),
-        dict(outcome.figures),
+        dict(outcome.figures), outcome.cells,
     )  # fmt: skip
 
 
@@ -100,7 +101,7 @@ def newest(records: Iterable[WireRecord]) -> list[WireRecord]:
 
 def _read(found: dict[str, Any]) -> WireRecord:
     shown = tuple(Shown(**each) for each in found.pop("exchanges", ()))
-    record = WireRecord(**found, exchanges=shown)
+    record = WireRecord(**{**found, "cells": tuple(map(str, found.get("cells", ())))}, exchanges=shown)
     if record.state not in STATES or not all(isinstance(count, int) for count in record.counts.values()):
         raise ValueError(f"no state: {record.state!r}")
     return record

@@ -25,6 +25,8 @@ TEXT: Json = {"type": "string"}
 NOTE = Tool("save_note", schema({"text": {"type": "string", "description": "The text to keep."}}), "Keeps a text.")
 PING = Tool("ping_server", schema({"host": {"type": "string"}}), "Asks a server whether it is there.")
 LOOK_UP = Tool("look_up", schema({"key": {"type": "string"}}), "Looks a key up and returns what is stored under it.")
+HELLO = "Say hello to me in one short sentence."
+"""What needs no call: one that is there all the same was forced."""
 
 
 def note(text: str) -> Wanted:
@@ -66,7 +68,7 @@ def dictate(*wanted: Wanted, tools: Sequence[Tool] = (NOTE,), **more: Any) -> As
     return Ask.of(order(wanted, **shaping), *tools, **more)
 
 
-def write(text: str, *, tools: Sequence[Tool] = (NOTE,), **more: Any) -> Ask:
+def write(text: str, *, tools: Sequence[Tool] = (NOTE,), think: bool = False, **more: Any) -> Ask:
     """One order to write a text and call nothing."""
     said = f"Call no function. Write exactly this and nothing else: {json.dumps(text, ensure_ascii=False)}"
-    return Ask.of(said, *tools, **more)
+    return Ask.of("Think about it first.\n" * think + said, *tools, **more)

@@ -56,6 +56,7 @@ class Heard:
     n: int = 1
     logprobs: bool = False
     size: int = 0
+    model: str = "m"
 
 
 @dataclass
@@ -109,6 +110,7 @@ def hear(api: str, body: Any) -> Heard:
         bool(body.get("stream")),
         size=len(json.dumps([body.get("messages"), body.get("input"), body.get("tools")])),
     )
+    heard.model = body.get("model", "m")
     heard.usage = bool((body.get("stream_options") or {}).get("include_usage"))
     heard.parallel = body.get("parallel_tool_calls", True)
     heard.limit = body.get("max_tokens") or body.get("max_completion_tokens") or body.get("max_output_tokens")
@@ -203,6 +205,8 @@ def think(heard: Heard) -> Said:
         return Said(said.reasoning, before="I may not call anything.")
     if heard.choice != "auto":
         wanted = heard.choice[1:] if heard.choice.startswith("=") else (said.calls or [(heard.tools[0][0], "")])[0][0]
+        if heard.choice.startswith("="):
+            said.calls = [call for call in said.calls if call[0] == wanted][:1]
         if not any(name == wanted for name, _ in said.calls):
             said = Said(said.reasoning, calls=[(wanted, json.dumps(instance(dict(heard.tools)[wanted])))])
     if not heard.parallel:
@@ -306,7 +310,7 @@ def chat_whole(saids: list[Said], heard: Heard) -> Json:
         choice: Json = {"index": index, "message": message, "finish_reason": FINISH[said.finish], "logprobs": None}
         choices.append(choice)
     usage = chat_usage(saids, heard)
-    return {"id": f"chatcmpl-{saids[0].ids[-1]}", "object": "chat.completion", "created": 1, "model": "m",
+    return {"id": f"chatcmpl-{saids[0].ids[-1]}", "object": "chat.completion", "created": 1, "model": heard.model,
             "choices": choices, "usage": usage}  # fmt: skip
 
 
@@ -316,7 +320,7 @@ def chat_usage(saids: list[Said], heard: Heard) -> Json:
 
 
 def chat_chunks(saids: list[Said], heard: Heard, size: int) -> Iterator[Json]:
-    head = {"id": f"chatcmpl-{saids[0].ids[-1]}", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    head = {"id": f"chatcmpl-{saids[0].ids[-1]}", "object": "chat.completion.chunk", "created": 1, "model": heard.model}
 
     def chunk(index: int, delta: Json, finish: str | None = None) -> Json:
         return {**head, "choices": [{"index": index, "delta": delta, "finish_reason": finish}], "usage": None}
@@ -384,7 +388,7 @@ def response_whole(saids: list[Said], heard: Heard) -> Json:
     size = heard.size // 4
     cut_short = said.finish == "length"
     return {
-        "id": f"resp_{said.ids[-1]}", "object": "response", "created_at": 1, "model": "m",
+        "id": f"resp_{said.ids[-1]}", "object": "response", "created_at": 1, "model": heard.model,
         "status": "incomplete" if cut_short else "completed",
         "incomplete_details": {"reason": "max_output_tokens"} if cut_short else None,
         "output": response_items(said),

@@ -1,28 +1,14 @@
-"""Every check, by group: each module owns one part of a conversation with a server."""
+"""Every check, by group: the rules of the matrix, then what needs questions of its own."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from pytest_bfcl.extensions.wire import matrix
 from pytest_bfcl.extensions.wire.check import Api, Check
-from pytest_bfcl.extensions.wire.checks import (
-    arguments,
-    basics,
-    calls,
-    endings,
-    events,
-    faults,
-    load,
-    measures,
-    results,
-    schemas,
-    streams,
-)
+from pytest_bfcl.extensions.wire.checks import arguments, calls, endings, faults, load, measures, results, schemas
 
 GROUPS = {
-    "answers": basics,
-    "streams": streams,
-    "events": events,
     "arguments": arguments,
     "calls": calls,
     "tools": schemas,
@@ -36,7 +22,8 @@ GROUPS = {
 
 def all_checks() -> tuple[Check, ...]:
     """Every check of every API."""
-    return tuple(replace(check, group=name) for name, module in GROUPS.items() for check in module.CHECKS)
+    own = (replace(check, group=name) for name, module in GROUPS.items() for check in module.CHECKS)
+    return (*matrix.checks(), *own)
 
 
 def checks_for(api: Api) -> tuple[Check, ...]:

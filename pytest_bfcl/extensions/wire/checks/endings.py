@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
-from pytest_bfcl.extensions.wire.answers import CALLS, LENGTH, STOP, Answer, Usage
+from pytest_bfcl.extensions.wire.answers import LENGTH, STOP
 from pytest_bfcl.extensions.wire.check import Check, Rule
 from pytest_bfcl.extensions.wire.checks.basics import BASICS, called
-from pytest_bfcl.extensions.wire.differences import EXACT, Match, compare
+from pytest_bfcl.extensions.wire.differences import compare
 from pytest_bfcl.extensions.wire.ends import Broke, NotCalled
 from pytest_bfcl.extensions.wire.probe import Probe, together
 from pytest_bfcl.extensions.wire.tasks import dictate, note, write
@@ -22,80 +22,15 @@ REASONING = (
 Judge = Callable[[Probe], Awaitable[None]]
 
 
-async def _finish_calls(probe: Probe) -> None:
-    answer = await called(probe)
-    if answer.finish == LENGTH:
-        raise NotCalled("the answer was cut", answer)
-    if answer.finish != CALLS:
-        raise Broke(f"the answer has a call and ends with {answer.finish!r}", answer)
-
-
-async def _finish_stop(probe: Probe) -> None:
-    await called(probe)
-    answer = await probe.ask(write(probe.word()))
-    if answer.calls or answer.finish == LENGTH:
-        raise NotCalled("the model called instead of writing, or the answer was cut", answer)
-    if answer.finish != STOP:
-        raise Broke(f"the answer is a text and ends with {answer.finish!r}", answer)
-
-
-async def _usage_present(probe: Probe) -> None:
-    answer = await called(probe)
-    usage = answer.usage
-    if usage is None or None in (usage.input, usage.output, usage.total):
-        raise Broke(f"usage is missing or has a field that is no whole number: {usage}", answer)
-
-
-async def _usage_plausible(probe: Probe) -> None:
+async def _usage_grows(probe: Probe) -> None:
     short, long = await together(
         probe.ask(dictate(note(probe.word()))), probe.ask(dictate(note(" ".join(probe.word() for _ in range(60)))))
     )
     if not (short.calls and long.calls):
         raise NotCalled("the model did not call", short)
-    for answer in (short, long):
-        usage = answer.usage or Usage(None, None, None)
-        if (usage.input or 0) <= 0 or (usage.output or 0) <= 0:
-            raise Broke(f"an answer with a call cost {usage.input} tokens in and {usage.output} out", answer)
-        if usage.total != (usage.input or 0) + (usage.output or 0):
-            raise Broke(f"{usage.input} + {usage.output} tokens are not {usage.total}", answer)
     one, two = ((answer.usage and answer.usage.input) or 0 for answer in (short, long))
     if two <= one:
         raise Broke(f"a prompt with 60 more words has {two} tokens, the short one {one}", short, long)
-
-
-THINKS = ("<think>", "</think>", "<thinking>", "<|channel|>analysis", "[THINK]", "<seed:think>", "◁think▷")
-
-
-async def _reasoned(probe: Probe, *, stream: bool) -> Answer:
-    answer = await probe.ask(dictate(note(probe.word()), think=True), stream=stream)
-    found = next((mark for mark in THINKS if mark in answer.text), None)
-    if found:
-        raise Broke(f"{answer.form}: reasoning stands in the content, with {found!r}", answer, proof=found.encode())
-    if not answer.reasoning:
-        raise NotCalled("the model showed no reasoning", answer)
-    if len(answer.reasoning) > 20 and answer.reasoning.strip() in answer.text:
-        raise Broke(f"{answer.form}: the reasoning stands in the content too", answer)
-    if not answer.calls:
-        raise NotCalled("the model did not call", answer)
-    return answer
-
-
-async def _reasoning_apart(probe: Probe) -> None:
-    await _reasoned(probe, stream=False)
-
-
-async def _stream_reasoning(probe: Probe) -> None:
-    await _reasoned(probe, stream=False)
-    ask = dictate(note(probe.word()), think=True)
-    answers = await probe.both(ask)
-    for mark in THINKS:
-        if mark in answers[1].text:
-            raise Broke(f"streamed: reasoning stands in the content, with {mark!r}", answers[1], proof=mark.encode())
-
-    def apart(answer: Answer) -> Match:
-        return EXACT if answer.reasoning else Match("other", "no reasoning in a field of its own")
-
-    await probe.weigh([(ask, answers[0]), (ask.streamed(), answers[1])], apart)
 
 
 CUT_AT = 24
@@ -162,40 +97,10 @@ async def _logprobs(probe: Probe) -> None:
 
 CHECKS = (
     Check(
-        "finish_calls",
-        Rule("An answer with calls ends with tool_calls (Responses: status completed).", FINISH),
-        _finish_calls,
-        ("answers", "call_recognised"),
-    ),
-    Check(
-        "finish_stop",
-        Rule("An answer that is a text ends with stop (Responses: status completed), tools or not.", FINISH),
-        _finish_stop,
-        ("answers", "call_recognised"),
-    ),
-    Check(
-        "usage_present",
-        Rule("An answer tells its usage: tokens in, out and in all, as whole numbers.", USAGE),
-        _usage_present,
-        ("answers", "call_recognised"),
-    ),
-    Check(
-        "usage_plausible",
-        Rule("Usage adds up, is not zero, and grows with the prompt.", USAGE),
-        _usage_plausible,
-        ("answers", "call_recognised", "usage_present"),
-    ),
-    Check(
-        "reasoning_apart",
-        Rule("Reasoning stands in a field of its own, not in the content.", REASONING),
-        _reasoning_apart,
-        ("answers", "call_recognised"),
-    ),
-    Check(
-        "stream_reasoning",
-        Rule("Streamed, reasoning stands in the field where it stands unstreamed.", REASONING),
-        _stream_reasoning,
-        (*BASICS, "reasoning_apart", "stream_text"),
+        "usage_grows",
+        Rule("Usage grows with the prompt.", USAGE),
+        _usage_grows,
+        ("answers", "call_recognised", "usage_present", "usage_plausible"),
     ),
     Check(
         "cut_in_call",

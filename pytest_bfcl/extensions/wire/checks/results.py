@@ -233,7 +233,7 @@ CHECKS = (
             f"{TOOL_MESSAGE}: tool_call_id, “tool call that this message is responding to”",
         ),
         _reordered,
-        (*_GIVEN, "calls_two", "ids_in_answer"),
+        (*_GIVEN, "calls_unstreamed", "ids_in_answer"),
     ),
     Check(
         "conversation_20",

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from pytest_bfcl.dataset.json_schema import is_valid
-from pytest_bfcl.extensions.wire.answers import Answer
 from pytest_bfcl.extensions.wire.asks import Tool
 from pytest_bfcl.extensions.wire.check import Check, Rule
 from pytest_bfcl.extensions.wire.checks.basics import BASICS
-from pytest_bfcl.extensions.wire.differences import Match, Wanted, compare
+from pytest_bfcl.extensions.wire.differences import Wanted, compare
 from pytest_bfcl.extensions.wire.probe import Probe, together
 from pytest_bfcl.extensions.wire.tasks import NOTE, TEXT, Json, dictate, schema
 
@@ -43,28 +41,6 @@ def tool(
         wanted = Wanted(name, {**arguments, **({key: probe.word()} if key else {})})
         made = Tool(name, parameters, more.get("description", "Sets something up."))
         await probe.dictated(dictate(wanted, tools=[NOTE, made]), [wanted])
-
-    return judge
-
-
-def strictly(parameters: Json, arguments: Json) -> Judge:
-    """A dictated call under ``strict``: arguments the schema does not allow are the server's, whatever the model is."""
-
-    async def judge(probe: Probe) -> None:
-        wanted = Wanted("set_up", {**arguments, "label": probe.word()})
-        ask = dictate(wanted, tools=[NOTE, Tool(wanted.name, parameters, "Sets something up.", True)])
-        asks = [ask, ask.streamed()]
-        answers = await together(*map(probe.ask, asks))
-
-        def weighed(answer: Answer) -> Match:
-            for call in answer.calls:
-                if call.name == wanted.name and isinstance(call.values, dict) and not is_valid(parameters, call.values):
-                    return Match(
-                        "damaged", f"strict was accepted, and the schema is not kept: {str(call.values)[:200]}"
-                    )
-            return compare([wanted], answer)
-
-        await probe.weigh(list(zip(asks, answers, strict=True)), weighed)
 
     return judge
 
@@ -103,7 +79,6 @@ ENUM: Json = schema(
 ODD_KEYS: Json = {"@type": "a", "max-size": 3, "größe": 4, "with blank": True, "$id": "b", "class": "c"}
 ODD_SCHEMA: Json = schema({"label": TEXT, **{key: {} for key in ODD_KEYS}})
 LONG = "Sets something up. " + "The value is kept until it is changed; nothing else happens. " * 130
-STRICT: Json = schema({"label": TEXT, "count": {"type": "integer"}}, additionalProperties=False)
 
 
 def _check(name: str, text: str, where: str, judge: Judge, *, optional: bool = False) -> Check:
@@ -175,15 +150,5 @@ CHECKS = (
         "A name of 64 characters comes back whole.",
         NAMES,
         named("save_" + "a_very_long_name_" * 3 + "12345678"),
-    ),
-    Check(  # calls_one cannot hold where a key is always added
-        "strict",
-        Rule(
-            "A tool with strict: true gives arguments that fit its schema exactly.",
-            "OpenAI, Function calling guide, Strict mode",
-        ),
-        strictly(STRICT, {"count": 3}),
-        BASICS,
-        optional=True,
     ),
 )

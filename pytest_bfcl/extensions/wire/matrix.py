@@ -1,0 +1,243 @@
+"""Every answer of the matrix judged by every rule: what is broken, in which cells, and whose fault that is.
+
+A rule's check is the sum over its cells. A fault that is there in an unusual cell (a forced call, thinking, strict) and
+in none of the plainer ones is that cell's too: ``choice_required`` is broken by whatever ``required`` alone breaks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from pytest_bfcl.extensions.wire.cells import CELLS, Cell, Judged, asked
+from pytest_bfcl.extensions.wire.check import Check
+from pytest_bfcl.extensions.wire.ends import Blocked, Broke, LikelyBroke, NotCalled, Refused, Suspected
+from pytest_bfcl.extensions.wire.probe import AGAIN, Probe
+from pytest_bfcl.extensions.wire.rules import GROUPS, ROWS, Finding, Found, Row
+
+MOST_ASKED_AGAIN = 3
+"""Broken cells that are asked again alone."""
+SEED = "matrix"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A finding of a rule in a cell; ``right``: the plainer answer of the same rule that was right."""
+
+    row: Row
+    judged: Judged
+    finding: Finding
+    right: Judged | None = None
+
+    @property
+    def cell(self) -> Cell:
+        """Where."""
+        return self.judged.cell
+
+
+@dataclass(slots=True)
+class Verdict:
+    """What the matrix says of one check. ``spoke``: answers that it is about and that were right; ``behind``: rules
+    that explain the faults it would have found.
+    """
+
+    faults: list[Fault] = field(default_factory=list)
+    spoke: list[Judged] = field(default_factory=list)
+    refused: list[Judged] = field(default_factory=list)
+    behind: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """The answers by cell, and the verdicts by check."""
+
+    answers: Mapping[Cell, Judged]
+    verdicts: Mapping[str, Verdict]
+
+    @property
+    def called(self) -> bool:
+        """Whether any answer held a call."""
+        return any(judged.answer.calls for judged in self.answers.values())
+
+
+async def fill(probe: Probe, cells: Iterable[Cell] = CELLS, *, at_once: bool = True) -> dict[Cell, Judged]:
+    """Ask the cells, and of a streamed one its unstreamed twin; all share two fresh words."""
+    words = probe.word(), probe.word()
+    wanted = dict.fromkeys(each for cell in cells for each in (replace(cell, streamed=False), cell))
+    asks = {cell: asked(cell, *words) for cell in wanted}
+    if at_once:
+        answers = await asyncio.gather(*(probe.answers(ask) for ask, _ in asks.values()))
+    else:
+        answers = [await probe.answers(ask) for ask, _ in asks.values()]
+    first = {cell: found[0] for cell, found in zip(asks, answers, strict=True)}
+    model = probe.line.model
+    return {
+        cell: Judged(
+            cell, ask, dictated, first[cell], probe.api, model,
+            first[replace(cell, streamed=False)] if cell.streamed else None,
+        )
+        for cell, (ask, dictated) in asks.items()
+    }  # fmt: skip
+
+
+def judge(answers: Mapping[Cell, Judged], rows: Iterable[Row] = ROWS) -> Matrix:
+    """Every answer by every rule."""
+    heard = {cell: each for cell, each in answers.items() if not each.refused}
+    found = {
+        row.name: {cell: row.judge(judged) for cell, judged in heard.items() if row.applies(judged)} for row in rows
+    }
+    verdicts: dict[str, Verdict] = defaultdict(Verdict)
+    for row in rows:
+        verdict = verdicts[row.name]
+        left: dict[Cell, Found] = {}
+        for cell, said in found[row.name].items():
+            sure = [name for name in row.after if said and _explains(found.get(name, {}), cell, weighed=False)]
+            verdict.behind += sure[:1]
+            unsure = said and said[0].weighed and any(_explains(found.get(name, {}), cell) for name in row.after)
+            if not sure and not unsure:
+                left[cell] = said
+        _sum(row, left, answers, verdicts)
+    for judged in answers.values():
+        for row in rows:
+            if judged.refused and row.applies(judged):
+                verdicts[row.name].refused.append(judged)
+    return Matrix(answers, verdicts)
+
+
+def _explains(found: Mapping[Cell, Found], cell: Cell, *, weighed: bool = True) -> bool:
+    """Whether another rule has findings in this answer, its unstreamed twin or a plainer one; ``weighed``: such too."""
+    near = (found.get(each) for each in (cell, replace(cell, streamed=False), *cell.plainer()))
+    return any(each and (weighed or not each[0].weighed) for each in near)
+
+
+def _sum(row: Row, found: Mapping[Cell, Found], answers: Mapping[Cell, Judged], verdicts: dict[str, Verdict]) -> None:
+    """Put a rule's findings where they belong."""
+    own = verdicts[row.name]
+    everywhere = row.optional or any(said and not cell.special and not said[0].weighed for cell, said in found.items())
+    for cell, said in found.items():
+        if said is not None and not said:
+            own.spoke.append(answers[cell])
+        if not said:
+            continue
+        plainer = [found.get(each) for each in cell.plainer()]
+        smallest = not any(plainer)
+        finding = said[0]
+        fault = Fault(row, answers[cell], finding, _right(cell, found, answers))
+        facet = facet_of(cell) if smallest and cell.special and not everywhere else None
+        if finding.weighed and (not smallest or fault.right is None):
+            continue
+        if facet is not None and facet != row.name:
+            verdicts[facet].faults.append(fault)
+        if not (row.gate and cell.special):
+            own.faults.append(fault)
+
+
+def _right(cell: Cell, found: Mapping[Cell, Found], answers: Mapping[Cell, Judged]) -> Judged | None:
+    """A plainer answer that is right: for the rule, or, when it is about something else, in the calls it holds."""
+    for each in (*cell.plainer(), Cell(streamed=cell.streamed), Cell()):
+        if each in answers and _is_right(found.get(each), answers[each]):
+            return answers[each]
+    return None
+
+
+def _is_right(said: Found, judged: Judged) -> bool:
+    if said is not None:
+        return not said
+    return not judged.answer.problem and bool(judged.wanted) and judged.match.kind == "exact"
+
+
+def facet_of(cell: Cell) -> str:
+    """The check that an unusual cell belongs to."""
+    stream = "_stream" * cell.streamed
+    if cell.choice != "auto":
+        return {"required": f"choice_required{stream}", "named": f"choice_function{stream}"}.get(
+            cell.choice, "choice_none"
+        )
+    return "strict" if cell.strict else "stream_reasoning" if cell.streamed else "reasoning_apart"
+
+
+# -- the checks ------------------------------------------------------------------------------------------------------
+
+
+def checks() -> tuple[Check, ...]:
+    """A check for every rule."""
+    return tuple(
+        Check(
+            row.name, row.rule, _check(row.name), apis=row.apis, optional=row.optional, group=group,
+            streamed=row.form == "streamed",
+        )
+        for group, rows in GROUPS.items()
+        for row in rows
+    )  # fmt: skip
+
+
+def _check(name: str) -> Callable[[Probe], Awaitable[None]]:
+    return partial(_examine, name)
+
+
+async def _examine(name: str, probe: Probe) -> None:
+    """Raise unless the rule held over all its cells."""
+
+    async def whole() -> Matrix:
+        return judge(await fill(probe.named(SEED)))
+
+    matrix = await probe.shared(SEED, whole)
+    probe.called = matrix.called
+    verdict = matrix.verdicts.get(name, Verdict())
+    faults = sorted(verdict.faults, key=lambda fault: (fault.finding.weighed, not fault.finding.certain))
+    if probe.again:
+        faults = await _again(probe, name, faults)
+        if not faults:
+            return
+    for fault in faults:
+        if fault.finding.weighed:
+            await _weigh(probe, fault)
+        raise _broke(name, fault, faults)
+    if verdict.spoke and (matrix.called or not verdict.behind):
+        return
+    plain = matrix.answers[Cell()].answer
+    if verdict.behind or plain.problem:
+        raise Blocked((*verdict.behind, "answers")[0])
+    if verdict.refused and next(row for row in ROWS if row.name == name).optional:
+        shown = verdict.refused[0].answer
+        raise Refused(shown.problem, shown)
+    raise NotCalled("the model did not call" if not plain.calls else "no answer was one that this rule is about", plain)
+
+
+def _broke(name: str, fault: Fault, faults: Iterable[Fault]) -> Broke:
+    finding = fault.finding
+    broken = tuple(dict.fromkeys(str(each.cell) for each in faults))
+    rule = f"{fault.row.name}: " if fault.row.name != name else ""
+    more = f" and {len(broken) - 1} more" if len(broken) > 1 else ""
+    kind = Suspected if finding.weighed else Broke if finding.certain else LikelyBroke
+    shown = [fault.judged.answer, *([fault.right.answer] if fault.right and finding.weighed else [])]
+    return kind(f"{rule}{finding.why} [{fault.cell}{more}]", *shown, proof=finding.proof, cells=broken)
+
+
+async def _again(probe: Probe, name: str, faults: Iterable[Fault]) -> list[Fault]:
+    """The faults that are still there when their cells are asked alone."""
+    cells = list(dict.fromkeys(fault.cell for fault in faults))[:MOST_ASKED_AGAIN]
+    rows = {fault.row.name: fault.row for fault in faults}
+    answers = await fill(probe, cells, at_once=False)
+    found: list[Fault] = []
+    for fault in faults:
+        if fault.cell in cells:
+            said = rows[fault.row.name].judge(answers[fault.cell])
+            if said:
+                found.append(replace(fault, judged=answers[fault.cell], finding=said[0]))
+    return found
+
+
+async def _weigh(probe: Probe, fault: Fault) -> None:
+    """Asks both ways again; raises `NotCalled` as soon as the model is seen to waver."""
+    assert fault.right is not None
+    for judged, odd in ((fault.judged, True), (fault.right, False)):
+        for _ in range(AGAIN):
+            answer = (await probe.answers(judged.ask))[0]
+            again = replace(judged, answer=answer)
+            wrong = not _is_right(fault.row.judge(again) if fault.row.applies(again) else None, again)
+            if wrong != odd:
+                raise NotCalled(f"the model answers now so, now otherwise: {fault.finding.why}")

@@ -1,0 +1,298 @@
+"""The calls in an answer: there, named as offered, with the arguments that were dictated and the schema allows."""
+
+from __future__ import annotations
+
+from pytest_bfcl.dataset.json_schema import argument_problem
+from pytest_bfcl.extensions.wire.answers import CALLS, LENGTH, Answer, Call
+from pytest_bfcl.extensions.wire.cells import Judged
+from pytest_bfcl.extensions.wire.check import Rule
+from pytest_bfcl.extensions.wire.differences import lost_call, same_but_signs
+from pytest_bfcl.extensions.wire.rules.messages import BOTH_OBJECTS
+from pytest_bfcl.extensions.wire.rules.row import Found, Row, wrong
+
+EQUAL = "OpenAI API reference, Chat Completions / Responses, Streaming: the same answer, sent in parts"
+CHOICE = "OpenAI API reference, Chat Completions / Responses, tool_choice"
+PARALLEL = "OpenAI, Function calling guide, Parallel function calling; API reference, tool_calls"
+
+
+def _whole(judged: Judged) -> bool:
+    """Whether the answer can be read and was not cut."""
+    return not judged.answer.problem and judged.answer.finish != LENGTH
+
+
+def _there(judged: Judged) -> Found:
+    """The dictated calls, by number and name."""
+    answer, wanted = judged.answer, judged.wanted
+    if not wanted or not _whole(judged):
+        return None
+    names, due = [call.name for call in answer.calls], [each.name for each in wanted]
+    if names == due:
+        return ()
+    if names and judged.cell.choice == "named":  # another function or several calls: the rule of the choice says so
+        return None
+    if not names:
+        lost = lost_call(answer) or _elsewhere(answer, str(next(iter(wanted[0].arguments.values()))))
+        return wrong(lost, certain=False) or wrong("no call, though it was dictated", weighed=True)
+    if len(names) >= 2 * len(due) and len({repr((call.name, call.arguments)) for call in answer.calls}) <= len(due):
+        return wrong(f"{len(names)} calls for {len(due)}: calls are doubled", certain=False)
+    if len(names) < len(due) and (lost := _merged(answer) or lost_call(answer)):
+        return wrong(f"{len(names)} of {len(due)} calls: {lost}", certain=False)
+    if sorted(map(str, names)) == sorted(due):
+        return wrong(f"the calls are in another order: {names}", weighed=True)
+    return wrong(f"the calls are {names!r:.200}, not {due}", weighed=True)
+
+
+def _elsewhere(answer: Answer, word: str) -> str:
+    raw = answer.exchange.text
+    if answer.finish == CALLS or (word in raw and word not in answer.text and word not in answer.reasoning):
+        return "the answer has a call somewhere, but none where calls are"
+    return ""
+
+
+def _merged(answer: Answer) -> str:
+    broken = next((call for call in answer.calls if isinstance(call.arguments, str) and call.values is None), None)
+    return f"broken arguments: {broken.arguments!a:.120}" if broken else ""
+
+
+def _recognised(judged: Judged) -> Found:
+    return _there(judged) if judged.cell.task == "one" else None
+
+
+def _two(judged: Judged) -> Found:
+    return _there(judged) if judged.cell.task == "several" else None
+
+
+def _dictated(judged: Judged) -> Found:
+    """The arguments of the dictated calls, where the calls are there."""
+    match = judged.match
+    if not judged.wanted or not _whole(judged) or len(judged.answer.calls) != len(judged.wanted):
+        return None
+    if match.kind == "damaged":
+        return wrong(match.why, certain=False)
+    return wrong(match.why if match.kind != "exact" else "", weighed=True)
+
+
+def _offered(judged: Judged) -> Found:
+    calls = judged.answer.calls
+    if not calls or judged.answer.problem:
+        return None
+    odd = next((call for call in calls if judged.parameters(call.name) is None), None)
+    if odd is None:
+        return ()
+    promised = judged.cell.forced or judged.cell.strict or _changed(judged, odd)
+    return wrong(f"{odd.name!r:.80} is called and was not offered", certain=False, weighed=not promised)
+
+
+def _changed(judged: Judged, call: Call) -> bool:
+    """Whether a name is an offered one with other signs, or half of it."""
+    name = call.name
+    return not isinstance(name, str) or any(name and same_but_signs(tool.name, name) for tool in judged.ask.tools)
+
+
+def _text(judged: Judged) -> Found:
+    calls = judged.answer.calls
+    if not calls:
+        return None
+    odd = next((call for call in calls if not isinstance(call.arguments, str)), None)
+    return wrong(f"the arguments are no text but {type(odd.arguments).__name__}" if odd else "")
+
+
+def _parse(judged: Judged) -> Found:
+    calls = judged.answer.calls
+    if not calls or not _whole(judged):
+        return None
+    odd = next((call for call in calls if isinstance(call.arguments, str) and call.values is None), None)
+    return wrong(f"the arguments are no JSON object: {odd.arguments!a:.200}" if odd else "", certain=False)
+
+
+def _problems(judged: Judged) -> list[str] | None:
+    """What the schemas that were sent have against the arguments; ``None`` when there is nothing to validate."""
+    pairs = [(call.values, judged.parameters(call.name)) for call in judged.answer.calls]
+    valued = [(values, schema) for values, schema in pairs if values is not None and schema is not None]
+    if not valued or not _whole(judged):
+        return None
+    found = (argument_problem(schema, values) for values, schema in valued)
+    return [each[1] for each in found if each]
+
+
+def _strict(judged: Judged) -> Found:
+    problems = _problems(judged) if judged.cell.strict else None
+    if problems is None:
+        return None
+    return wrong(f"strict was accepted, and the schema is not kept: {problems[0]}" if problems else "")
+
+
+def _schema(judged: Judged) -> Found:
+    problems = None if judged.cell.strict else _problems(judged)
+    return None if problems is None else wrong(problems[0] if problems else "", weighed=True)
+
+
+def _required(judged: Judged) -> Found:
+    if judged.cell.choice != "required" or not _whole(judged):
+        return None
+    lost = lost_call(judged.answer) or "text instead"
+    return wrong("" if judged.answer.calls else f"tool_choice required, and no call; {lost}")
+
+
+def _named(judged: Judged) -> Found:
+    if judged.cell.choice != "named" or not _whole(judged):
+        return None
+    name, calls = str(judged.ask.choice)[1:], judged.answer.calls
+    if not calls:
+        return wrong(f"tool_choice names {name}, and no call; {lost_call(judged.answer) or 'text instead'}")
+    odd = next((call.name for call in calls if call.name != name), None)
+    if odd is not None or any(call.name is None for call in calls):
+        return wrong(f"tool_choice names {name}, and {odd!r:.80} is called")
+    return wrong(f"tool_choice names {name}, and it is called {len(calls)} times" if len(calls) > 1 else "")
+
+
+def _none(judged: Judged) -> Found:
+    if judged.cell.choice != "none" or judged.answer.problem:
+        return None
+    return wrong("tool_choice none, and yet a call" if judged.answer.calls else "")
+
+
+def _own_ids(judged: Judged) -> Found:
+    ids = [repr(call.id) for call in judged.answer.calls]
+    if len(ids) < 2:
+        return None
+    return wrong(f"two calls of one answer have the same id {ids[0]:.80}" if len(set(ids)) < len(ids) else "")
+
+
+_ROOTS = ("answers", "arguments_text", "arguments_parse")
+_STREAM = ("stream_events", "delta_index", "delta_name", "delta_arguments", "events_items", "events_arguments")
+ROWS = (
+    Row(
+        "call_recognised",
+        Rule(
+            "A call that the model made stands once in tool_calls (Responses: a function_call item) with the "
+            "function's name, not in the text.",
+            f"{BOTH_OBJECTS}: tool_calls, output",
+        ),
+        _recognised,
+        after=("answers",),
+    ),
+    Row(
+        "arguments_text",
+        Rule(
+            "The arguments are a text with JSON in it, not an object.", f"{BOTH_OBJECTS}: arguments, “in JSON format”"
+        ),
+        _text,
+        after=("answers", "call_recognised"),
+    ),
+    Row(
+        "arguments_parse",
+        Rule(
+            "The arguments of a complete call parse as JSON and are an object.", f"{BOTH_OBJECTS}: arguments; RFC 8259"
+        ),
+        _parse,
+        after=("answers", "arguments_text", "calls_unstreamed"),
+    ),
+    Row(
+        "calls_unstreamed",
+        Rule("Two calls of an unstreamed answer are both there, in the model's order.", PARALLEL),
+        _two,
+        after=("answers", "arguments_text", "call_recognised"),
+    ),
+    Row(
+        "arguments_dictated",
+        Rule("Arguments that were dictated arrive as they were, however a call is asked for.", BOTH_OBJECTS),
+        _dictated,
+        after=(*_ROOTS, "call_recognised", "calls_unstreamed"),
+    ),
+    Row(
+        "stream_calls",
+        Rule("Streamed and unstreamed answers hold the same calls in the same order.", EQUAL),
+        _there,
+        "streamed",
+        ("answers", "call_recognised", "calls_unstreamed", *_STREAM),
+    ),
+    Row(
+        "stream_arguments",
+        Rule("The deltas of a call's arguments join to the text of the unstreamed answer.", EQUAL),
+        lambda judged: _parse(judged) or _dictated(judged),
+        "streamed",
+        (*_ROOTS, "call_recognised", "calls_unstreamed", "arguments_dictated", "stream_calls", *_STREAM),
+    ),
+    Row(
+        "names_offered",
+        Rule("Only functions that were offered are called, by the names under which they were.", BOTH_OBJECTS),
+        _offered,
+        "both",
+        ("answers", "call_recognised", "stream_calls", "choice_function", "choice_function_stream", *_STREAM),
+    ),
+    Row(
+        "arguments_schema",
+        Rule(
+            "The arguments of a call are valid under the schema that was sent with its function.",
+            "OpenAI API reference, tools, parameters; JSON Schema 2020-12",
+        ),
+        _schema,
+        "both",
+        (*_ROOTS, "arguments_dictated", "stream_arguments", *_STREAM),
+    ),
+    Row(
+        "strict",
+        Rule(
+            "A tool with strict: true gives arguments that fit its schema exactly.",
+            "OpenAI, Function calling guide, Strict mode",
+        ),
+        _strict,
+        "both",
+        (*_ROOTS, "arguments_dictated", "stream_arguments", *_STREAM),
+        optional=True,
+    ),
+    Row(
+        "choice_required",
+        Rule(
+            "With tool_choice required there is at least one call, as right as where the model decides.",
+            f"{CHOICE}: required",
+        ),
+        _required,
+        after=("call_recognised",),
+        optional=True,
+    ),
+    Row(
+        "choice_required_stream",
+        Rule("With tool_choice required a stream holds at least one call, as right.", f"{CHOICE}: required"),
+        _required,
+        "streamed",
+        ("choice_required", "stream_calls", *_STREAM),
+        optional=True,
+    ),
+    Row(
+        "choice_function",
+        Rule(
+            "With tool_choice naming a function exactly that one is called, once, as right as where the model decides.",
+            f"{CHOICE}: forces the model to call that function",
+        ),
+        _named,
+        after=("call_recognised", "calls_unstreamed"),
+        optional=True,
+    ),
+    Row(
+        "choice_function_stream",
+        Rule(
+            "With tool_choice naming a function a stream calls exactly that one, once, as right.",
+            f"{CHOICE}: forces the model to call that function",
+        ),
+        _named,
+        "streamed",
+        ("choice_function", "stream_calls", *_STREAM),
+        optional=True,
+    ),
+    Row(
+        "choice_none",
+        Rule("With tool_choice none there is no call, neither in tool_calls nor raw in the text.", f"{CHOICE}: none"),
+        _none,
+        "both",
+        optional=True,
+    ),
+    Row(
+        "ids_in_answer",
+        Rule("The calls of one answer have different ids.", "OpenAI API reference, tool_calls[].id; call_id"),
+        _own_ids,
+        "both",
+        ("answers", "call_id", "stream_events", "delta_id", "delta_index"),
+    ),
+)

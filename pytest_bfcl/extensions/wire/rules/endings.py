@@ -1,0 +1,123 @@
+"""How an answer ended and what it cost."""
+
+from __future__ import annotations
+
+from pytest_bfcl.extensions.wire.answers import CALLS, LENGTH, STOP
+from pytest_bfcl.extensions.wire.cells import Judged
+from pytest_bfcl.extensions.wire.check import Rule
+from pytest_bfcl.extensions.wire.rules.calls import EQUAL
+from pytest_bfcl.extensions.wire.rules.row import Found, Row, wrong
+
+FINISH = "OpenAI API reference, Chat Completions, finish_reason; Responses, status and incomplete_details"
+USAGE = "OpenAI API reference, Chat Completions / Responses, usage"
+
+
+def _calls(judged: Judged) -> Found:
+    answer = judged.answer
+    if not answer.calls or answer.finish == LENGTH:
+        return None
+    # A call that was forced may end with stop: the guide to structured outputs says so.
+    right = (CALLS, STOP) if judged.cell.forced else (CALLS,)
+    return wrong("" if answer.finish in right else f"the answer has a call and ends with {answer.finish!r}")
+
+
+def _stop(judged: Judged) -> Found:
+    answer = judged.answer
+    if answer.problem or answer.calls or answer.finish == LENGTH or judged.wanted:
+        return None
+    return wrong("" if answer.finish == STOP else f"the answer is a text and ends with {answer.finish!r}")
+
+
+def _streamed(judged: Judged) -> Found:
+    if judged.answer.problem:
+        return None
+    return _calls(judged) if judged.answer.calls else _stop(judged)
+
+
+def _present(judged: Judged) -> Found:
+    if judged.answer.problem:
+        return None
+    usage = judged.answer.usage
+    told = usage is not None and None not in (usage.input, usage.output, usage.total)
+    return wrong("" if told else f"usage is missing or has a field that is no whole number: {usage}")
+
+
+def _sums(judged: Judged) -> Found:
+    usage = judged.answer.usage
+    if usage is None or usage.input is None or usage.output is None:
+        return None
+    said = bool(judged.answer.calls or judged.answer.text)
+    if usage.input <= 0 or (said and usage.output <= 0):
+        return wrong(f"the answer cost {usage.input} tokens in and {usage.output} out")
+    added = usage.input + usage.output
+    return wrong("" if usage.total == added else f"{usage.input} + {usage.output} tokens are not {usage.total}")
+
+
+def _stream_usage(judged: Judged) -> Found:
+    answer, twin = judged.answer, judged.twin
+    if answer.problem:
+        return None
+    if answer.usage is None:
+        return wrong("the stream tells no usage, though it was asked for")
+    if odd := _sums(judged):
+        return odd
+    if twin is None or twin.usage is None:
+        return ()
+    one, two = twin.usage, answer.usage
+    if one.input != two.input:
+        return wrong(f"the same prompt has {one.input} tokens unstreamed and {two.input} streamed")
+    same = (twin.reasoning, twin.text, _said(twin.calls)) == (answer.reasoning, answer.text, _said(answer.calls))
+    apart = abs((one.output or 0) - (two.output or 0)) > max(2, (one.output or 0) // 5)
+    return wrong(
+        f"the same answer has {one.output} tokens unstreamed and {two.output} streamed" if same and apart else ""
+    )
+
+
+def _said(calls: object) -> object:
+    return [(call.name, call.arguments) for call in calls]  # type: ignore[attr-defined]
+
+
+ROWS = (
+    Row(
+        "finish_calls",
+        Rule("An answer with calls ends with tool_calls (Responses: status completed).", FINISH),
+        _calls,
+        after=("answers", "call_recognised"),
+    ),
+    Row(
+        "finish_stop",
+        Rule("An answer that is a text ends with stop (Responses: status completed), tools or not.", FINISH),
+        _stop,
+        after=("answers", "call_recognised"),
+    ),
+    Row(
+        "stream_finish",
+        Rule("Streamed and unstreamed answers end for the same reason.", EQUAL),
+        _streamed,
+        "streamed",
+        ("answers", "stream_events", "stream_calls", "finish_calls", "finish_stop", "finish_last"),
+    ),
+    Row(
+        "usage_present",
+        Rule("An answer tells its usage: tokens in, out and in all, as whole numbers.", USAGE),
+        _present,
+        after=("answers",),
+    ),
+    Row(
+        "usage_plausible",
+        Rule("Usage adds up and is not zero.", USAGE),
+        _sums,
+        after=("answers", "usage_present"),
+    ),
+    Row(
+        "stream_usage",
+        Rule(
+            "A stream that is asked for usage tells it: the same prompt tokens as unstreamed, and as many for the "
+            "same answer.",
+            "OpenAI API reference, Chat Completions, stream_options.include_usage; Responses, response.completed",
+        ),
+        _stream_usage,
+        "streamed",
+        ("answers", "stream_events", "stream_calls", "stream_arguments", "usage_present", "usage_plausible"),
+    ),
+)

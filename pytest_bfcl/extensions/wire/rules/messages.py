@@ -1,0 +1,243 @@
+"""An unstreamed answer as an object: its fields, as the reference lists them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pytest_bfcl.extensions.wire.cells import Judged
+from pytest_bfcl.extensions.wire.chat import choices_of, chunks, function_of
+from pytest_bfcl.extensions.wire.check import Rule
+from pytest_bfcl.extensions.wire.responses import events
+from pytest_bfcl.extensions.wire.rules.row import Found, Row, wrong
+from pytest_bfcl.json_types import Fields
+
+CHAT_OBJECT = "OpenAI API reference, Chat Completions, The chat completion object"
+BOTH_OBJECTS = f"{CHAT_OBJECT}; Responses, The response object"
+
+
+def is_text(value: object) -> bool:
+    """A text that is not empty."""
+    return isinstance(value, str) and bool(value)
+
+
+def is_count(value: object) -> bool:
+    """A whole number, and no boolean."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def is_time(value: object) -> bool:
+    """Seconds since 1970."""
+    return is_count(value) or isinstance(value, float)
+
+
+def _answers(judged: Judged) -> Found:
+    answer = judged.answer
+    if answer.problem:
+        return wrong(answer.problem)
+    kind = answer.exchange.content_type.partition(";")[0].strip().lower()
+    return wrong(f"the content type is {kind!r}" if kind != "application/json" else "", kind.encode())
+
+
+def _message_form(judged: Judged) -> Found:
+    body = judged.answer.exchange.body
+    if judged.answer.problem or not isinstance(body, dict):
+        return None
+    said = _chat_fields(body) if judged.api == "chat" else response_fields(body)
+    return wrong(next(said, None))
+
+
+def _chat_fields(body: Fields) -> Iterator[str]:
+    for name, fits in (("id", is_text), ("created", is_time), ("model", is_text)):
+        if not fits(body.get(name)):
+            yield f"{name} is missing or wrong: {body.get(name)!r:.80}"
+    if body.get("object") != "chat.completion":
+        yield f"object is {body.get('object')!r:.80}, not 'chat.completion'"
+    for position, choice in enumerate(choices_of(dict(body))):
+        if not is_count(choice.get("index")) or choice["index"] != position:
+            yield f"choice {position} has the index {choice.get('index')!r:.40}"
+        message = choice.get("message")
+        if isinstance(message, dict):
+            yield from _message_fields(message)
+
+
+def _message_fields(message: Fields) -> Iterator[str]:
+    if message.get("role") != "assistant":
+        yield f"the message's role is {message.get('role')!r:.40}"
+    if not isinstance(message.get("content"), str | None):
+        yield "the content is neither text nor null"
+    calls = message.get("tool_calls")
+    if not isinstance(calls, list | None):
+        yield f"tool_calls is {type(calls).__name__}, not a list"
+    for call in calls or () if isinstance(calls, list) else ():
+        if not isinstance(call, dict):
+            yield f"a call is {call!r:.40}, no object"
+        elif set(function_of(call)) - {"name", "arguments"}:
+            yield "a function object has other fields than name and arguments"
+
+
+STATUSES = ("completed", "failed", "in_progress", "cancelled", "queued", "incomplete")
+
+
+def response_fields(body: Fields) -> Iterator[str]:
+    """What a response object lacks."""
+    for name, fits in (("id", is_text), ("created_at", is_time), ("model", is_text)):
+        if not fits(body.get(name)):
+            yield f"{name} is missing or wrong: {body.get(name)!r:.80}"
+    if body.get("object") != "response":
+        yield f"object is {body.get('object')!r:.80}, not 'response'"
+    if body.get("status") == "completed" and body.get("incomplete_details") is not None:
+        yield "status is completed, and incomplete_details says otherwise"
+    for item in _items(body):
+        if item.get("type") == "message" and item.get("role") != "assistant":
+            yield "an output message's role is not assistant"
+        parts = item.get("content") if item.get("type") == "message" else []
+        if not isinstance(parts, list) or any(not _is_part(part) for part in parts):
+            yield "an output message's content is no list of output_text parts"
+
+
+def _is_part(part: object) -> bool:
+    if not isinstance(part, dict):
+        return False
+    text = part.get({"output_text": "text", "refusal": "refusal"}.get(str(part.get("type")), ""))
+    return isinstance(text, str)
+
+
+def _items(body: object) -> list[Any]:
+    output = body.get("output") if isinstance(body, dict) else None
+    return [item for item in output if isinstance(item, dict)] if isinstance(output, list) else []
+
+
+def final(judged: Judged) -> Fields:
+    """The response object of an answer, streamed or not; empty when there is none."""
+    if not judged.cell.streamed:
+        body = judged.answer.exchange.body
+        return body if isinstance(body, dict) else {}
+    ended = [event.get("response") for event in events(judged.answer.exchange)]
+    return next((body for body in reversed(ended) if isinstance(body, dict)), {})
+
+
+def _item_ids(judged: Judged) -> Found:
+    items = _items(final(judged))
+    if not items:
+        return None
+    ids = [item.get("id") for item in items]
+    odd = next((item for item in items if not is_text(item.get("id"))), None)
+    if odd is not None:
+        return wrong(f"an item of type {odd.get('type')!r:.40} has the id {odd.get('id')!r:.40}")
+    return wrong(f"two items have one id: {ids[:4]}" if len(set(ids)) < len(ids) else "")
+
+
+def _item_status(judged: Judged) -> Found:
+    body = final(judged)
+    items = [item for item in _items(body) if item.get("type") in ("message", "function_call")]
+    if not items or body.get("status") != "completed":
+        return None
+    odd = next((item for item in items if item.get("status") != "completed"), None)
+    return wrong(
+        f"the response is completed, a {odd.get('type')} in it has the status {odd.get('status')!r:.40}" if odd else ""
+    )
+
+
+def _served_model(judged: Judged) -> Found:
+    if judged.answer.problem:
+        return None
+    if judged.api != "chat":
+        bodies: list[Fields] = [final(judged)]
+    elif judged.cell.streamed:
+        bodies = list(chunks(judged.answer.exchange))
+    else:
+        bodies = [judged.answer.exchange.body]
+    told = {body["model"] for body in bodies if isinstance(body, dict) and is_text(body.get("model"))}
+    if not told:
+        return None
+    other = next((name for name in sorted(told) if not _same_model(judged.asked_model, name)), None)
+    return wrong(f"{judged.asked_model!r} was asked, {other!r:.80} answered" if other else "", certain=False)
+
+
+def _same_model(asked: str, told: str) -> bool:
+    """Whether a served name may be what was asked: a dated version, a path's last part, another case, a tag."""
+    one, two = (name.lower().replace("\\", "/").rstrip("/").rsplit("/", 1)[-1] for name in (asked, told))
+    return one.startswith(two) or two.startswith(one) or one.split(":")[0] == two.split(":")[0]
+
+
+def _call_id(judged: Judged) -> Found:
+    if not judged.answer.calls:
+        return None
+    odd = next((call.id for call in judged.answer.calls if not is_text(call.id)), EVERY)
+    return wrong("" if odd is EVERY else f"a call's id is {odd!r:.80}")
+
+
+EVERY = object()
+
+
+def _call_type(judged: Judged) -> Found:
+    if not judged.answer.calls:
+        return None
+    kind = "function" if judged.api == "chat" else "function_call"
+    odd = next((call for call in judged.answer.calls if call.kind != kind), None)
+    return wrong(f"a call's type is {odd.kind!r:.40}, not {kind!r}" if odd else "")
+
+
+ROWS = (
+    Row(
+        "answers",
+        Rule(
+            "A request with tools is answered with 200 and a JSON object that has choices (Responses: output).",
+            BOTH_OBJECTS,
+        ),
+        _answers,
+        gate=True,
+    ),
+    Row(
+        "message_form",
+        Rule(
+            "The answer has id, object, model and the time of its creation; every choice its index, in order; the "
+            "message's role is assistant and its content text or null; a function has name and arguments.",
+            BOTH_OBJECTS,
+        ),
+        _message_form,
+        after=("answers",),
+    ),
+    Row(
+        "served_model",
+        Rule("The model that answers is the one that was asked, or a version of it.", f"{BOTH_OBJECTS}: model"),
+        _served_model,
+        "both",
+        ("answers", "stream_events", "message_form", "chunk_form"),
+    ),
+    Row(
+        "call_id",
+        Rule(
+            "Every call has an id (Responses: call_id), a text that is not empty.",
+            f"{BOTH_OBJECTS}: tool_calls[].id, call_id",
+        ),
+        _call_id,
+        after=("answers", "call_recognised"),
+    ),
+    Row(
+        "call_type",
+        Rule("Every call says its type: function (Responses: function_call).", f"{BOTH_OBJECTS}: tool_calls[].type"),
+        _call_type,
+        after=("answers", "call_recognised"),
+    ),
+    Row(
+        "item_ids",
+        Rule("Every output item has an id of its own.", "OpenAI API reference, Responses, The response object: output"),
+        _item_ids,
+        "both",
+        ("answers", "stream_events", "events_items"),
+        ("responses",),
+    ),
+    Row(
+        "item_status",
+        Rule(
+            "Messages and calls in a completed response are completed.",
+            "OpenAI API reference, Responses, The response object: output, status",
+        ),
+        _item_status,
+        "both",
+        ("answers", "stream_events", "events_items"),
+        ("responses",),
+    ),
+)

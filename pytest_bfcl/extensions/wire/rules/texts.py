@@ -1,0 +1,152 @@
+"""The text beside calls and reasoning apart from both: nothing of one stands in another's place."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from pytest_bfcl.decoding.formats.detection import sign_in
+from pytest_bfcl.extensions.wire.answers import LENGTH, Answer, Call
+from pytest_bfcl.extensions.wire.cells import Judged
+from pytest_bfcl.extensions.wire.check import Rule
+from pytest_bfcl.extensions.wire.differences import lost_call
+from pytest_bfcl.extensions.wire.rules.calls import EQUAL
+from pytest_bfcl.extensions.wire.rules.messages import BOTH_OBJECTS
+from pytest_bfcl.extensions.wire.rules.row import Found, Row, wrong
+
+REASONING = (
+    "Responses, output: reasoning items; vLLM, SGLang and DeepSeek documentation, reasoning_content beside content"
+)
+APART = f"{BOTH_OBJECTS}: content is “the contents of the message”, calls stand apart"
+THINKS = ("<think>", "</think>", "<thinking>", "<|channel|>analysis", "[THINK]", "<seed:think>", "◁think▷")
+LONGEST = 20_000
+"""Longest text that is searched for copies of calls."""
+
+
+def _markers(judged: Judged) -> Found:
+    answer = judged.answer
+    if answer.problem or (judged.wanted and not answer.calls):
+        return None
+    if marker := sign_in(answer.text):
+        where = "beside the call" if answer.calls else "though there is no call"
+        return wrong(f"{marker!r} stands in the content {where}", marker.encode())
+    if not answer.calls:
+        return () if answer.text else None
+    if any(_copied(answer.text[:LONGEST], call) for call in answer.calls):
+        return wrong("the call stands in the content too, as JSON", answer.text.encode()[:200], certain=False)
+    if marker := sign_in(answer.reasoning):
+        return wrong(f"{marker!r} stands in the reasoning", marker.encode(), certain=False)
+    return ()
+
+
+def _copied(text: str, call: Call) -> bool:
+    """Whether a call's arguments stand in a text as a JSON object, alone or inside another."""
+    if not call.values or "{" not in text:
+        return False
+    return any(call.values in (value, value.get("arguments"), value.get("parameters")) for value in _objects(text))
+
+
+def _objects(text: str) -> Iterator[dict[str, object]]:
+    """The JSON objects in a text, the outermost of each place."""
+    decoder, at = json.JSONDecoder(), text.find("{")
+    while at >= 0:
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            value, end = None, at + 1
+        if isinstance(value, dict):
+            yield value
+        elif value is None:
+            end = at + 1
+        at = text.find("{", end)
+
+
+def _apart(judged: Judged) -> Found:
+    answer = judged.answer
+    if answer.problem:
+        return None
+    if mark := next((mark for mark in THINKS if mark in answer.text), None):
+        return wrong(f"reasoning stands in the content, with {mark!r}", mark.encode())
+    if not answer.reasoning:
+        return None
+    if len(answer.reasoning) > 20 and answer.reasoning.strip() in answer.text:
+        return wrong("the reasoning stands in the content too")
+    if judged.wanted and not answer.calls and answer.finish != LENGTH:
+        lost = lost_call(Answer(answer.exchange, reasoning=answer.reasoning))
+        return wrong(lost, certain=False) if lost else None
+    return ()
+
+
+def _streamed(judged: Judged) -> Found:
+    answer, twin = judged.answer, judged.twin
+    found = _apart(judged)
+    if found or twin is None or twin.problem or answer.problem:
+        return found
+    if not twin.reasoning and not answer.reasoning:
+        return None
+    if len(twin.reasoning) > 20 and twin.reasoning.strip() in answer.text:
+        return wrong("the reasoning of the unstreamed answer stands in the streamed content")
+    if len(twin.text) > 20 and twin.text.strip() in answer.reasoning and twin.text not in twin.reasoning:
+        return wrong("the text of the unstreamed answer stands in the streamed reasoning")
+    if bool(twin.reasoning) != bool(answer.reasoning):
+        one, two = ("unstreamed", "streamed") if twin.reasoning else ("streamed", "unstreamed")
+        return wrong(f"{one} there is reasoning in a field of its own, {two} there is none", weighed=True)
+    if twin.reasoning_in != answer.reasoning_in:
+        fields = [" and ".join(sorted(each.reasoning_in)) for each in (twin, answer)]
+        return wrong(f"unstreamed the reasoning stands in {fields[0]}, streamed in {fields[1]}")
+    return ()
+
+
+def _text(judged: Judged) -> Found:
+    answer, twin = judged.answer, judged.twin
+    if judged.cell.task != "none due" or judged.cell.forced or answer.problem or twin is None or answer.calls:
+        return None
+    text = json.loads(judged.ask.turns[0].text.rpartition(": ")[2])  # type: ignore[union-attr]
+    if twin.text.strip() != text:  # the model writes something else
+        return None
+    return wrong("" if answer.text.strip() == text else f"the text is {answer.text!a:.120}", weighed=True)
+
+
+ROWS = (
+    Row(
+        "content_markers",
+        Rule(
+            "The text of an unstreamed answer holds none of the marks with which the model writes calls, and no copy "
+            "of them; nor does the reasoning.",
+            APART,
+        ),
+        _markers,
+        after=("answers", "call_recognised", "calls_unstreamed"),
+    ),
+    Row(
+        "stream_markers",
+        Rule(
+            "The text of a streamed answer holds none of the marks with which the model writes calls, and no copy of "
+            "them; nor does the reasoning.",
+            APART,
+        ),
+        _markers,
+        "streamed",
+        ("answers", "stream_events", "stream_calls", "content_markers"),
+    ),
+    Row(
+        "stream_text",
+        Rule("The deltas of the text join to the text of the unstreamed answer.", EQUAL),
+        _text,
+        "streamed",
+        ("answers", "stream_events", "events_items", "events_text", "stream_reasoning", "stream_markers"),
+    ),
+    Row(
+        "reasoning_apart",
+        Rule("Reasoning stands in a field of its own, not in the content, and holds no call.", REASONING),
+        _apart,
+        after=("answers",),
+    ),
+    Row(
+        "stream_reasoning",
+        Rule("Streamed, reasoning stands in the field where it stands unstreamed.", REASONING),
+        _streamed,
+        "streamed",
+        ("answers", "stream_events", "events_items", "reasoning_apart"),
+    ),
+)
