@@ -72,52 +72,6 @@ def test_workflows_name_what_exists(name: str) -> None:
     assert "secrets." not in (ROOT / f".github/workflows/{name}.yml").read_text(encoding="utf-8")
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(SHELL is None, reason="the action's steps are written for bash")
-def test_the_action_scores_gates_and_compares(tmp_path: Path) -> None:
-    action = read("action.yml")
-    steps = {step["name"]: step for step in action["runs"]["steps"]}
-    (tmp_path / "output").touch()
-    (tmp_path / "summary").touch()
-    environment = {
-        "GITHUB_OUTPUT": str(tmp_path / "output"),
-        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary"),
-        "BFCL_MODEL": "lexical:",
-        "BFCL_BASE_URL": "",
-        "BFCL_BASELINE": "",
-    }
-    assert set(steps["Score"]["env"]) <= {*environment, "BFCL_ARGUMENTS", "BFCL_OUT"}
-    chosen = '--bfcl-data bundled -m "simple_java or irrelevance" -p no:cacheprovider -q --tb=no'
-    score = steps["Score"]["run"]
-    passing = shell(
-        score, tmp_path, BFCL_OUT="one", BFCL_ARGUMENTS=f"{chosen} --bfcl-fail-under irrelevance=30", **environment
-    )
-    assert passing.returncode == 0, passing.stdout + passing.stderr
-    assert (tmp_path / "output").read_text() == "run=one\n"
-    assert (tmp_path / "one" / "index.html").is_file()
-    environment["BFCL_BASELINE"] = "one"
-    failing = shell(
-        score, tmp_path, BFCL_OUT="two", BFCL_ARGUMENTS=f"{chosen} --bfcl-fail-under irrelevance=99", **environment
-    )
-    assert failing.returncode == 1, failing.stdout + failing.stderr
-    assert "on the bundled data" in (tmp_path / "summary").read_text()
-    assert shell(steps["Fetch"]["run"], tmp_path, BFCL_FETCH="false").returncode == 0
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(SHELL is None, reason="the include's lines are written for a shell")
-def test_the_gitlab_include_scores(tmp_path: Path) -> None:
-    job = read("ci/gitlab.yml")[".pytest-bfcl"]
-    install, *lines = job["script"]
-    assert "$BFCL_PACKAGE" in install
-    arguments = "--bfcl-data bundled -m simple_java -q --tb=no -p no:cacheprovider --bfcl-fail-under simple_java=10"
-    variables = job["variables"] | {"BFCL_ARGUMENTS": arguments}
-    done = shell("\n".join(lines), tmp_path, **variables)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert (tmp_path / "bfcl-junit.xml").is_file()
-    assert (tmp_path / job["variables"]["BFCL_OUT"] / "index.html").is_file()
-
-
 def test_the_pre_commit_hook_checks_entries(tmp_path: Path) -> None:
     (hook,) = read(".pre-commit-hooks.yaml")
     verb = hook["entry"].split()[1:]
