@@ -7,6 +7,7 @@ import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.conversation import history, prompts
@@ -20,7 +21,9 @@ from pytest_bfcl.simulators.toolkit import error_text
 from pytest_bfcl.transcript import Call, Message, Reply, ToolCall, wire_name
 
 if TYPE_CHECKING:
+    from pytest_bfcl.conversation.mcp_session import McpSession
     from pytest_bfcl.dataset import Entry, Texts
+    from pytest_bfcl.gateways.recordings import Tape
     from pytest_bfcl.models import Model
     from pytest_bfcl.settings import Settings
 
@@ -57,23 +60,29 @@ async def ask_model(
     mcp: str | None = None,
     system: str | None = None,
     name: str = "ask",
+    tape: Tape | None = None,
+    live_tools: bool = False,
 ) -> Answer:
     """Ask until the model stops calling, or after ``step_limit`` steps.
 
     ``tools``: Python functions (``async def`` too), simulators, function documents in any provider's shape, or one of
     these; ``mcp``: URL or command of an MCP server whose tools are offered and called there. Calls of tools that are
-    documents only are not carried out, and end the conversation. Raises `UsageError` for anything else, `HarnessError`
-    (kind ``mcp``) for a server that does not answer.
+    documents only are not carried out, and end the conversation. ``tape``: where what tools give is recorded, or taken
+    from (``live_tools``: it is not; what simulators give never is, for their state counts).
+
+    Raises `UsageError` for anything else, `HarnessError` (kind ``mcp``) for a server that does not answer.
     """
     async with AsyncExitStack() as stack:
         offered = _offered(tools)
-        if mcp is not None:
-            as_listed = model.mode == "fc"
-            offered |= await _tools_of_server(mcp, settings.timeout_s, stack, as_listed=as_listed)
         messages = [{"role": "user", "content": text}] if isinstance(text, str) else [dict(each) for each in text]
         if system:
             messages = prompts.with_system(messages, system)
-        return await _Asking(messages, offered, ask, model, settings, texts, name).run()
+        tape = None if live_tools else tape
+        if mcp is not None:
+            server = _Server(mcp, settings.timeout_s, stack, as_listed=model.mode == "fc")
+            listed = server.listed if tape is None else partial(tape.tools, messages, server.listed)
+            offered |= server.offered(*await listed())
+        return await _Asking(messages, offered, ask, model, settings, texts, name, tape).run()
 
 
 Carry = Callable[[Parsed], Any] | None
@@ -83,6 +92,7 @@ Carry = Callable[[Parsed], Any] | None
 class _Offered:
     document: Parsed
     carry: Carry
+    stateful: bool = False
 
 
 class _Asking:
@@ -95,12 +105,13 @@ class _Asking:
         settings: Settings,
         texts: Texts,
         name: str,
+        tape: Tape | None,
     ) -> None:
         from pytest_bfcl.dataset import Entry
 
         self.offered = {wire_name(each): tool for each, tool in offered.items()} | dict(offered)
         self.documents = [tool.document for tool in offered.values()]
-        self.ask, self.model, self.settings, self.texts = ask, model, settings, texts
+        self.ask, self.model, self.settings, self.texts, self.tape = ask, model, settings, texts, tape
         self.entry: Entry = Entry(id=name, category="simple_python", question=[messages], function=self.documents)
         self.messages = prompts.first_messages(self.entry, self.documents, texts, mode=model.mode)
         self.calls: list[ToolCall] = []
@@ -145,10 +156,17 @@ class _Asking:
             return error_text(NameError(f"there is no tool {call.name[:100]!r}"))
         if tool.carry is None:
             return None
-        if is_native(tool.document) and (problem := argument_problem(tool.document["parameters"], call.arguments)):
+        arguments = {str(name): value for name, value in call.arguments.items()}
+        carry = partial(self._result, tool, tool.carry, arguments)
+        if self.tape is None:
+            return await carry()
+        return await self.tape.result(str(tool.document["name"]), arguments, carry, always=tool.stateful)
+
+    async def _result(self, tool: _Offered, carry: Callable[[Parsed], Any], arguments: Parsed) -> str:
+        if is_native(tool.document) and (problem := argument_problem(tool.document["parameters"], arguments)):
             return error_text(ValueError(f"invalid arguments: {problem[1]}"))
         try:
-            result = tool.carry({str(name): value for name, value in call.arguments.items()})
+            result = carry(arguments)
             return serialise(await result if inspect.isawaitable(result) else result)
         except HarnessError:  # a server that is gone is no answer
             raise
@@ -169,7 +187,7 @@ def _offered(tools: object) -> dict[str, _Offered]:
     for tool in listed:
         if isinstance(tool, Simulator):
             for document in tool.documents():
-                found[str(document["name"])] = _Offered(document, _on(tool, str(document["name"])))
+                found[str(document["name"])] = _Offered(document, _on(tool, str(document["name"])), stateful=True)
         elif callable(tool):
             from pytest_bfcl.dataset.tools.python import document_of
 
@@ -192,21 +210,39 @@ def _on(simulator: Simulator, name: str) -> Carry:
     return lambda arguments: simulator.call(name, arguments)
 
 
-async def _tools_of_server(
-    where: str, timeout_s: float, stack: AsyncExitStack, *, as_listed: bool
-) -> dict[str, _Offered]:
-    from pytest_bfcl.conversation.mcp_session import mcp_session, text_of
-    from pytest_bfcl.dataset.tools.mcp import shown_server
+class _Server:
+    """An MCP server, connected to when it is needed: a recording may do without."""
 
-    server = await stack.enter_async_context(mcp_session("ask", shown_server(where).strip("'"), where, timeout_s))
-    documents, names = await server.documents(as_listed=as_listed)
+    def __init__(self, where: str, timeout_s: float, stack: AsyncExitStack, *, as_listed: bool) -> None:
+        self._where, self._timeout_s, self._stack, self._as_listed = where, timeout_s, stack, as_listed
+        self._session: McpSession | None = None
 
-    def on_server(name: str) -> Carry:
+    async def _opened(self) -> McpSession:
+        from pytest_bfcl.conversation.mcp_session import mcp_session
+        from pytest_bfcl.dataset.tools.mcp import shown_server
+
+        if self._session is None:
+            shown = shown_server(self._where).strip("'")
+            self._session = await self._stack.enter_async_context(
+                mcp_session("ask", shown, self._where, self._timeout_s)
+            )
+        return self._session
+
+    async def listed(self) -> tuple[list[Parsed], dict[str, str]]:
+        """Its documents, and their names as they can be written → the server's own."""
+        return await (await self._opened()).documents(as_listed=self._as_listed)
+
+    def offered(self, documents: Sequence[Parsed], names: Mapping[str, str]) -> dict[str, _Offered]:
+        """Its tools, called there."""
+        return {
+            str(each["name"]): _Offered(each, self._call(own))
+            for each, own in zip(documents, names.values(), strict=True)
+        }
+
+    def _call(self, name: str) -> Carry:
         async def call(arguments: Parsed) -> str:
-            return text_of(await server.call(name, arguments))
+            from pytest_bfcl.conversation.mcp_session import text_of
+
+            return text_of(await (await self._opened()).call(name, arguments))
 
         return call
-
-    return {
-        str(each["name"]): _Offered(each, on_server(own)) for each, own in zip(documents, names.values(), strict=True)
-    }

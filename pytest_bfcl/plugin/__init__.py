@@ -81,6 +81,14 @@ def pytest_configure(config: pytest.Config) -> None:
             from pytest_bfcl.plugin.refusals import refuse_without_model
 
             refuse_without_model(config)
+            if config.getoption("bfcl_record"):
+                from pytest_bfcl.failures import UsageError
+                from pytest_bfcl.plugin.own_tests import register_recording
+
+                try:
+                    register_recording(config)
+                except UsageError as error:
+                    raise pytest.UsageError(str(error)) from None
         if config.option.markers:  # asks what there is; in any other session the names stay free
             from pytest_bfcl.plugin import marks
 

@@ -53,7 +53,7 @@ def activate(config: pytest.Config) -> None:
 def _build(config: pytest.Config) -> None:
     session = config.stash[SESSION] = Session(config)
     _require_simulators(session)
-    register_recording(session)
+    register_recording(config, session.notices.stop)
     plugins = config.pluginmanager
 
     path = run_path(session)

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
 from pytest_bfcl.failures import AdapterError, HarnessError, UsageError
 from pytest_bfcl.plugin import options
 from pytest_bfcl.run_options import OPTIONS
+from pytest_bfcl.run_options.table import RECORD_MODES, RecordMode
 
 if TYPE_CHECKING:
     from pytest_bfcl.gateways.asking import Answer
-    from pytest_bfcl.gateways.recordings import Recorded, Recording
+    from pytest_bfcl.gateways.recordings import Identity, Matching, Recorded, Tape
     from pytest_bfcl.models import Model
     from pytest_bfcl.models.base import Request
-    from pytest_bfcl.plugin.session import Session
     from pytest_bfcl.transcript import Reply
 
 ASKS: pytest.StashKey[_Asks] = pytest.StashKey()
@@ -31,21 +31,23 @@ class _Asks:
     """What all ``ask`` fixtures of a session share; made when the first one is used."""
 
     def __init__(self, config: pytest.Config) -> None:
-        from pytest_bfcl.gateways.recordings import Recorded, Recording
+        from pytest_bfcl.gateways.recordings import Recorded
         from pytest_bfcl.models import parse_spec
         from pytest_bfcl.rescoring import open_data
         from pytest_bfcl.settings import Settings
 
-        named = {option.name: option for option in OPTIONS}
-        record, replay = (options.read(config, named[name]) for name in ("record", "replay"))
-        if record and replay:
-            raise UsageError("--bfcl-record and --bfcl-replay exclude each other")
+        asked = recording_asked(config)
         self.config = config
+        self.matching = asked.matching
+        self.note = asked.path is not None and asked.mode in ("new", "all")
+        self.tapes: dict[str, Tape] = {}
         self.settings = Settings()
         self.texts = open_data("bundled").texts
-        self.recorded: Recorded | None = Recorded(Path(replay)) if replay else None
-        self.recording: Recording | None = Recording() if record else None
+        self.recorded: Recorded | None = None
+        if asked.path is not None and asked.mode != "all":
+            self.recorded = Recorded(asked.path, asked.matching, may_be_missing=asked.mode == "new")
         self.spec = None
+        self.live = options.is_active(config) and (self.recorded is None or asked.mode == "new")
         if options.is_active(config):
             from pytest_bfcl.plugin.session import SESSION
 
@@ -64,7 +66,7 @@ class _Asks:
         from pytest_bfcl.plugin.contenders import Factories
 
         assert self.spec is not None
-        if self.recorded is not None:
+        if not self.live and self.recorded is not None:
             return as_model(_never_asked, "replay:recording", mode=self.recorded.mode)
         mode = self.spec.mode or (self.settings.mode if self.settings.mode != "auto" else "fc")
         factory = Factories(self.config).get(self.spec.provider)
@@ -86,6 +88,35 @@ class _Asks:
             self.runner.close()
 
 
+class Recordings(NamedTuple):
+    """What is asked for: the mode, the file (``None``: nothing is recorded or replayed), what counts of a request."""
+
+    mode: RecordMode
+    path: Path | None
+    matching: Matching
+
+
+def recording_asked(config: pytest.Config) -> Recordings:
+    """``--bfcl-record FILE`` is ``all``, ``--bfcl-replay FILE`` ``none``; a mode goes with the latter's file.
+
+    Raises `UsageError`.
+    """
+    from pytest_bfcl.gateways.recordings import Matching
+
+    named = {option.name: option for option in OPTIONS}
+    record, replay, ignore = (options.read(config, named[name]) for name in ("record", "replay", "record-ignore"))
+    matching = Matching(ignore or ())
+    word = Path(record).name if record else ""
+    mode = next((each for each in RECORD_MODES if each == word and str(record) != f"./{word}"), None)
+    if mode is None and record and replay:
+        raise UsageError("--bfcl-record and --bfcl-replay exclude each other")
+    if mode is not None and not replay:
+        raise UsageError(f"--bfcl-record {mode} needs the recording: --bfcl-replay FILE")
+    if mode is not None:
+        return Recordings(mode, Path(replay), matching)
+    return Recordings("all" if record else "none", Path(record or replay) if record or replay else None, matching)
+
+
 class AnswersOnReports:
     """In every process that runs tests: what was answered in a phase of a test travels on its report, as JSON text."""
 
@@ -94,49 +125,104 @@ class AnswersOnReports:
         """Put the answers on the report."""
         report = yield
         asks = item.config.stash.get(ASKS, None)
-        if asks is not None and asks.recording is not None and (noted := asks.recording.take(item.nodeid)):
-            setattr(report, ANSWERS, json.dumps(noted))
+        tape = asks.tapes.get(item.nodeid) if asks is not None else None
+        if tape is not None and (tape.noted or tape.asked):
+            setattr(report, ANSWERS, json.dumps({"noted": tape.noted, "asked": tape.asked}))
+            tape.noted, tape.asked = [], []
         return report
 
 
 class AnswersKept:
-    """In the process that reports: the one writer of the file, whatever worker asked."""
+    """In the process that reports: the one writer of the file, whatever worker asked; at the end it is tidied."""
 
-    def __init__(self, path: Path, session: Session) -> None:
+    def __init__(self, asked: Recordings, stop: Callable[[str], None]) -> None:
         from pytest_bfcl.runs.lines import LineAppender
 
-        self._notices = session.notices
+        assert asked.path is not None
+        self._recordings = asked
+        self._path = asked.path
+        self._stop = stop
+        self._asked: dict[str, set[Identity]] = {}
+        self._finished: set[str] = set()
+        self._collected: set[str] = set()
+        self._taken_out = 0
         try:
-            self._lines = LineAppender(path)
+            self._lines = LineAppender(asked.path) if asked.mode != "prune" else None
         except HarnessError as error:
             raise UsageError(f"--bfcl-record: {error}") from None
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """What there is to run."""
+        self._collected.update(item.nodeid for item in items)
+
+    def pytest_deselected(self, items: list[pytest.Item]) -> None:
+        """What there is, too."""
+        self._collected.update(item.nodeid for item in items)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Write the answers of a phase; a test whose answers cannot be kept has failed."""
+        from pytest_bfcl.gateways.recordings import as_identity
+
         text: str | None = getattr(report, ANSWERS, None)
+        told = json.loads(text) if text else {"noted": (), "asked": ()}
+        self._asked.setdefault(report.nodeid, set()).update(map(as_identity, told["asked"]))
         try:
-            for line in json.loads(text) if text else ():
-                self._lines.append(line)
+            for line in told["noted"]:
+                if self._lines is not None:
+                    self._lines.append(line)
         except HarnessError as error:
             report.outcome, report.longrepr = "failed", error.message
-            self._notices.stop(error.message)
+            self._stop(error.message)
+        if report.when == "call" and report.passed:
+            self._finished.add(report.nodeid)
 
-    def pytest_unconfigure(self) -> None:
-        """Flush to disk and close."""
-        self._lines.close()
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Flush to disk, close, and take out what is not asked any more."""
+        from pytest_bfcl.gateways.recordings import tidy
+
+        mode = self._recordings.mode
+        if self._lines is not None:
+            self._lines.close()
+        if mode == "new" or not self._path.is_file():
+            return
+        asked = {test: each for test, each in self._asked.items() if test in self._finished}
+        files = {test.partition("::")[0] for test in self._collected}
+        whole = not any("::" in str(argument) for argument in session.config.args)
+
+        def gone(test: str) -> bool:
+            file = test.partition("::")[0]
+            if not (session.config.rootpath / file).exists():
+                return True
+            return whole and file in files and test not in self._collected
+
+        self._taken_out = tidy(
+            self._path, self._recordings.matching, asked, gone if mode == "prune" else lambda test: False
+        )
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Say what pruning came to."""
+        if self._recordings.mode == "prune":
+            told = f"{self._taken_out} lines that no test asks were taken out of {self._path}"
+            terminalreporter.write_line(f"bfcl: {told}")
 
 
-def register_recording(session: Session) -> None:
-    """With ``--bfcl-record``: answers go from every process to the one that reports. Raises `UsageError`."""
-    named = {option.name: option for option in OPTIONS}
-    record = options.read(session.config, named["record"])
-    if not record:
+def register_recording(config: pytest.Config, stop: Callable[[str], None] = pytest.exit) -> None:
+    """With ``--bfcl-record``: answers go from every process to the one that reports. Raises `UsageError`.
+
+    ``stop`` ends the session when they cannot be kept, with a reason.
+    """
+    asked = recording_asked(config)
+    if asked.path is None or asked.mode == "none":
         return
-    plugins = session.config.pluginmanager
+    plugins = config.pluginmanager
+    is_worker = hasattr(config, "workerinput")
     plugins.register(AnswersOnReports(), "bfcl-answers-on-reports")
-    if not session.is_worker:
-        plugins.register(AnswersKept(Path(record), session), "bfcl-answers-kept")
+    if asked.mode == "prune" and (is_worker or plugins.hasplugin("dsession")):
+        raise UsageError("--bfcl-record prune needs one process, which knows all tests: leave out -n")
+    if not is_worker:
+        plugins.register(AnswersKept(asked, stop), "bfcl-answers-kept")
 
 
 def _never_asked(request: Request) -> str:
@@ -147,14 +233,21 @@ class Asker:
     """``ask(text, tools=…)``: an `Answer`; inside a running event loop something to await."""
 
     def __init__(self, asks: _Asks, test: str) -> None:
+        from pytest_bfcl.gateways.recordings import Tape
+
         self._asks = asks
         self._test = test
-        for each in (asks.recorded, asks.recording):
-            if each is not None:
-                each.begin(test)
+        self._tape = Tape(test, asks.recorded, asks.matching, live=asks.live, note=asks.note)
+        asks.tapes[test] = self._tape
 
     def __call__(
-        self, text: str | list[dict[str, Any]], tools: object = (), *, mcp: str | None = None, system: str | None = None
+        self,
+        text: str | list[dict[str, Any]],
+        tools: object = (),
+        *,
+        mcp: str | None = None,
+        system: str | None = None,
+        live_tools: bool = False,
     ) -> Any:
         """Ask the session's model and carry its calls out, until it stops calling; see `ask_model`."""
 
@@ -162,12 +255,13 @@ class Asker:
             from pytest_bfcl.gateways.asking import ask_model
 
             async def answer(request: Request) -> Reply:
-                return await self._answer(model, request)
+                return await self._tape.reply(request, model.spec, lambda: model.generate(request))
 
             asks = self._asks
             return await ask_model(
-                text, tools, answer, model, asks.settings, asks.texts, mcp=mcp, system=system, name=self._test
-            )
+                text, tools, answer, model, asks.settings, asks.texts, mcp=mcp, system=system, name=self._test,
+                tape=self._tape if asks.recorded is not None or asks.note else None, live_tools=live_tools,
+            )  # fmt: skip
 
         try:
             asyncio.get_running_loop()
@@ -184,15 +278,6 @@ class Asker:
         finally:
             await model.aclose()
         return found
-
-    async def _answer(self, model: Model, request: Request) -> Reply:
-        asks = self._asks
-        if asks.recorded is not None:
-            return asks.recorded.answer(self._test, request)
-        reply = await model.generate(request)
-        if asks.recording is not None:
-            asks.recording.keep(self._test, model.spec, request, reply)
-        return reply
 
 
 def _shown(run: Any) -> Any:

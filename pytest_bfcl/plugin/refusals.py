@@ -43,7 +43,8 @@ def refuse_others_words(parser: pytest.Parser, args: Sequence[str], names: Itera
             raise pytest.UsageError(f"there is no option {word}; here: {other}")
 
 
-WITHOUT_MODEL = "--bfcl-replay"
+WITHOUT_MODEL = frozenset(("--bfcl-replay", "--bfcl-record-ignore"))
+PRUNED = "--bfcl-record"
 
 
 def refuse_without_model(config: pytest.Config) -> None:
@@ -52,7 +53,9 @@ def refuse_without_model(config: pytest.Config) -> None:
     What stands in configuration files (ini twins, ``addopts``) is no question, nor is a recording, which stands in for
     the model.
     """
-    named = [name for name in named_options(config.invocation_params.args) if name != WITHOUT_MODEL]
+    named = [name for name in named_options(config.invocation_params.args) if name not in WITHOUT_MODEL]
+    if named == [PRUNED] and config.getoption("bfcl_replay"):  # what is recorded needs no model
+        named = []
     if named and not config.option.help and not hasattr(config, "workerinput"):
         several = "are" if len(named) > 1 else "is"
         raise pytest.UsageError(

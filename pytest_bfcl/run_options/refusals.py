@@ -6,7 +6,7 @@ from collections.abc import Container, Mapping
 from pathlib import Path
 
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.run_options.table import OPTIONS
+from pytest_bfcl.run_options.table import OPTIONS, RECORD_MODES
 
 
 def refuse_ineffective(typed: Mapping[str, object], configured: Container[str] = (), directory: Path = Path()) -> None:
@@ -21,10 +21,11 @@ def refuse_ineffective(typed: Mapping[str, object], configured: Container[str] =
             raise UsageError(
                 f"--bfcl-{option.name} does nothing without --bfcl-{option.needs}: add it, or leave both out"
             )
-    if {"record", "replay"} <= named:
-        raise UsageError("--bfcl-record and --bfcl-replay exclude each other")
-    replay = typed.get("replay")
-    if replay and not (directory / str(replay)).is_file():
+    replay, mode = typed.get("replay"), typed.get("record")
+    if {"record", "replay"} <= named and mode not in RECORD_MODES:
+        raise UsageError("--bfcl-record and --bfcl-replay exclude each other, but for the modes "
+                         f"{', '.join(RECORD_MODES)}")  # fmt: skip
+    if replay and mode not in ("new", "all") and not (directory / str(replay)).is_file():
         raise UsageError(f"--bfcl-replay: there is no recording {replay}; --bfcl-record FILE makes one")
     target = typed.get("write-expected")
     if target and (directory / str(target)).is_dir():

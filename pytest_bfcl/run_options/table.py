@@ -142,10 +142,13 @@ OPTIONS: tuple[Option, ...] = (
     Option("dry-run", "print the expected calls, tokens and cost; send nothing", flag=True),
     Option("search", "where the web search comes from: auto, local, serpapi, record, replay, replay:RUN", kinds.search,
            _ELSE.search, "SOURCE", setting="search"),
-    Option("record", "own tests with the fixture ask: write the model's answers to this file", metavar="FILE",
+    Option("record", "own tests with the fixture ask: write what models answer and tools give to this file; or what to "
+           "do with the file of --bfcl-replay: new (ask what is not there), all, none, prune", metavar="FILE|MODE",
            file=True),
     Option("replay", "own tests with the fixture ask: take the answers from this file, without a model", metavar="FILE",
            file=True),
+    Option("record-ignore", "JSON pointer to what of a request does not count, and is not recorded "
+           "(/messages/0/content, * for every item); repeatable", metavar="POINTER", many=True, listed=False),
     Option("grace", "seconds in which replies on their way are still kept after Ctrl-C or SIGTERM", kinds.decimal(0),
            _ELSE.grace_s, "SECONDS", setting="grace_s", listed=False),
     Option("precision", "with --bfcl-dry-run: how many entries of each category so many points of precision take",
@@ -191,7 +194,11 @@ OPTIONS: tuple[Option, ...] = (
 )  # fmt: skip
 
 
-PYTESTS_OWN = frozenset(("record", "replay"))
+RecordMode = Literal["new", "all", "none", "prune"]
+RECORD_MODES: tuple[RecordMode, ...] = ("new", "all", "none", "prune")
+"""What ``--bfcl-record`` may say instead of a file. ``all``: ask and write everything; ``new``: only what is not
+recorded; ``none``: nothing; ``prune``: nothing, and what the tests that ran do not ask any more is taken out."""
+PYTESTS_OWN = frozenset(("record", "record-ignore", "replay"))
 """What only a test session has: recordings of own tests."""
 
 

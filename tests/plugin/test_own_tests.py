@@ -81,18 +81,98 @@ def test_it_asks_the_session_s_model_and_carries_calls_out(pytester):
 def test_a_recording_serves_without_a_model_and_says_when_it_is_stale(pytester, project):
     run(pytester, "--model", "fake:x", "--bfcl-record", "answers.jsonl", "--bfcl-out", "run").assert_outcomes(passed=3)
     lines = [json.loads(line) for line in (pytester.path / "answers.jsonl").read_text().splitlines()]
-    assert [line["request"] for line in lines] == [1, 2, 1, 2, 1, 2]
+    assert [line["request"] for line in lines if "reply" in line] == [1, 2, 1, 2, 1, 2]
+    assert [line["result"] for line in lines if "result" in line] == ["rain in Oslo", "rain in Oslo"]
     run(pytester, "--bfcl-replay", "answers.jsonl").assert_outcomes(passed=3)
     run(pytester, "--bfcl-replay", "answers.jsonl", "-n", "2").assert_outcomes(passed=3)
     project.write_text(project.read_text().replace('ask("What is the weather in', 'ask("What about the weather in'))
     stale = run(pytester, "--bfcl-replay", "answers.jsonl")
     stale.assert_outcomes(passed=1, failed=2)
-    stale.stdout.fnmatch_lines(["*answers.jsonl is stale: request 1 of test_mine.py::test_sync has changed*"])
+    stale.stdout.fnmatch_lines([
+        "*answers.jsonl is stale: request 1 of test_mine.py::test_sync has changed*",
+        '*/messages/0/content: recorded "What is the weather in Oslo?", now "What about the weather in Oslo?"',
+        "what may change: --bfcl-record-ignore /messages/0/content",
+    ])  # fmt: skip
+    recorded = ("--bfcl-replay", "answers.jsonl", "--bfcl-record-ignore", "/messages/0/content")
+    run(pytester, *recorded).assert_outcomes(passed=3)
+    for line in lines:  # as earlier releases wrote them
+        for name in ("messages", "tools", "nth"):
+            line.pop(name, None)
+    old = [line for line in lines if "reply" in line and "state" in line["test"]]
+    (pytester.path / "old.jsonl").write_text("".join(json.dumps(line) + "\n" for line in old))
+    run(pytester, "--bfcl-replay", "old.jsonl", "-k", "state").assert_outcomes(passed=1, deselected=2)
+
+
+GATHERED = """
+    import asyncio, os, pytest
+    from pathlib import Path
+
+    async def get_weather(city: str) -> str:
+        "Tells the weather of a city."
+        Path("called.txt").open("a").write("x")
+        return f"{city} {os.getpid()}"
+
+    @pytest.mark.asyncio
+    async def test_gathered(ask):
+        async def one(n, wait):
+            await asyncio.sleep(wait)
+            return await ask(f"Oslo {n}?", tools=[get_weather])
+        waits = [float(each) for each in os.environ["WAITS"].split()]
+        replies = await asyncio.gather(*(one(n, wait) for n, wait in enumerate(waits)))
+        assert [reply.calls[0].name for reply in replies] == ["get_weather"] * len(waits)
+        if "LIVE" in os.environ:
+            await ask("Oslo 0?", tools=[get_weather], live_tools=True)
+"""
+
+
+@pytest.mark.usefixtures("project")
+def test_requests_are_found_whatever_their_order_and_tools_are_not_called_again(pytester, monkeypatch):
+    pytester.makepyfile(test_mine=GATHERED)
+    called = pytester.path / "called.txt"
+    monkeypatch.setenv("WAITS", "0 0.05 0.1")
+    run(pytester, "--model", "fake:x", "--bfcl-record", "a.jsonl", "--bfcl-out", "run").assert_outcomes(passed=1)
+    monkeypatch.setenv("WAITS", "0.1 0.05 0")
+    run(pytester, "--bfcl-replay", "a.jsonl").assert_outcomes(passed=1)
+    assert called.read_text() == "xxx"
+    assert "messages" in (pytester.path / "a.jsonl").read_text()
+
+
+@pytest.mark.usefixtures("project")
+def test_what_is_recorded_new_anew_or_taken_out(pytester):
+    file = pytester.path / "a.jsonl"
+    one = "def test_one(ask):\n    ask('folder {0}')\ndef test_two(ask):\n    ask('folder two')\n"
+
+    def test(text, *args, **outcomes):
+        (pytester.path / "test_mine.py").write_text(text)
+        result = run(pytester, *args, "--bfcl-replay", "a.jsonl")
+        result.assert_outcomes(**outcomes)
+        asked = [json.loads(line)["messages"][0]["content"] for line in file.read_text().splitlines()]
+        return [each.removeprefix("folder ") for each in asked], result
+
+    model = ("--model", "fake:x", "--bfcl-out", "run")
+    assert test(one.format("one"), "--bfcl-record=new", *model, passed=2)[0] == ["one", "two"]
+    assert test(one.format("changed"), "--bfcl-record=none", passed=1, failed=1)[0] == ["one", "two"]
+    assert test(one.format("changed"), "--bfcl-record=new", *model, passed=2)[0] == ["one", "two", "changed"]
+    assert test(one.format("one"), "--bfcl-record=all", *model, "-k", "one", passed=1, deselected=1)[0] == [
+        "two",
+        "one",
+    ]
+    assert test(one.format("more"), "--bfcl-record=new", *model, passed=2)[0] == ["two", "one", "more"]
+    kept, result = test(one.format("more"), "--bfcl-record=prune", "-k", "two", passed=1, deselected=1)
+    assert kept == ["two", "one", "more"]
+    kept, result = test(one.format("more"), "--bfcl-record=prune", passed=2)
+    assert kept == ["two", "more"]
+    result.stdout.fnmatch_lines(["bfcl: 1 lines that no test asks were taken out of *a.jsonl"])
+    assert test(one.split("def test_two")[0].format("more"), "--bfcl-record=prune", passed=1)[0] == ["more"]
+    result = run(pytester, "--bfcl-record=new", *model)
+    result.stderr.fnmatch_lines(["*--bfcl-record new needs the recording: --bfcl-replay FILE*"])
+    result = run(pytester, "--bfcl-replay", "a.jsonl", "--bfcl-record-ignore", "messages")
+    result.stdout.fnmatch_lines(["*'messages' is no JSON pointer*"])
 
 
 def answers(path):
     """Test and number of a request → its digest and what was answered."""
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    lines = [line for line in map(json.loads, path.read_text().splitlines()) if "reply" in line]
     found = {(line["test"], line["request"]): (line["request_sha256"], line["reply"]) for line in lines}
     assert len(found) == len(lines)
     return found
@@ -183,8 +263,10 @@ def test_tools_of_a_users_mcp_server_are_called_there(pytester):
             assert reply.results == ("sun in Oslo",)
     """
     )
-    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "test_mine.py", "--model", "fake:x")
-    result.assert_outcomes(passed=1)
+    args = ("-p", "no:cacheprovider", "test_mine.py")
+    pytester.runpytest_subprocess(*args, "--model", "fake:x", "--bfcl-record", "a.jsonl").assert_outcomes(passed=1)
+    (pytester.path / "server.py").unlink()
+    pytester.runpytest_subprocess(*args, "--bfcl-replay", "a.jsonl").assert_outcomes(passed=1)
 
 
 def test_a_server_that_is_gone_is_no_answer(pytester):
