@@ -42,6 +42,7 @@ USES: dict[str, tuple[str, ...]] = {
     "validate": ("candidates.jsonl --no-proof",),
     "split": ("bundled -o split.json",),
     "contamination": ("log.jsonl --against bundled",),
+    "generate": ("--simulators TicketAPI --n 2 -o made",),
     "audit": ("bundled --categories simple_java",),
     "audit-parser": ("vllm:hermes --lines log.jsonl",),
     "wire": ("--list",),

@@ -60,13 +60,14 @@ class BfclTasksetConfig(vf.TasksetConfig):  # type: ignore[misc]
     think: str = "auto"
     rules: str = "official"
     partial: bool = False
+    names: str | None = None
+    call_cost: float | None = None
     step_limit: int | None = None
 
     def tasks(self) -> Tasks:
         """The entries. Raises `UsageError` as `pytest_bfcl.training.tasks.tasks` does."""
-        options = {name: getattr(self, name) for name in Options.__annotations__}
-        if options["step_limit"] is None:
-            del options["step_limit"]
+        given = {name: getattr(self, name, None) for name in Options.__annotations__}
+        options: Any = {name: value for name, value in given.items() if value is not None}
         part = cast("Any", self.part)
         return tasks(self.data, split=self.split, part=part, categories=self.categories, **options)
 

@@ -22,12 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from pytest_bfcl.extensions.lab.authoring.skeletons import KINDS
 
     parser.add_argument("what", choices=["entry"], help="what to begin")
-    source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--from-openapi", metavar="FILE", help="an OpenAPI document: one tool an operation")
-    source.add_argument("--from-mcp", metavar="COMMAND_OR_URL", help="an MCP server: the tools it lists")
-    source.add_argument("--from-python", metavar="MODULE:FUNCTION", help="Python functions: signature and docstring")
-    source.add_argument("--from-json", metavar="FILE", help="tools of any provider's shape")
-    parser.add_argument("--tool", action="append", metavar="NAME", help="only this tool; repeatable")
+    add_sources(parser, required=True)
     parser.add_argument("--kind", choices=KINDS, help="default: simple for one tool, multiple for several")
     parser.add_argument("--each", action="store_true", help="one entry for each tool")
     parser.add_argument("--request", default="", metavar="TEXT", help="what the user says")
@@ -35,11 +30,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", help="append to this file instead of printing")
 
 
+def add_sources(parser: argparse.ArgumentParser, *, required: bool) -> argparse._MutuallyExclusiveGroup:
+    """Where tools come from; returns the group, of which one is chosen."""
+    source = parser.add_mutually_exclusive_group(required=required)
+    source.add_argument("--from-openapi", metavar="FILE", help="an OpenAPI document: one tool an operation")
+    source.add_argument("--from-mcp", metavar="COMMAND_OR_URL", help="an MCP server: the tools it lists")
+    source.add_argument("--from-python", metavar="MODULE:FUNCTION", help="Python functions: signature and docstring")
+    source.add_argument("--from-json", metavar="FILE", help="tools of any provider's shape")
+    parser.add_argument("--tool", action="append", metavar="NAME", help="only this tool; repeatable")
+    return source
+
+
 def run(args: argparse.Namespace) -> int:
     """Print or append the entries."""
     from pytest_bfcl.extensions.lab.authoring.skeletons import line_of, skeleton
 
-    functions = _chosen(_functions(args), args.tool)
+    functions = chosen_functions(args)
     if args.each:
         prefix = args.id.removesuffix("_0")
         made = [skeleton([each], f"{prefix}_{n}", args.kind, args.request) for n, each in enumerate(functions)]
@@ -52,6 +58,11 @@ def run(args: argparse.Namespace) -> int:
     else:
         say_data(text)
     return 0
+
+
+def chosen_functions(args: argparse.Namespace) -> list[dict[str, object]]:
+    """The tools that the arguments of `add_sources` name. Raises `UsageError`."""
+    return _chosen(_functions(args), args.tool)
 
 
 def _functions(args: argparse.Namespace) -> list[dict[str, object]]:

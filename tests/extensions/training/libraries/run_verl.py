@@ -41,12 +41,13 @@ def interaction() -> dict[str, Any]:
         for row in verl.rows(chosen):
             kwargs = row["extra_info"]["interaction_kwargs"]
             name = await made.start_interaction(None, **kwargs)
-            messages, done, score = list(row["prompt"]), False, 0.0
+            messages, done, earned = list(row["prompt"]), False, 0.0
             while not done:
                 messages.append({"role": "assistant", "content": oracle(made._played.of(name)).text})
                 done, text, score, _ = await made.generate_response(name, messages, **kwargs)
+                earned += score
                 messages.append({"role": "user", "content": text})
-            if score != 1.0 or await made.calculate_score(name) != 1.0:
+            if abs(earned - 1.0) > 1e-9 or abs(await made.calculate_score(name) - 1.0) > 1e-9:
                 poor.append(kwargs["entry_id"])
             await made.finalize_interaction(name)
         return poor
