@@ -42,6 +42,8 @@ USES: dict[str, tuple[str, ...]] = {
     "validate": ("candidates.jsonl --no-proof",),
     "split": ("bundled -o split.json",),
     "contamination": ("log.jsonl --against bundled",),
+    "comment": ("one --against two",),
+    "baseline": ("-o base",),
     "generate": ("--simulators TicketAPI --n 2 -o made",),
     "audit": ("bundled --categories simple_java",),
     "audit-parser": ("vllm:hermes --lines log.jsonl",),
@@ -50,7 +52,7 @@ USES: dict[str, tuple[str, ...]] = {
     "fetch": ("--from absent.whl --force",),
 }
 """Verb → what it is given, in this order: later ones use what earlier ones wrote."""
-LACKING = ("fetch", "contamination", "audit-parser", "view", "mcp")
+LACKING = ("fetch", "baseline", "contamination", "audit-parser", "view", "mcp")
 CODES = {**dict.fromkeys(LACKING, (2,)), "prove": (0, 1, 2), "validate": (0, 1), "verify": (0, 1, 3)}
 """Exit codes; of all others 0, or 1 with a verdict. Those with 2 alone lack something here."""
 
