@@ -104,7 +104,8 @@ def _trace(items: list[pytest.Item], found: Path) -> bool:
         whole(*arguments, **named)
 
     subprocess.Popen.__init__ = start  # type: ignore[method-assign]
-    for item, following in zip(items, [*items[1:], None], strict=True):
+    for number, item in enumerate(items, 1):
+        following = items[number] if number < len(items) else None
         seen.clear()
         started.clear()
         began = time.monotonic()
@@ -176,7 +177,8 @@ def _try(
         if other is not None and other.co_freevars == code.co_freevars:
             function.__code__ = other
     until = time.monotonic() + seconds
-    for item, following in zip(items, [*items[1:], None], strict=True):
+    for number, item in enumerate(items, 1):
+        following = items[number] if number < len(items) else None
         if any(report.failed for report in runtestprotocol(item, log=False, nextitem=following)):
             return False
         if time.monotonic() > until:

@@ -56,3 +56,95 @@ def test_a_missing_field_is_named(name: str) -> None:
     line: Any = single()
     del line[name]
     assert problem_of(line) == f"{name} is missing"
+
+
+FITS: dict[str, tuple[list[Any], list[Any]]] = {
+    # field → what fits and what does not
+    "id": (["a", "x" * 1000], ["", "x" * 1001, "a\ud800", 1]),
+    "model": (["", "é"], ["\udfff", "\ud800", 1]),
+    "repeat": ([1, 10**15], [0, 10**15 + 1, True, 1.0]),
+    "tag": (["WRONG_ANSWER"], ["", 1]),
+    "verified_outcome": (["passed", "excluded"], ["x"]),
+    "official_outcome": (["passed"], ["excluded"]),
+    "inference_error": (["x", True], [1]),
+    "corrected_rules": ([[], ["C1"]], ["C1", [1]]),
+    "tool_results": ([[], [[["a"], []]]], [[["a"]], [[[1]]], [1], "x"]),
+    "reasoning": (["x", [["x", None]], []], [[[1]], ["x"], 1]),
+    "latency_s": ([0, 1.5, [[0, None]]], [-1, True, [[-1]], [1], "1", float("inf"), 1e15 + 1]),
+    "call_form": ([{}, {"a": 1}], [{"a": -1}, {"a": 1.0}, []]),
+    "served": ([{}, {"id": "i"}, [[{"id": "i"}, None]]], [{"id": 1}, [[{"id": 1}]], [{"id": "i"}], "x"]),
+    "cost_usd": ([0, 0.5], [-0.1, [1], "1"]),
+    "trajectory": ([[]], ["x"]),
+    "official": ([{}], [[]]),
+    "tool_call_tag": ([True], [1]),
+    "valid": ([False], [0]),
+    "rules": (["official", "corrected"], ["x"]),
+    "category": (["live_simple"], ["x", ["x"]]),
+}
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_what_fits_a_field(name: str) -> None:
+    good, bad = FITS[name]
+    line: Any = single()
+    assert [
+        value for value in [*good, *([] if name in fields.RESULT else [None])] if problem_of({**line, name: value})
+    ] == []
+    assert [value for value in bad if not (problem_of({**line, name: value}) or "").startswith(f"{name} is ")] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "inner", "said"),
+    [
+        ("detail", {"turn": 0, "sub_errors": [], "rule": "r", "other": 1}, None), ("detail", {"turn": None}, None),
+        ("detail", {"turn": 1.0}, "detail.turn is 1.0, not a whole number from 0"),
+        ("detail", {"rule": 1}, "detail.rule is 1, not text"),
+        ("detail", {"missing": "x"}, 'detail.missing is "x", not a list'),
+        ("extra", {"rule": 1, "hops": 2, "classes": ["a"], "turn_credit": [0, 1, True], "steps": [1]}, None),
+        ("extra", {"turn_credit": [2]}, "extra.turn_credit is [2], not a list of 0 and 1"),
+        ("extra", {"turn_credit": [1.0]}, "extra.turn_credit is [1.0], not a list of 0 and 1"),
+        ("extra", {"turn_credit": 1}, "extra.turn_credit is 1, not a list of 0 and 1"),
+        ("extra", {"steps": [-1]}, "extra.steps is [-1], not a list of whole numbers from 0"),
+        ("extra", {"steps": 1}, "extra.steps is 1, not a list of whole numbers from 0"),
+        ("extra", {"classes": [1]}, "extra.classes is [1], not a list of texts"),
+    ],
+)  # fmt: skip
+def test_what_fits_inside(name: str, inner: Any, said: str | None) -> None:
+    line: Any = {**single(), name: inner}
+    assert problem_of(line) == said
+    del line["outcome"]
+    assert problem_of(line, fields.KEY) is None
+
+
+def test_nesting_inside_is_bounded() -> None:
+    deep: Any = 1
+    for _ in range(60):
+        deep = [deep]
+    for name in ("detail", "extra"):
+        assert problem_of({**single(), name: {"x": deep}}) is None
+        assert problem_of({**single(), name: {"x": [deep]}}) == f"{name} is nested deeper than 60 levels"
+        assert problem_of({**single(), name: {}}) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ({}, None), ({"detail": "x"}, 'detail is "x", not an object'),
+        ({"output": {"a": 1}}, 'output is {"a": 1}, not text or a list'),
+        ({"output": "x"}, None), ({"output": None}, None), ({"output": []}, None), ({"output": [[]]}, None),
+        ({"output": [[None, "x", [{"name": "f", "arguments": "{}"}]]]}, None),
+        ({"output": [{"name": "f", "arguments": {}}]},
+         'output is [{"name": "f", "arguments": {}}], not a reply, nor turns of steps of replies'),
+        ({"output": [{"arguments": ""}]}, 'output is [{"arguments": ""}], not a reply, nor turns of steps of replies'),
+        ({"output": ["x"]}, 'output is ["x"], not a reply, nor turns of steps of replies'),
+        ({"output": [[7]]}, "output is [[7]], not a reply, nor turns of steps of replies"),
+    ],
+)  # fmt: skip
+def test_the_shape_of_outputs(line: Any, said: str | None) -> None:
+    assert shape_problem(line) == said
+
+
+def test_values_in_messages_are_short() -> None:
+    assert [len(fields.shortened_json("x" * length)) for length in (58, 59, 500)] == [60, 60, 60]
+    assert fields.shortened_json("x" * 59).endswith("x…")
+    assert fields.shortened_json({1, 2}) == "<set>"

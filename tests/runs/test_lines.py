@@ -1,19 +1,28 @@
 from __future__ import annotations
 
+import errno
 import gzip
+import io
 import json
+import os
 import resource
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
-from pytest_bfcl.failures import HarnessError
+from pytest_bfcl.failures import HarnessError, UsageError
+from pytest_bfcl.runs import lines
 from pytest_bfcl.runs.lines import (
     DamagedLine,
     LineAppender,
     json_line,
+    json_line_of_parsed,
     parse_object,
+    plain,
     read_json_lines,
+    shallow,
+    whole_lines,
     write_atomically,
 )
 
@@ -156,3 +165,110 @@ def test_both_parsers_read_the_same(text: str) -> None:
     line = f'{{"a": 1, "a": {text}}}\n'.encode()
     for raw in (line, b"\xef\xbb\xbf" + line):
         assert repr(parse_object(raw)) == repr(json.loads(line))
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (True, True), (None, None), (2**9_999, 2**9_999), (2**10_000, "<integer of 10001 bits>"), (1.5, 1.5),
+        ({None: 1, "a": {True: ()}}, {"None": 1, "a": {"True": []}}), ({1}, "{1}"),
+    ],
+)  # fmt: skip
+def test_plain_copies(value: object, expected: object) -> None:
+    assert plain(value) == expected
+    deep: object = "end"
+    for _ in range(201):
+        deep = [deep]
+    assert plain([deep]) != plain(deep) == deep
+
+
+def test_lines_of_parsed_values_are_the_same() -> None:
+    for value in ({"a": "é"}, {"a": "NaN"}, {"a": "Infinity"}, {"a": float("nan")}, {"a": "\ud800"}, [{"a": 1.5}]):
+        assert json.loads(json_line_of_parsed(value)) == json.loads(json_line(value))
+        assert json_line_of_parsed(value).endswith(b"}\n" if isinstance(value, dict) else b"}]\n")
+    assert json.loads(json_line_of_parsed({"a": float("inf")})) == {"a": "inf"}
+
+
+def test_an_appender_counts_cuts_and_closes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"abc")
+    assert LineAppender(path, lines=False).size == 3
+    appender = LineAppender(path)
+    assert (appender.size, appender.append_bytes(b"xyz\n"), appender.size) == (4, (4, 4), 8)
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+    for size, left in ((9, b"abc\nxyz\n"), (8, b"abc\nxyz\n"), (4, b"abc\n")):
+        appender.truncate(size)
+        assert (path.read_bytes(), appender.size) == (left, len(left))
+    appender.close()
+    assert len(synced) == 1
+    appender.truncate(0)
+    appender.sync()
+    assert path.read_bytes() == b"abc\n"
+    with pytest.raises(HarnessError, match="is closed"):
+        appender.append({})
+    with pytest.raises(HarnessError, match=r"cannot write to .*\(check the folder's permissions"):
+        LineAppender(tmp_path)
+
+
+def test_a_disk_that_takes_a_part_is_written_to_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    appender, write = LineAppender(tmp_path / "a"), os.write
+    monkeypatch.setattr(os, "write", lambda fd, data: write(fd, bytes(data)[:3]))
+    assert appender.append_bytes(b"12345678\n") == (0, 9)
+    assert (tmp_path / "a").read_bytes() == b"12345678\n"
+
+    def broken(fd: int) -> None:
+        raise OSError(errno.EIO, "bad disk")
+
+    monkeypatch.setattr(os, "fsync", broken)
+    with pytest.raises(HarnessError, match="bad disk"):
+        appender.close()
+    appender.close()  # it is closed all the same
+    with pytest.raises(HarnessError, match="bad disk"):
+        write_atomically(tmp_path / "b", "x")
+    assert [child.name for child in tmp_path.iterdir()] == ["a"]
+
+
+def test_where_lines_lie(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b'{"a":1}\n\n  \nno\n{"b":2}')
+    damaged: list[DamagedLine] = []
+    assert list(read_json_lines(path, damaged.append)) == [(1, 0, 8, {"a": 1}), (5, 15, 7, {"b": 2})]
+    assert [str(each) for each in damaged] == [f"{path}:4: not JSON: Expecting value at column 1"]
+    assert len(list(read_json_lines(path))) == 2
+    packed = tmp_path / "a.jsonl.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes())[:-6])
+    damaged.clear()
+    assert [line.number for line in read_json_lines(packed, damaged.append)] == [1]
+    assert [each.line for each in damaged] == [4, 5]
+    assert len(list(read_json_lines(packed))) == 1
+    with pytest.raises(OSError, match="not a regular file"):
+        list(read_json_lines(tmp_path))
+
+
+@pytest.mark.parametrize(("line", "refused"), [(b"1234567\n", False), (b"12345678\n", True), (b"1234567", False)])
+def test_no_line_is_longer_than_any_of_a_run(monkeypatch: pytest.MonkeyPatch, line: bytes, refused: bool) -> None:
+    monkeypatch.setattr(lines, "LONGEST_LINE", 8)
+    with pytest.raises(UsageError, match="the file has a line of more than") if refused else nullcontext():
+        assert list(whole_lines(io.BytesIO(line))) == [line]
+
+
+@pytest.mark.parametrize(
+    ("raw", "why"),
+    [(b'{"a"', "not JSON: Expecting ':' delimiter at column 5 (the line is cut off)"),
+     (b"[1]\n", "not a JSON object"), (b"1" * 5000 + b"\n", "a number of too many digits"),
+     (b'{"a": "\\ud800", "b": ' + b"[" * 401 + b"]" * 401 + b"}\n", "nested too deeply"),
+     (b'{"a": "\\ud800", "b": ' + b"[" * 400 + b"]" * 400 + b"}\n", "")],
+)  # fmt: skip
+def test_why_a_line_is_no_object(raw: bytes, why: str) -> None:
+    with pytest.raises(ValueError) if why else nullcontext() as caught:
+        parse_object(raw)
+    assert why == (str(caught.value) if caught else "")
+
+
+@pytest.mark.parametrize(("value", "limit", "flat"), [
+    (1, 0, True), ([], 0, False), ([], 1, True), ([[1]], 1, False), ({"a": {"b": []}}, 3, True),
+    ({"a": {"b": []}}, 2, False),
+])  # fmt: skip
+def test_how_deep_a_value_is(value: object, limit: int, flat: bool) -> None:
+    assert shallow([value], limit) is flat

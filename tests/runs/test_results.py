@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,8 @@ from pytest_bfcl.runs import (
     skipped_record,
     to_rerun,
 )
-from pytest_bfcl.runs.results import ResultsFile
+from pytest_bfcl.runs.results import ResultsFile, StoredResults, conversation_fields
+from pytest_bfcl.transcript import Call, OtherReading, Reply, Served, Step, ToolCall, Transcript, Turn
 from tests.runs.samples import SPEC, conversation, single
 
 CONTRACT = {
@@ -178,3 +180,116 @@ def test_reading_again_gives_the_same_and_sees_what_is_new(tmp_path: Path) -> No
         assert [line.line for line in damaged] == [2, 5]
     assert next(file.records()) == {**first, "outcome": "passed"}  # left in the middle
     assert len(list(file.records())) == 2
+
+
+def made(*steps: Step, **fields: Any) -> Transcript:
+    return Transcript(
+        "simple_python_1", "simple_python", SPEC, "fc", turns=[Turn(steps=list(steps))] if steps else [], **fields
+    )
+
+
+def test_every_field_of_a_single_turn_line() -> None:
+    served = Served("m", "f", "i")
+    reply = Reply("a", (ToolCall("f", "{}"),), "r", "stop", 1, 2, 0.5, 3, "length", 4, 0.1, None, served)
+    transcript = made(Step(reply, [Call("f", {"x": 1}), "g()"], ["seen"]), Step(Reply("later")), decoder="hermes",
+                      decoded=True, incomplete=True, forced_quit=True,
+                      other_reading=OtherReading("evidence", "prompt", True))  # fmt: skip
+    assert conversation_fields(transcript, nested=False) == {
+        "output": [{"name": "f", "arguments": "{}"}], "calls": [{"f": {"x": 1}}, "g()"], "underscore_names": False,
+        "tool_results": [[["seen"], []]], "reasoning": "r", "input_tokens": 1, "output_tokens": 2, "latency_s": 0.5,
+        "finish_reasons": "stop", "attempts": 3, "problems": "length", "reasoning_tokens": 4, "first_token_s": 0.1,
+        "served": served.to_dict(), "decoder": "hermes", "forced_quit": True, "decoded": True, "incomplete": True,
+        "other_reading": {"by": "evidence", "mode": "prompt", "underscore_names": True, "decoder": None},
+    }  # fmt: skip
+    nothing = dict.fromkeys(("output", "calls", "tool_results", "reasoning", "input_tokens", "output_tokens",
+        "latency_s",
+                             "finish_reasons", "attempts"))  # fmt: skip
+    assert conversation_fields(made(), nested=False) == {**nothing, "underscore_names": False}
+    failed = conversation_fields(made(inference_error="no"), nested=True)
+    assert (failed["output"], failed["inference_error"], failed["tool_results"]) == ("no", "no", [])
+    assert conversation_fields(made(Step(Reply("a"), None)), nested=True)["calls"] == [[None]]
+    assert conversation_fields(made(Step(Reply("a"))), nested=True)["attempts"] == [[1]]
+
+
+def test_lines_of_errors_keep_what_was_said() -> None:
+    verdict = AdapterError("timeout", "slow").verdict
+    transcript = made(Step(Reply("half")), extra={"a": 1}, started_at="2026", duration_s=2.0)
+    line = error_record("simple_python_1", "simple_python", SPEC, "prompt", verdict, transcript=transcript,
+        extra={"b": 2},
+                        cost_usd=0.5, worker="gw1", rules="corrected")  # fmt: skip
+    picked = ("mode", "output", "extra", "started_at", "duration_s", "cost_usd", "worker", "rules", "official_outcome")
+    assert [line[name] for name in picked] == [
+        "prompt",
+        "half",
+        {"a": 1, "b": 2},
+        "2026",
+        2.0,
+        0.5,
+        "gw1",
+        "corrected",
+        "error",
+    ]
+    bare = error_record("x_1", "no_such_category", SPEC, "fc", verdict)
+    assert (bare["repeat"], bare["extra"], bare["rules"], bare["output"]) == (1, {}, "official", None)
+    skipped = skipped_record("simple_python_1", "simple_python", SPEC, "fc", "why", repeat=2, rules="corrected")
+    assert (skipped["repeat"], skipped["corrected_outcome"], skipped["reason"]) == (2, "skipped", None)
+
+
+@pytest.mark.parametrize(
+    ("category", "fields", "extra"),
+    [
+        ("web_search_base", {"num_hops": None}, {}), ("web_search_no_snippet", {"num_hops": 0}, {"hops": 0}),
+        ("simple_python", {"num_hops": 3}, {}), ("multi_turn_base", {"involved_classes": ["A"]}, {"classes": ["A"]}),
+        ("memory_kv", {"involved_classes": ["A"]}, {}),
+    ],
+)  # fmt: skip
+def test_what_breakdowns_need(category: str, fields: dict[str, Any], extra: dict[str, Any]) -> None:
+    entry = Entry(id=f"{category}_1", category=category, question=[[]], **fields)
+    line = result_record(entry, made(extra={"x": 1}), Verdict.passed(), Verdict.passed(), extra={"y": 2}, cost_usd=0.25)
+    assert line["extra"] == {**extra, "x": 1, "y": 2}
+    assert (line["cost_usd"], line["corrected_reason"], line["tag"], line["detail"]) == (0.25, None, None, {})
+    assert "official_outcome" not in line
+
+
+def test_keys_of_lines_that_lack_fields() -> None:
+    assert record_key({"id": "a"}) == EntryKey("", "prompt", "a", 1)  # type: ignore[typeddict-item]
+    assert record_key({"id": "a", "model": None, "mode": None, "repeat": 0}) == EntryKey("", "prompt", "a", 1)  # type: ignore
+    assert record_key({"id": "a", "model": "m", "mode": "fc", "repeat": 3}) == EntryKey("m", "fc", "a", 3)  # type: ignore
+
+
+def test_stored_results_are_a_sequence(tmp_path: Path) -> None:
+    lines = [single(f"simple_python_{n}") for n in range(4)]
+    torn = b"no json\n"
+    path = write(tmp_path / "r.jsonl", *map(json_line, lines[:2]), torn, *map(json_line, lines[2:]))
+    damaged: list[DamagedLine] = []
+    stored = StoredResults(path, damaged.append)
+    assert (len(stored), len(damaged), list(stored), stored[-1], stored[1:3]) == (4, 1, lines, lines[3], lines[1:3])
+    with pytest.raises(IndexError):
+        stored[4]
+
+
+@pytest.mark.parametrize("why", ["gone", "changed while it was read"])
+def test_a_file_that_changes_is_read_anew(tmp_path: Path, why: str) -> None:
+    path = write(tmp_path / "r.jsonl", json_line(single("simple_python_1")), json_line(single("simple_python_2")))
+    file = ResultsFile(path)
+    reading = file.records()
+    next(reading)
+    if why == "gone":
+        path.rename(tmp_path / "other")
+        assert len(list(reading)) == 1
+        with pytest.raises(OSError, match="No such file"):
+            list(file.records())
+        return
+    with path.open("ab") as lines:
+        lines.write(json_line(single("simple_python_3")))
+    list(reading)
+    assert len(list(file.records())) == 3
+
+
+def test_lines_whose_key_is_no_utf8(tmp_path: Path) -> None:
+    bad = json_line(single("simple_python_1")).replace(b"simple_python_1", b"simple\xff_1", 1)
+    damaged: list[DamagedLine] = []
+    assert list(read_results(write(tmp_path / "r.jsonl", bad, b"\n", json_line(single())), damaged.append)) == [
+        single()
+    ]
+    assert [each.line for each in damaged] == [1]
