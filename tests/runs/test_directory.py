@@ -3,13 +3,16 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from pytest_bfcl.dataset.sharding import MOST_SHARDS
 from pytest_bfcl.failures import HarnessError, UsageError
-from pytest_bfcl.runs import EntryKey, ModelFingerprint, ReplyKey, RunDirectory, default_path, error_record
-from pytest_bfcl.runs.directory import is_run, join_selections
+from pytest_bfcl.runs import DamagedLine, EntryKey, ModelFingerprint, ReplyKey, RunDirectory, default_path, error_record
+from pytest_bfcl.runs.directory import is_run, join_selections, missing_shards, same_results
 from pytest_bfcl.scoring import summarise
 from pytest_bfcl.transcript import Reply
 from tests.runs.samples import SPEC, conversation, fingerprint, single
@@ -151,14 +154,145 @@ def test_default_paths_are_readable_and_unique(tmp_path: Path) -> None:
     assert default_path(["a", "b"], tmp_path).name.endswith("-2-models")
 
 
-def test_selections_are_united() -> None:
-    joined = join_selections({"categories": ["a"], "shard": "1/2", "sample": 5}, {"categories": ["b"], "shard": "2/2"})
-    assert joined == {"categories": ["a", "b"], "sample": 5}, "all shards together are the whole selection"
-    assert join_selections({"shard": "1/3"}, {"shard": "3/3"}) == {"shard": ["1/3", "3/3"]}
-
-
 @pytest.mark.parametrize("content", ["{}", '{"core_memory": {}}', '{"dataset": {}, "models": []}'])
 def test_another_object_in_place_of_the_facts_is_no_run(tmp_path, content):
     (tmp_path / "run.json").write_text(content)
     with pytest.raises(UsageError, match=r"run.json does not describe a run: \w+ is missing"):
         RunDirectory.open(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "joined"),
+    [
+        ({}, {}, {}), ({"sample": 5}, {"sample": 5}, {"sample": 5}), ({"sample": 5}, {"sample": 6}, {"sample": [5, 6]}),
+        ({"ids": ["a"]}, {"ids": "b"}, {"ids": ["a", "b"]}),
+         ({"ids": ["a", "b"]}, {"ids": ["b", "c"]}, {"ids": ["a", "b", "c"]}),
+        ({"last_failed": True}, {"last_failed": True}, {"last_failed": True}),
+         ({"last_failed": True, "x": 1}, {}, {"x": 1}),
+        ({}, {"last_failed": True, "x": 1}, {"x": 1}), ({"shard": "1/1"}, {}, {}),
+         ({"shard": None}, {"x": 1}, {"x": 1}),
+        ({"shard": ["1/3", "2/3"]}, {"shard": "3/3"}, {}), ({"shard": "2/2"}, {"shard": "2/2"}, {"shard": "2/2"}),
+    ],
+)  # fmt: skip
+def test_selections_of_parts_are_joined(a: Any, b: Any, joined: Any) -> None:
+    assert join_selections(a, b) == joined
+
+
+@pytest.mark.parametrize(
+    ("shard", "missing"),
+    [(None, []), ("1/2", ["2/2"]), (["1/2", "1/3"], ["2/2", "2/3", "3/3"]), (["1/1", "2/2"], ["1/2"])],
+)  # fmt: skip
+def test_parts_that_are_missing(shard: Any, missing: list[str]) -> None:
+    assert missing_shards({"shard": shard}) == missing
+    assert len(missing_shards({"shard": f"1/{10**9}"})) == MOST_SHARDS - 1
+
+
+def test_a_continued_run_is_one_run(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    earlier = {"archives": {"web": "1"}, "label": "old", "started_at": "2026-01-01T00:00:00Z"}
+    with RunDirectory.start(path, fingerprint(**earlier)) as run:
+        run.append(single("simple_python_1"))
+        for number in (1, 2):
+            (path / "rest").mkdir(exist_ok=True)
+            (path / "rest" / "a.jsonl").write_text(f'{{"call": {number}, "result": 1}}\n')
+        run.left_out(DamagedLine(path, 3, "torn"))
+        model = {"model": SPEC, "categories": {"simple_python": {"total": 1}}}
+        other = {"model": SPEC, "categories": {"simple_python": {"total": 2}, "live_simple": {"total": 3}}}
+        run.write_summary({**summarise([]), "models": {"a": model, "b": other}})  # type: ignore[typeddict-item]
+        made = run.fingerprint
+    assert made.counted == {SPEC: {"simple_python": 3, "live_simple": 3}}
+    assert (made.left_out, set(made.archives), len(made.archives["rest"])) == (1, {"web", "rest"}, 64)
+    with RunDirectory.start(path, fingerprint(archives={"web": "2", "rest": "3"}, label="new", planned=7)) as run:
+        now = run.fingerprint
+    assert (now.counted, now.left_out, now.label, now.planned) == (made.counted, 1, "new", 7)
+    assert now.archives == made.archives
+    with RunDirectory.start(path, fingerprint()) as run:
+        assert run.fingerprint.label == "new"
+        assert run.gaps() == [
+            f"{run.results_path} has 1 of 3 lines of simple_python ({SPEC})",
+            f"{run.results_path} has 0 of 3 lines of live_simple ({SPEC})",
+        ]
+
+
+def test_damage_is_a_gap_only_beyond_what_was_left_out_before(tmp_path: Path) -> None:
+    with RunDirectory.create(tmp_path / "run", fingerprint()) as run:
+        run.append(single("simple_python_1"))
+        (tmp_path / "run" / "results.jsonl").open("ab").write(b"torn\n")
+        met: list[DamagedLine] = []
+        assert [len(list(run.records(met.append))), len(met), len(run.left_out)] == [1, 1, 1]
+        assert [line.line for line in run.damaged()] == [2]
+        assert len(run.gaps()) == 1
+        run.update(replace(run.fingerprint, left_out=1))
+        assert run.gaps() == []
+        assert len(run.stored_records()) == 1
+    gone = RunDirectory.open(tmp_path / "run")
+    gone.results_path.unlink()
+    assert list(gone.records()) == []
+    gone.results_path.mkdir()
+    with pytest.raises(UsageError, match="is no file: remove it"):
+        gone.records()
+
+
+def test_a_refused_run_leaves_what_was_there(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    RunDirectory.create(path, fingerprint()).withdraw()
+    assert not path.exists()
+    RunDirectory.create(path, fingerprint()).close()
+    before = (path / "run.json").read_bytes()
+    RunDirectory.start(path, fingerprint(label="x")).withdraw()
+    assert (path / "run.json").read_bytes() == before
+    run = RunDirectory.create(tmp_path / "other", fingerprint())
+    (tmp_path / "other" / "engine.log").write_text("x")
+    run.withdraw()
+    assert RunDirectory.open(tmp_path / "other").fingerprint.state == "stopped:refused"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [("{", "is damaged"), ("[1]", "is damaged"), ('{"models": {"a": "\\ud800"}}', "half a character"),
+     ("[" * 9000, "too deeply")],
+)  # fmt: skip
+def test_a_broken_summary_is_named(tmp_path: Path, content: str, said: str) -> None:
+    with RunDirectory.create(tmp_path / "run", fingerprint()) as run:
+        assert run.summary() is None
+        (tmp_path / "run" / "summary.json").write_text(content)
+        with pytest.raises(UsageError, match=said):
+            run.summary()
+
+
+def test_the_same_results_in_two_places(tmp_path: Path) -> None:
+    for name, line in (("a", b"one\n"), ("b", b"one\ntwo\n"), ("c", b"other\n"), ("d", b"\n"), ("e", b"\n")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "results.jsonl").write_bytes(line)
+    (tmp_path / "f").mkdir()
+    pairs = {
+        ("a", "a"): True,
+        ("a", "b"): True,
+        ("a", "c"): False,
+        ("d", "e"): False,
+        ("a", "f"): False,
+        ("f", "a"): False,
+    }
+    assert {pair: same_results(*(tmp_path / name for name in pair)) for pair in pairs} == pairs
+    assert same_results(tmp_path / "a" / "results.jsonl", tmp_path / "b")
+
+
+def test_names_of_new_runs(tmp_path: Path) -> None:
+    first = default_path(["m"], tmp_path)
+    found = []
+    for number in (None, 2, 3):
+        (tmp_path / (first.name if number is None else f"{first.name}-{number}")).mkdir()
+        found.append(default_path(["m"], tmp_path).name)
+    assert found == [f"{first.name}-{number}" for number in (2, 3, 4)] or first.name not in found[0]  # the next second
+
+
+def test_a_run_is_closed_twice_and_its_lock_given_back(tmp_path: Path) -> None:
+    run = RunDirectory.create(tmp_path / "run", fingerprint())
+    run.append(single(), text='{"id":"x"}')
+    run.close()
+    run.close()
+    assert run.results_path.read_text() == '{"id":"x"}\n'
+    RunDirectory.start(tmp_path / "run", fingerprint()).close()
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(UsageError, match="cannot create the run directory"):
+        RunDirectory.create(tmp_path / "file" / "run", fingerprint())

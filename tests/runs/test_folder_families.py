@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 
+from pytest_bfcl.decoding.formats.decoders import DECODERS
+from pytest_bfcl.decoding.formats.table import find_decoder
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.models import create_model
 from pytest_bfcl.rescoring import score_lines
 from pytest_bfcl.runs import import_official, read_replay_lines
+from pytest_bfcl.runs.folder_families import has_calls, output_of, reading_of
 from pytest_bfcl.settings import Settings
 
 CALL = {"name": "shop.find", "arguments": {"what": "tea"}}
@@ -132,3 +135,92 @@ def test_replay_takes_a_decoder(tmp_path):
     path = folder(tmp_path, "my-finetune-FC", HERMES)
     model = create_model(f"replay:{path}", Settings(decoder="hermes"))
     assert model.mode == "fc"
+
+
+CALLS, TEXTS = [{"shop_find": "{}"}], "No."
+
+
+@pytest.mark.parametrize(
+    ("model", "results", "how", "reading"),
+    [
+        ("somebody", [CALLS], {}, ("fc", True, None)), ("somebody", [TEXTS], {}, ("prompt", False, None)),
+        ("somebody-FC", [TEXTS], {}, ("fc", True, None)), ("somebody", [[[TEXTS, CALLS]]], {}, ("fc", True, None)),
+        ("somebody", [TEXTS], {"mode": "fc"}, ("fc", False, None)), ("somebody", [HERMES], {}, ("prompt", False, None)),
+        ("somebody", [HERMES], {"decoder": "hermes"}, ("prompt", False, "hermes")),
+        ("somebody-FC", [HERMES], {"decoder": "hermes", "underscore_names": True}, ("fc", True, "hermes")),
+        ("Qwen_Qwen3-8B-FC", [HERMES], {"decoder": "hermes"}, ("fc", False, "hermes")),
+        ("gpt-4o-2024-11-20-FC", [CALLS], {"decoder": "hermes"}, ("fc", True, "hermes")),
+        ("gpt-4o-2024-11-20-FC", [CALLS], {"underscore_names": False}, ("fc", False, None)),
+        ("gpt-4o-2024-11-20-FC", [CALLS], {"mode": "prompt"}, ("prompt", True, None)),
+    ],
+)  # fmt: skip
+def test_how_folders_are_read(tmp_path: Path, model: str, results: list[Any], how: Any, reading: Any) -> None:
+    files = list(folder(tmp_path, model, *results).rglob("*.json"))
+    found = reading_of(model, files, **{"mode": None, "underscore_names": None, "decoder": None, **how})
+    assert found[:2] == reading[:2]
+    assert found.decoder == (None if reading[2] is None else find_decoder(reading[2]).name)
+    assert found[3:] == (None, "")
+
+
+DOTTED = [{"shop.find": "{}"}]
+BOTH = "names with underscores (1 of the called ones prove it)"
+
+
+@pytest.mark.parametrize(
+    ("model", "results", "how", "underscores", "other", "proof"),
+    [
+        ("somebody-FC", [DOTTED], {}, False, None, "names with dots (1 of the called ones prove it)"),
+        ("somebody-FC", [TEXTS], {}, True, None, ""),
+        ("somebody-FC", [DOTTED], {"underscore_names": True}, True, None, ""),
+        ("gpt-4o-2024-11-20-FC", [CALLS], {}, True, None, ""),
+        ("gpt-4o-2024-11-20-FC", [DOTTED], {}, False, ("leaderboard", "fc", True),
+        "names with dots (1 of the called ones prove it)"),
+        ("qwen3-235b-a22b-instruct-2507-FC", [CALLS], {}, False, ("evidence", "fc", True), BOTH),
+        ("Qwen_Qwen3-8B", [CALLS], {}, False, ("evidence", "fc", True), f"native calls, {BOTH}"),
+        ("Qwen_Qwen3-8B", [[{"find": "{}"}]], {}, False, ("evidence", "fc", True), "native calls"),
+        ("Qwen_Qwen3-8B", [DOTTED], {}, False, ("evidence", "fc", False),
+         "native calls, names with dots (1 of the called ones prove it)"),
+        ("Qwen_Qwen3-8B", [CALLS], {"mode": "prompt"}, False, None, ""),
+        ("Qwen_Qwen3-8B", [TEXTS], {}, False, None, ""),
+    ],
+)  # fmt: skip
+def test_what_calls_prove(
+    tmp_path: Path, model: str, results: list[Any], how: Any, underscores: bool, other: Any, proof: str
+) -> None:
+    files = list(folder(tmp_path, model, *results).rglob("*.json"))
+    found = reading_of(model, files, **{"mode": None, "underscore_names": None, "decoder": None, **how},
+                       offered=lambda entry_id: ["shop.find"])  # fmt: skip
+    assert (found.underscore_names, found.other and tuple(found.other)[:3], found.proof) == (underscores, other, proof)
+
+
+@pytest.mark.parametrize(
+    ("result", "decoder", "nested", "output"),
+    [
+        ("a", None, False, "a"), (["a", {"f": "{}"}], None, False, ["a", {"name": "f", "arguments": "{}"}]),
+        ([{"f": {"x": 1}}], None, False, [{"name": "f", "arguments": '{"x": 1}'}]),
+        ([{"a": 1, "b": 2}], None, False, [{"a": 1, "b": 2}]), ([], None, False, []),
+        ([{"tool_name": "f", "parameters": "{}"}], None, False, [{"name": "f", "arguments": "{}"}]),
+        ([[{"f": "{}"}, "t"]], None, True, [[{"f": "{}"}, "t"]]), ([[[{"f": "{}"}]], "odd"], None, True,
+                                                                   [[[{"name": "f", "arguments": "{}"}]], "odd"]),
+        ("text", None, True, "text"), ({"a": 1}, "tool-calls-list", False, '{"a": 1}'),
+        ("x", "tool-calls-list", False, "x"),
+        (["a", "b"], "hermes", False, ["a", "b"]),
+    ],
+)  # fmt: skip
+def test_outputs_of_stored_results(result: Any, decoder: str | None, nested: bool, output: Any) -> None:
+    assert output_of(result, decoder, nested=nested) == output
+
+
+def test_results_that_a_handler_stored_as_lists() -> None:
+    stored = next(name for name in DECODERS if find_decoder(name).stored)
+    assert output_of(["a", "b"], stored, nested=False) == "a\nb"
+    assert output_of([], stored, nested=False) == []
+    assert output_of(["a", {"f": "{}"}], stored, nested=False) == ["a", {"name": "f", "arguments": '"{}"'}]
+
+
+def test_the_first_lost_call_is_shown(tmp_path: Path) -> None:
+    path = folder(tmp_path, "my-finetune", ["words", 7, [HERMES * 3]], "I cannot help.")
+    with pytest.raises(UsageError, match="--decoder server:hermes reads this one") as caught:
+        reading_of("my-finetune", list(path.rglob("*.json")), mode="fc", underscore_names=None, decoder=None)
+    assert repr((HERMES * 3).strip()[:80]) in str(caught.value)
+    assert [has_calls(each) for each in ("x", [], ["x"], [["x", {}]], {"f": 1})] == [False, False, False, True, False]

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.runs import Journal, ReplyKey, RequestDigests, request_digest
-from pytest_bfcl.transcript import Reply, ToolCall
+from pytest_bfcl.runs.journal import journal_line, read_journal_line, reply_from_dict, reply_to_dict
+from pytest_bfcl.transcript import ProviderState, Reply, Served, ToolCall
 
 KEY = ReplyKey("openai:tiny@fc", "fc", "simple_python_1", 1, 0, 0, "0" * 64)
 REPLY = Reply(
@@ -135,3 +137,75 @@ def test_a_conversation_of_requests_has_the_digests_of_its_single_requests() -> 
     assert digests.of(messages) == request_digest(messages)
     assert digests.of(messages[:2]) == request_digest(messages[:2])
     assert request_digest([{"a": 1}, {"b": 2}]) != request_digest([{"b": 2}, {"a": 1}])
+
+
+FULL = Reply("t", (ToolCall("f", "{}", "1"),), "r", "stop", 1, 2, 0.5, 3, "length", 4, 0.1,
+             ProviderState("chat", "reasoning", {"a": 1}), Served("m", "f", "i"))  # fmt: skip
+
+
+def test_a_line_says_everything_of_a_reply() -> None:
+    line = journal_line(KEY, FULL)
+    assert read_journal_line(line) == (KEY, FULL)
+    assert read_journal_line(json.loads(json.dumps(line))) == (KEY, FULL)
+    assert set(reply_to_dict(FULL)) - set(reply_to_dict(Reply("x"))) == {
+        "reasoning_tokens", "first_token_s", "state", "served"
+    }  # fmt: skip
+    bare = {"text": None, "tool_calls": [{"name": "f", "arguments": ""}], "state": "x", "served": None}
+    assert reply_from_dict(bare) == Reply(None, (ToolCall("f", "", None),))
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"text": 1}, "reply.text is 1, not text"), ({"reasoning": []}, "reply.reasoning is [], not text"),
+        ({"finish_reason": 1}, "reply.finish_reason is 1, not text"), ({"problem": 1}, "reply.problem is 1, not text"),
+        ({"input_tokens": -1}, "reply.input_tokens is -1, not a number from 0"),
+        ({"output_tokens": "1"}, 'reply.output_tokens is "1", not a number from 0'),
+        ({"latency_s": True}, "reply.latency_s is true, not a number from 0"), ({"attempts": "x"}, "reply.attempts is"),
+        ({"reasoning_tokens": -1}, "reply.reasoning_tokens is"), ({"first_token_s": -1}, "reply.first_token_s is"),
+        ({"tool_calls": {}}, "reply.tool_calls is {}, not a list of calls"),
+         ({"tool_calls": ["f"]}, "not a list of calls"),
+        ({"tool_calls": [{"name": 1, "arguments": ""}]},
+        'reply.tool_calls has {"name": 1, "arguments": ""}, not a call'),
+        ({"tool_calls": [{"name": "f", "arguments": {}}]}, "not a call"),
+         ({"tool_calls": [{"name": "f"}]}, "arguments is missing"),
+    ],
+)  # fmt: skip
+def test_what_is_no_reply(changes: dict[str, object], said: str) -> None:
+    line = journal_line(KEY, FULL)
+    with pytest.raises(ValueError, match=re.escape(said)):
+        read_journal_line({**line, "reply": {**line["reply"], **changes}})
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [({"reply": [1]}, "reply is [1], not an object"), ({"model": 1}, "model is 1, not text"),
+     ({"repeat": "1"}, 'repeat is "1", not a whole number'), ({"step": True}, "step is true, not a whole number")],
+)  # fmt: skip
+def test_what_is_no_line_of_a_journal(changes: dict[str, object], said: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(f"not a journal line: {said}")):
+        read_journal_line({**journal_line(KEY, FULL), **changes})
+
+
+def test_odd_files_beside_a_journal(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").mkdir()
+    with Journal(tmp_path, "main") as journal:
+        journal.record(KEY, REPLY)
+        journal.record(KEY._replace(step=1), REPLY)
+    (tmp_path / "main.jsonl").write_bytes((tmp_path / "main.jsonl").read_bytes().replace(b'"step":1', b'"step":x', 1))
+    again = Journal(tmp_path)
+    assert str(again.damaged[0]) == f"{tmp_path / 'a.jsonl'}:1: not a file"
+    assert [each.line for each in again.damaged[1:]] == [2]
+    assert (len(again), again.find(KEY), KEY in again, KEY._replace(turn=9) in again) == (1, REPLY, True, False)
+    again.close()
+    assert len(Journal(tmp_path / "none")) == 0
+
+
+@pytest.mark.parametrize("messages", [
+    [{"role": "user", "content": "a", "name": "x"}], [{"role": "user", "content": 1}], [{"role": 1, "content": "a"}],
+])  # fmt: skip
+def test_digests_of_odd_messages_differ(messages: list[dict[str, object]]) -> None:
+    assert request_digest(messages) != request_digest([{"role": "user", "content": "a"}])
+    for one, other in (({"a": 1}, {"a": True}), ({"a": 1}, {"a": 1.0}), ({"a": [1]}, {"a": [True]}), ({}, {"a": None})):
+        assert request_digest(messages, (), one) != request_digest(messages, (), other)
+    assert request_digest(messages, (), {}) == request_digest(messages)

@@ -6,8 +6,21 @@ from typing import Any
 
 import pytest
 
+from pytest_bfcl.dataset import open_dataset
+from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs import import_official, read_replay_lines
-from pytest_bfcl.runs.official_layout import result_files
+from pytest_bfcl.runs.folder_families import Reading
+from pytest_bfcl.runs.official_layout import (
+    ResultFiles,
+    find_entry,
+    inference_log,
+    line_from_official,
+    official_line,
+    result_files,
+    results_of,
+)
+from pytest_bfcl.transcript import OtherReading
+from tests.runs.samples import conversation
 
 
 def test_model_folders_and_modes_are_found_from_any_root(tmp_path: Path) -> None:
@@ -68,3 +81,142 @@ def test_numbers_of_live_entries_are_no_ids(tmp_path: Path) -> None:
     damaged: list[Any] = []
     assert list(import_official(path, on_damaged=damaged.append)) == []
     assert len(damaged) == 1
+
+
+def official(**line: Any) -> dict[str, Any]:
+    return official_line({"id": "simple_python_1", "category": "simple_python", "output": "a", **line})
+
+
+@pytest.mark.parametrize(
+    ("line", "written"),
+    [
+        ({"reasoning": "", "input_tokens": 0}, {"result": "a", "input_token_count": 0}),
+        ({"output": [{"name": "f", "arguments": "{}"}], "reasoning": "r", "latency_s": 0.5, "output_tokens": 2},
+         {"result": [{"f": "{}"}], "output_token_count": 2, "latency": 0.5, "reasoning_content": "r"}),
+        ({"output": {"name": "f", "x": 1}}, {"result": {"name": "f", "x": 1}}),
+        ({"output": {"arguments": "f"}}, {"result": {"arguments": "f"}}),
+        ({"official": {"inference_log": ["l"]}}, {"result": "a", "inference_log": ["l"]}),
+        ({"outcome": "error", "detail": {"error": "e"}}, {"result": "Error during inference: e", "traceback": ""}),
+        ({"outcome": "error", "reason": "r", "official": {"traceback": "t"}},
+         {"result": "Error during inference: r", "traceback": "t"}),
+        ({"inference_error": "whole", "outcome": "failed"}, {"result": "whole", "traceback": ""}),
+        ({"inference_error": True, "outcome": "failed"}, {"result": "a"}),
+        ({"category": "no_such"}, {"result": "a"}),
+    ],
+)  # fmt: skip
+def test_lines_as_the_reference_writes_them(line: dict[str, Any], written: dict[str, Any]) -> None:
+    found = official(**line)
+    assert found == {"id": "simple_python_1", **written}
+    assert list(found) == ["id", *written]
+
+
+def test_logs_of_conversations() -> None:
+    line = {"id": "multi_turn_base_7", "category": "multi_turn_base", "reasoning": [[None, "r"]], "latency_s": [[1.0]],
+            "output": [[[{"name": "f", "arguments": "{}"}], "done"], "odd"],
+            "tool_results": [[["r1", "r2"]]]}  # fmt: skip
+    entry, _ = conversation()
+    log = [
+        {
+            "begin_of_turn_query": [{"role": "user", "content": "List"}],
+            "step_0": [{"role": "assistant", "content": [{"f": "{}"}]}, {"role": "tool", "content": "r1"},
+                       {"role": "tool", "content": "r2"}],
+            "step_1": [{"role": "assistant", "content": "done"}],
+        },
+        {"begin_of_turn_query": [{"role": "user", "content": "Thanks"}],
+        "step_0": [{"role": "assistant", "content": "odd"}]},
+    ]  # fmt: skip
+    assert official_line(line, entry) == {
+        "id": "multi_turn_base_7", "result": [[[{"f": "{}"}], "done"], "odd"], "latency": [[1.0]], "inference_log": log,
+        "reasoning_content": [[None, "r"]],
+    }  # fmt: skip
+    assert inference_log(line)[0]["begin_of_turn_query"] == []
+    assert inference_log({"output": [[], [], []]}, entry)[2]["begin_of_turn_query"] == []
+    assert official_line({**line, "official": {"inference_log": ["kept"]}, "reasoning": [[None]]}, entry)[
+        "inference_log"
+    ] == ["kept"]
+    assert "reasoning_content" not in official_line({**line, "reasoning": [[None, ""]]}, entry)
+    assert inference_log({}) == []
+
+
+def test_result_files_of_a_run(tmp_path: Path) -> None:
+    files = ResultFiles(tmp_path / "result")
+    for line in ({"id": "simple_python_10", "model": "a/b"}, {"id": "simple_python_2", "model": "a/b"}, {"id": "x_1"},
+                 {"id": "live_simple_1-1-0", "model": "a/b", "category": "live_simple"}):  # fmt: skip
+        files.add({"output": "o", **line})
+    written = files.write()
+    assert [path.relative_to(tmp_path / "result").as_posix() for path in written] == [
+        "a_b/non_live/BFCL_v4_simple_python_result.json", "model/x/BFCL_v4_x_result.json",
+        "a_b/live/BFCL_v4_live_simple_result.json",
+    ]  # fmt: skip
+    assert [json.loads(line)["id"] for line in written[0].read_text().splitlines()] == [
+        "simple_python_2",
+        "simple_python_10",
+    ]
+    assert {model: path.name for model, path in files.folders.items()} == {"a/b": "a_b", "model": "model"}
+    assert find_entry(None, "x") is find_entry(open_dataset("bundled"), "x") is None
+
+
+def test_lines_as_they_are_read() -> None:
+    line = {"id": "memory_prereq_3-student-0", "result": [["x"]], "reasoning_content": "r", "input_token_count": 1,
+            "output_token_count": 2, "latency": 0.5, "inference_log": ["l"], "traceback": "t", "odd": 1}  # fmt: skip
+    other = OtherReading("evidence", "fc", True)
+    reading = Reading("prompt", True, "hermes", other, "proved")
+    found = line_from_official(line, "memory_kv", "m", reading)
+    assert found == {
+        "id": "memory_prereq_3-student-0", "category": "memory_kv", "model": "m", "mode": "prompt", "repeat": 1,
+        "output": [["x"]],
+        "underscore_names": True, "reasoning": "r", "input_tokens": 1, "output_tokens": 2, "latency_s": 0.5,
+        "decoder": "hermes", "other_reading": other._asdict(), "proved": "proved",
+        "official": {"inference_log": ["l"], "traceback": "t"},
+    }  # fmt: skip
+    bare = line_from_official({"result": "Error during inference: x"}, "simple_python", "m", Reading("fc", False))
+    assert {name for name, value in bare.items() if value is not None} == {
+        "id", "category", "model", "mode", "repeat", "output", "underscore_names", "inference_error"
+    }  # fmt: skip
+    moved = line_from_official({"id": "live_simple_1-1-0", "result": "x"}, "simple_python", "m", Reading("fc", False))
+    assert moved["category"] == "live_simple"
+
+
+@pytest.mark.parametrize(
+    ("line", "category", "entry_id"),
+    [({"idx": 3}, "simple", "simple_python_3"), ({"idx": True}, "simple", None), ({"idx": "3"}, "simple", None),
+     ({"id": 7}, "simple", None), ({"id": "", "idx": 3}, "simple", None),
+     ({"idx": 3, "id": "simple_4"}, "simple", "simple_python_4")],
+)  # fmt: skip
+def test_ids_of_lines(tmp_path: Path, line: dict[str, Any], category: str, entry_id: str | None) -> None:
+    path = tmp_path / "m" / f"BFCL_v3_{category}_result.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps({**line, "result": "x"}) + "\n")
+    assert [each["id"] for each in import_official(path)] == ([entry_id] if entry_id else [])
+
+
+def test_what_is_no_result_file(tmp_path: Path) -> None:
+    damaged: list[Any] = []
+    for name in ("BFCL_v3_nonsense_result.json", "BFCL_v3_simple_result.json", "other_result.json", "x.json"):
+        (tmp_path / "m").mkdir(exist_ok=True)
+        (tmp_path / "m" / name).write_text('{"id": "simple_1", "result": "x"}\n')
+    (tmp_path / "m" / "BFCL_v3_multiple_result.json").mkdir()
+    assert [line["id"] for line in import_official(tmp_path, on_damaged=damaged.append)] == ["simple_python_1"]
+    assert [(each.path.name, each.line) for each in damaged] == [("BFCL_v3_nonsense_result.json", 1)]
+    assert result_files(tmp_path / "m" / "x.json") == []
+    with pytest.raises(UsageError, match="holds neither"):
+        list(import_official(tmp_path / "m" / "x.json"))
+    (tmp_path / "out_result.json").symlink_to("/etc/hostname")
+    (tmp_path / "score" / "m").mkdir(parents=True)
+    (tmp_path / "result").mkdir()
+    assert results_of(tmp_path / "score" / "m") is None
+    (tmp_path / "m").rename(tmp_path / "result" / "m")
+    assert results_of(tmp_path / "score" / "m") == results_of(tmp_path / "score") == tmp_path / "result"
+    assert results_of(tmp_path / "result") == tmp_path / "result"
+    assert results_of(tmp_path / "nothing") is None
+
+
+@pytest.mark.parametrize(
+    ("place", "model"),
+    [("result/m/live/x", "m"), ("m/live/sub/x", "m"), ("live/x", ""), ("m/x", "m"), ("a/m/odd/x", "odd")],
+)
+def test_models_are_named_by_their_folders(tmp_path: Path, place: str, model: str) -> None:
+    path = tmp_path / place.replace("/x", "/BFCL_v4_live_simple_result.json")
+    path.parent.mkdir(parents=True)
+    path.write_text("")
+    assert [name for name, _, _ in result_files(tmp_path)] == [model or tmp_path.name]
