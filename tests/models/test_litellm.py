@@ -9,15 +9,24 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from aiohttp import web
 
 from pytest_bfcl.failures import AdapterError, UsageError
-from pytest_bfcl.models import parse_spec
+from pytest_bfcl.models import ToolsRefused, parse_spec
 from pytest_bfcl.models.breaker import EndpointUnreachable
-from pytest_bfcl.models.litellm import LitellmModel
+from pytest_bfcl.models.litellm import (
+    LitellmModel,
+    _causes,
+    _environment_secrets,
+    _headers,
+    _made_up,
+    _message,
+    _Words,
+)
 from pytest_bfcl.models.retrying import RetryPolicy
 from pytest_bfcl.settings import Settings
 from tests.models.loopback import CLOCK, WEATHER, completion, request, run, serving, tool_call
@@ -422,3 +431,138 @@ def test_endings_are_the_providers_words(monkeypatch, vendor, word, expected, st
 def test_a_stream_without_a_word_is_no_stop(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789")
     assert ended("openai", None, stream=True) == "ending none"
+
+
+class Raised(Exception):
+    """An exception as litellm raises it."""
+
+    def __init__(self, text: str = "x", status: int | None = None, **fields: Any) -> None:
+        super().__init__(text)
+        if status is not None:
+            self.status_code = status
+        vars(self).update(fields)
+
+
+def of(name: str, text: str = "x", status: int | None = None, cause: Exception | None = None) -> Exception:
+    error = type(name, (Raised,), {})(text, status)
+    error.__cause__ = cause
+    return error
+
+
+def model(text: str = "litellm:openai/m@fc", **settings: Any) -> LitellmModel:
+    return LitellmModel(parse_spec(text), Settings(**settings), policy=RetryPolicy(0))
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "retryable", "status"),
+    [
+        (of("Timeout", status=408), "timeout", True, None), (TimeoutError("x"), "timeout", True, None),
+        (of("InternalServerError", status=500, cause=ConnectionRefusedError()), "unreachable", True, None),
+        (of("APIError", "Expecting value: line 1", 500), "malformed_body", True, None),
+        (of("InternalServerError", "Missing credentials", 500), "auth", False, None),
+        (of("APIError", "the api_key is not set", 500), "auth", False, None),
+        (of("BadRequestError", "missing credentials", 400), "bad_request", False, 400),
+        (of("APIConnectionError", "no CREDENTIAL found", 500), "auth", False, None),
+        (of("APIConnectionError", "odd", 500, ConnectionResetError()), "connection", True, None),
+        (of("APIConnectionError", "odd", 500), "malformed_body", True, None),
+        (of("Odd"), "bad_request", False, None), (of("NotFoundError", status=404), "bad_request", False, 404),
+        (of("RateLimitError", status=429), "rate_limit", True, 429),
+    ],
+)  # fmt: skip
+def test_what_exceptions_mean(error, kind, retryable, status):
+    found = model()._outcome(error, tools_sent=False)
+    assert isinstance(found, AdapterError)
+    assert ("unreachable" if isinstance(found, EndpointUnreachable) else found.kind) == kind
+    assert (found.retryable, found.status) == (retryable, status)
+    assert "x" in str(found) or str(error) in str(found)
+
+
+def test_parameters_that_a_provider_refuses_are_left_out():
+    asked = model(max_tokens=9)
+    assert asked._outcome(of("UnsupportedParamsError", "no temperature"), tools_sent=True) is None
+    assert asked._outcome(of("BadRequestError", "max_tokens is odd", 400), tools_sent=True) is None
+    assert len(asked.notes) == 2
+    assert set(asked._arguments(request(CLOCK,
+    parameters={"temperature": 1, "max_tokens": 9, "top_p": 1, "x": None}))) & {
+        "temperature", "max_tokens", "top_p", "x"
+    } == {"top_p"}  # fmt: skip
+    again = asked._outcome(of("BadRequestError", "no temperature", 400), tools_sent=True)
+    assert isinstance(again, AdapterError)
+    other = model()
+    assert other._outcome(
+        of("BadRequestError", "max_tokens: maximum context length is 9", 400), tools_sent=True
+    ).problem
+    assert not other.notes
+    assert isinstance(other._outcome(of("NotFoundError", "no temperature", 404), tools_sent=True), AdapterError)
+    assert type(other._outcome(of("UnsupportedParamsError", "no tools", 400), tools_sent=True)) is ToolsRefused
+    assert type(other._outcome(of("UnsupportedParamsError", "no tools", 400), tools_sent=False)) is AdapterError
+    assert type(other._outcome(of("UnsupportedParamsError", "no seed", 400), tools_sent=True)) is AdapterError
+
+
+def test_what_is_handed_to_litellm():
+    req = request(CLOCK, parameters={"temperature": 0.5})
+    req.messages[0]["_own"] = 1
+    bare = model()._arguments(req)
+    assert bare.pop("tools")[0]["function"]["name"] == "clock"
+    message = {"role": "user", "content": "How is the weather in Bern?"}
+    assert bare == {"model": "openai/m", "messages": [message], "timeout": 120.0, "max_retries": 0, "num_retries": 0,
+                    "temperature": 0.5}  # fmt: skip
+    asked = LitellmModel(
+        parse_spec("litellm:openai/m"), Settings(base_url="http://u:p@h/v1", headers={"A": "b"}), "prompt"
+    )
+    asked._without_mcp = {"_skip_mcp_handler": True}
+    assert (asked.base_url, asked.underscore_names, asked.spec) == ("http://h/v1", False, "litellm:openai/m@prompt")
+    prompted = asked._arguments(req)
+    assert (prompted["api_base"], prompted["extra_headers"]) == ("http://u:p@h/v1", {"A": "b"})
+    assert not {"tools", "_skip_mcp_handler"} & set(prompted)
+    asked.mode = "fc"
+    assert asked._arguments(req)["_skip_mcp_handler"] is True
+    assert "tools" not in asked._arguments(request())
+
+
+@pytest.mark.parametrize(
+    ("error", "text", "headers"),
+    [
+        (Raised("said\nTraceback (most recent call last)\n ..."), "said", {}), (Raised(""), "Raised", {}),
+        (Raised("x", message="better"), "better", {}), (Raised("x", message=""), "x", {}),
+        (Raised("x", litellm_response_headers={"a": 1}, response=SimpleNamespace(headers={"b": "2"})), "x",
+        {"a": "1", "b": "2"}),
+        (Raised("x", litellm_response_headers=[1], response=None), "x", {}),
+    ],
+)  # fmt: skip
+def test_what_exceptions_say(error, text, headers):
+    assert (_message(error), _headers(error)) == (text, headers)
+
+
+def test_causes_are_followed_so_far():
+    first = current = Raised("0")
+    for number in range(1, 12):
+        current.__context__ = following = Raised(str(number))
+        current = following
+    assert [str(each) for each in _causes(first)] == [str(number) for number in range(10)]
+    circle = Raised("a")
+    circle.__cause__ = other = Raised("b")
+    other.__context__ = circle
+    assert _causes(circle) == [circle, other]
+    other.__cause__ = Raised("c")
+    assert [str(each) for each in _causes(circle)] == ["a", "b", "c"]
+
+
+def test_words_of_streams_keep_what_they_stand_for():
+    words = _Words({"end_turn": "stop"})
+    assert [words.get(each) for each in ("end_turn", "odd")] == ["stop", "stop"]
+    odd = words.get("odd")
+    assert (odd.given, words.get(odd) is odd, words.get(None), words.get(3)) == ("odd", True, None, 3)
+    made_up = SimpleNamespace(received_finish_reason=None, intermittent_finish_reason=None)
+    assert _made_up(made_up)
+    made_up.intermittent_finish_reason = "stop"
+    assert not _made_up(made_up)
+    assert not _made_up(object())
+
+
+def test_secrets_of_the_environment_are_the_long_ones(monkeypatch):
+    for name in list(os.environ):
+        monkeypatch.delenv(name)
+    for name, value in (("A_KEY", "x" * 16), ("B_KEY", "x" * 15), ("C_TOKEN", "t" * 16), ("D_OTHER", "o" * 16)):
+        monkeypatch.setenv(name, value)
+    assert sorted(_environment_secrets()) == ["t" * 16, "x" * 16]

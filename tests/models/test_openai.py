@@ -10,7 +10,8 @@ import pytest
 from aiohttp import web
 
 from pytest_bfcl.failures import AdapterError, UsageError
-from pytest_bfcl.models import ToolsRefused, parse_spec
+from pytest_bfcl.models import ToolsRefused, create_model, parse_spec
+from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.openai import OpenAIModel
 from pytest_bfcl.settings import Settings
 from tests.models.asking import KEY, answering, ask, failing, model_at
@@ -270,3 +271,122 @@ def test_a_new_loop_gets_new_connections():
 def test_the_payload_is_plain_json():
     model = model_at("http://localhost:1/v1")
     assert json.loads(json.dumps(model.payload(request(WEATHER, CLOCK))))["model"] == "m"
+
+
+# ------------------------------------------------------------------ what is sent and learnt, without a server
+
+
+def direct(spec="vllm:m@fc", **settings):
+    return create_model(spec, Settings(base_url="http://localhost:1/v1", **settings))
+
+
+def test_parameters_of_a_request():
+    model = direct(parameters={"temperature": None})
+    body = model.payload(request(WEATHER, parameters={"temperature": None, "top_k": 3, "model": None}))
+    assert (body["top_k"], "temperature" in body, "model" in body) == (3, False, False)
+    assert "stream" not in body
+    streamed = direct(stream=True).payload(request(WEATHER))
+    assert (streamed["stream"], streamed["stream_options"]) == (True, {"include_usage": True})
+    responses = direct(api="responses").payload(request(WEATHER, parameters={"max_tokens": 7}))
+    assert (responses["max_output_tokens"], "max_tokens" in responses) == (7, False)
+    assert direct(api="responses")._renamed != direct()._renamed == {}
+    assert (direct().underscore_names, direct("vllm:m@prompt").underscore_names) == (True, False)
+    with pytest.raises(UsageError, match="has no name"):
+        OpenAIModel(parse_spec("openai:"), Settings(), "fc")
+
+
+def test_models_that_reason_are_noted_where_a_temperature_was_asked_for():
+    asked = "openai:gpt-5@fc"
+    assert len(direct(asked, api="responses").notes) == 1
+    assert direct(asked, api="responses", temperature=None).notes == []
+    assert direct(asked, api="responses", parameters={"temperature": 1}).notes == []
+    assert direct(asked, api="chat").notes == []
+
+
+def several_turns(*functions):
+    req = request(*functions)
+    entry = req.entry.model_copy(update={"id": "multi_turn_base_0", "category": "multi_turn_base"})
+    return Request(entry, req.messages, req.functions)
+
+
+def test_bodies_are_the_payload_as_json():
+    for spec, settings, req in (
+        ("vllm:m@fc", {}, request(WEATHER, CLOCK)), ("vllm:m@prompt", {}, request(WEATHER)),
+        ("vllm:m@fc", {}, request()),
+        ("vllm:m@fc", {}, request(WEATHER, parameters={"tools": [1]})),
+        ("vllm:m@fc", {"api": "anthropic"}, several_turns(WEATHER, CLOCK)),
+        ("vllm:m@fc", {"api": "anthropic"}, request(WEATHER)),
+        ("vllm:m@fc", {}, several_turns(WEATHER)),
+    ):  # fmt: skip
+        model = direct(spec, **settings)
+        body = model.payload(req)
+        assert json.loads(model._encoded(body, req)) == body
+    marked = direct(api="anthropic").payload(several_turns(WEATHER, CLOCK))["tools"]
+    assert ["cache_control" in tool for tool in marked] == [False, True]
+    assert "cache_control" not in direct(api="anthropic").payload(request(WEATHER))["tools"][0]
+
+
+BODY = {"temperature": 0.5, "max_tokens": 9, "store": False, "tools": [{"function": {"response": {}}}]}
+
+
+@pytest.mark.parametrize(
+    ("text", "learnt", "note"),
+    [
+        ("temperature is not supported", {"temperature"}, "the endpoint refuses temperature=0.5; sent without it"),
+        ("unknown field store", {"store"}, "the endpoint refuses store; sent without it"),
+        ("the temperature is too high", None, None),
+        ("unknown field restored", None, None),
+        ("unknown field include", None, None),
+    ],
+)
+def test_what_is_learnt_from_a_refusal(text, learnt, note):
+    model = direct()
+    body = {name: value for name, value in BODY.items() if name != "tools"}
+    assert model._adapt(text, body) is (learnt is not None)
+    assert model._left_out == (learnt or set())
+    assert model.notes == ([f"vllm:m@fc: {note}"] if note else [])
+    assert model._adapt(text, body) is (learnt is not None)  # one that was on its way
+    assert not learnt or not model._adapt(text, {name: 1 for name in body if name not in learnt})
+    assert len(model.notes) == (1 if note else 0)
+
+
+def test_what_the_user_asked_for_is_not_left_out():
+    model = direct(parameters={"store": True, "temperature": 1})
+    assert not model._adapt("unknown field store", BODY)
+    assert model._adapt("temperature is not supported", BODY)
+
+
+def test_limits_under_another_name():
+    model, body = direct(), {"max_tokens": 9}
+    assert not model._adapt("max_completion_tokens", {})
+    assert model._adapt("use max_completion_tokens", body)
+    assert model.payload(request(parameters={"max_tokens": 9}))["max_completion_tokens"] == 9
+    assert model._adapt("max_tokens: use max_completion_tokens", body)  # asked before that was known
+    assert not model._adapt("max_tokens is odd", body)
+    assert len(model.notes) == 1
+
+
+@pytest.mark.parametrize(
+    ("api", "style"), [("chat", "folded"), ("responses", "folded_responses"), ("anthropic", "anthropic")]
+)
+def test_result_schemas_are_folded_once(api, style):
+    model = direct(api=api)
+    assert not model._adapt("no response here", {"tools": [{"function": {}}]})
+    assert not model._adapt("no schema here", BODY)
+    assert not model._adapt("no response here", {})
+    assert model._adapt("no response here", {"tools": [{"response": {}}]})
+    assert model._adapt("no response here", BODY)
+    assert (model._tools.style, len(model.notes)) == (style, api != "anthropic")
+
+
+def test_the_models_own_limit_of_a_reply():
+    text = "max_tokens: 64000 > 4096, which is the maximum"
+    model = direct(api="anthropic")
+    assert not model._adapt(text, {"max_tokens": 4096})
+    assert model._adapt(text, {"max_tokens": 4097})
+    assert model._adapt(text, {"max_tokens": 64000})
+    assert len(model.notes) == 1
+    assert model.payload(request(WEATHER))["max_tokens"] == 4096
+    assert model.payload(request(WEATHER, parameters={"max_tokens": 7}))["max_tokens"] == 7
+    assert not direct()._adapt(text, {"max_tokens": 64000})
+    assert not model._adapt("max_tokens: many", {"max_tokens": 64000})
