@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,8 +12,12 @@ from pytest_bfcl.dataset import open_dataset
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.decoding.ground_truth import turn_ground_truth_calls
+from pytest_bfcl.models import create_model, oracle
+from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.oracle import answer, final_answer
-from pytest_bfcl.transcript import Step, Transcript, Turn
+from pytest_bfcl.settings import Settings
+from pytest_bfcl.transcript import Reply, Step, Transcript, Turn
+from tests.models.loopback import run
 
 SINGLE_TURN = [name for name, row in CATEGORIES.items() if row.group in ("non_live", "live")]
 
@@ -189,3 +194,60 @@ def test_relevance_and_irrelevance(mode):
     assert verdict(entry("irrelevance", possible_answer=None), mode).valid
     assert verdict(entry("live_relevance", possible_answer=None), mode).valid
     assert answer(entry("live_relevance", possible_answer=None, function=[]), mode).text
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [({"enum": ["b", "a"]}, "b"), ({"type": "integer"}, 1), ({"type": "float"}, 1.0), ({"type": "boolean"}, True),
+     ({"type": "array"}, []), ({"type": "dict"}, {}), ({"type": "String"}, "x"), (None, "x"),
+     ({"enum": [], "type": "long"}, 1),
+     ({"type": "double"}, 1.0), ({"type": "number"}, 1.0), ({"type": "tuple"}, [])],
+)  # fmt: skip
+def test_plausible_values(schema, value):
+    document = {"name": "f", "parameters": {"properties": {"a": schema}, "required": ["a"]}}
+    item = Entry(id="live_relevance_0-0-0", category="live_relevance", question=[[]], function=[document])
+    assert json.loads(answer(item, "fc").tool_calls[0].arguments) == {"a": value}
+
+
+@pytest.mark.parametrize("parameters", [None, {}, {"properties": None, "required": None}, {"properties": {}}])
+def test_plausible_calls_without_arguments(parameters):
+    document = {"name": "f", "parameters": parameters}
+    item = Entry(id="live_relevance_0-0-0", category="live_relevance", question=[[]]).model_copy(
+        update={"function": [document]}
+    )
+    assert answer(item, "fc").tool_calls[0].arguments == "{}"
+
+
+@pytest.mark.parametrize(
+    ("answers", "chosen"),
+    [(["a.", "(b", "c"], "c"), (["(a)"], "(a)"), (["", "b"], "b"), ([7], "7"), ([], ""), (["x!", "y"], "y"),
+    (["!x", "y"], "y")],
+)  # fmt: skip
+def test_which_final_answer_is_chosen(answers, chosen):
+    item = Entry(id="memory_kv_0-student-0", category="memory_kv", question=[[]], possible_answer=answers)
+    assert final_answer(item) == repr({"answer": chosen, "context": "taken from the ground truth"})
+
+
+def test_words_of_the_oracle_and_of_the_idle():
+    stage = Entry(id="memory_kv_prereq_0-student-0", category="memory_kv_prereq", question=[[]])
+    assert (answer(stage, "fc").text, answer(stage, "fc").finish_reason) == (oracle.CLOSING, "stop")
+    nothing = entry("irrelevance", possible_answer=None)
+    assert (answer(nothing, "fc").text, answer(nothing, "fc").finish_reason) == (oracle.REFUSAL, "stop")
+    done = answer(conversation(), "fc", 1, 0)
+    assert (done.text, done.finish_reason) == (oracle.CLOSING, "stop")
+    for mode in ("fc", "prompt"):
+        idle, right = create_model(f"idle:@{mode}", Settings()), create_model(f"oracle:@{mode}", Settings())
+        assert run(idle.generate(Request(nothing, []))) == Reply(oracle.IDLE, finish_reason="stop")
+        assert (idle.underscore_names, right.underscore_names, idle.mode) == (True, mode == "fc", mode)
+        turn = Request(conversation(), [], turn=0, step=1)
+        assert run(right.generate(turn)).text == oracle.CLOSING
+
+
+def test_what_is_expected_to_be_said_on_a_server():
+    expect = [{"answers": ["a", "b"]}, {"answers": ["c"], "turn": 0}, {"said": True, "contains": "d"},
+    {"said": True, "contains": "e",
+               "turn": 0}]  # fmt: skip
+    item = conversation().model_copy(update={"expect": [SimpleNamespace(**{"answers": [], "said": False,
+    "contains": None,
+                                                                          "turn": None} | each) for each in expect]})  # fmt: skip
+    assert [oracle._expected_words(item, turn) for turn in (0, 1)] == [f"{oracle.CLOSING} c e", f"{oracle.CLOSING} a d"]

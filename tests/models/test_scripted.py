@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
@@ -103,3 +104,41 @@ def test_unusable_scripts(tmp_path, content):
         create_model(f"scripted:{path}", Settings())
     with pytest.raises(UsageError, match="cannot read"):
         create_model(f"scripted:{tmp_path}/none.json", Settings())
+
+
+@pytest.mark.parametrize(
+    ("kind", "retried"),
+    [("timeout", True), ("connection", True), ("rate_limit", True), ("server", True), ("malformed_body", True),
+     ("unreachable", True), ("bad_request", False), ("quota", False)],
+)  # fmt: skip
+def test_which_faults_are_asked_again(tmp_path, kind, retried):
+    model = scripted(tmp_path, {"a_1": {"error": kind}, "a_2": {"error": kind, "retryable": not retried}}, retries=1)
+    for entry_id, times in (("a_1", 1 + retried), ("a_2", 2 if kind == "unreachable" or not retried else 1)):
+        with pytest.raises(AdapterError) as caught:
+            ask(model, entry_id)
+        assert model.seen[entry_id, 1, 0, 0] == times
+    assert str(caught.value).startswith(f"scripted fault: {kind}")
+
+
+def test_odd_items_of_a_script(tmp_path):
+    model = scripted(tmp_path, {
+        "a_1": {"error": "server", "times": 1}, "a_2": [{"text": "x"}, {"f": {}}], "a_3": [[{"f": {}}], [{"g": {}}]],
+        "a_4": {"text": "slow", "delay_s": 0.05, "finish_reason": "length", "tool_calls": []},
+        "a_5": [{"error": "auth"}, "then"],
+        "a_6": [{"name": "f"}], "a_7": [{"name": "f", "arguments": "{}", "id": "c"}], "a_8": None,
+    }, retries=2)  # fmt: skip
+    assert (ask(model, "a_1").text, ask(model, "a_1").attempts) == ("Done.", 1)
+    assert [ask(model, "a_2", turn).output for turn in (0, 1)] == ["x", None]
+    assert [ask(model, "a_3", turn).tool_calls[0].name for turn in (0, 1)] == ["f", "g"]
+    started = time.monotonic()
+    slow = ask(model, "a_4")
+    assert time.monotonic() - started >= 0.05
+    assert (slow.text, slow.finish_reason) == ("slow", "length")
+    assert (ask(model, "a_3").finish_reason, ask(model, "a_5", 1).finish_reason) == ("tool_calls", "stop")
+    assert ask(model, "a_6").tool_calls[0].name == "name"
+    assert ask(model, "a_7").tool_calls[0].arguments == "{}"
+    assert (ask(model, "a_8").text, ask(model, "a_8").finish_reason) == (None, "stop")
+    assert (ask(model, "a_1", 0, 1).text, ask(model, "a_1", 1, 0).text) == ("Done.", "Done.")
+    assert (ask(model, "a_5", 1, 1).text, ask(model, "a_3", 0, 1).text) == ("Done.", "Done.")
+    with pytest.raises(AdapterError):
+        ask(model, "a_5")

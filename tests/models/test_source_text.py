@@ -1,0 +1,95 @@
+"""Values and calls as source text of a language, and calls in every format a prompt can ask for."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from pytest_bfcl.dataset.entry import Entry
+from pytest_bfcl.models.source_text import call_text, reply_with_calls, typed_text
+from pytest_bfcl.transcript import Call
+
+
+@pytest.mark.parametrize(
+    ("language", "schema", "value", "quoted", "text"),
+    [
+        ("java", {}, None, True, "null"), ("java", {}, False, True, "false"),
+        ("java", {"type": "long"}, 5.0, True, "5L"),
+        ("java", {"type": "integer"}, 5, True, "5"), ("java", {"type": "any"}, "a.b", False, "a.b"),
+        ("java", {"type": "char"}, "'", True, '"\'"'), ("java", {"type": "char"}, "\\", True, '"\\"'),
+        ("java", {"type": "char"}, "ab", True, "ab"), ("java", {"type": "any"}, "a b", True, '"a b"'),
+        ("java", {"type": "any"}, 'new X("a")', True, 'new X("a")'), ("java", {"type": "any"}, "f(a)", True, '"f(a)"'),
+        ("java", {"type": "string"}, "a.b", True, '"a.b"'),
+        ("java", {"type": "String"}, "it's \"x\"", True, "\"it's 'x'\""),
+        ("java", {"type": "HashMap"}, {}, True, "new HashMap<String, Object>()"),
+        ("java", {"type": "HashMap"}, {"a": 1, "b": None}, True,
+         'new HashMap<String, Object>() {{ put("a", 1); put("b", null); }}'),
+        ("java", {"type": "ArrayList"}, [], True, "new ArrayList<Object>()"),
+        ("java", {"type": "ArrayList", "items": {"type": "long"}}, [1], True, "new ArrayList<Long>(Arrays.asList(1L))"),
+        ("java", {"type": "Array", "items": {"type": "any"}}, ["a"], True, 'new Object[]{"a"}'),
+        ("java", {"type": "Array", "items": "x"}, [True], True, "new Object[]{true}"),
+        ("javascript", {}, None, True, "null"), ("javascript", {"type": "Bigint"}, 5, True, "5n"),
+        ("javascript", {"type": "Bigint"}, 5.5, True, "5.5"), ("javascript", {"type": "Bigint"}, True, True, "true"),
+        ("javascript", {}, {"a": [None, "x", {"b": 1.5}]}, True, '{"a": [null, "x", {"b": 1.5}]}'),
+        ("javascript", {}, ("a", False), True, '["a", false]'),
+    ],
+)  # fmt: skip
+def test_values(language: str, schema: dict[str, Any], value: Any, quoted: bool, text: str) -> None:
+    assert typed_text(value, schema, language, quoted=quoted) == text
+
+
+def entry(
+    language: str = "python", return_format: str = "python", tag: bool = False, category: str = "simple_python"
+) -> Entry:
+    schema = {"type": "dict", "properties": {"a": {"type": "long"}, "b": {"type": "any"}}, "required": []}
+    return Entry(id=f"{category}_0", category=category, language=language, question=[[]], return_format=return_format,
+                 tool_call_tag=tag, function=[{"name": "x.f", "parameters": schema}])  # fmt: skip
+
+
+CALLS = [Call("x.f", {"a": 1, "b": "c"}), Call("g", {})]
+
+
+@pytest.mark.parametrize(
+    ("item", "text"),
+    [
+        (entry(), "[x.f(a=1, b='c'), g()]"), (entry(tag=True), "<TOOLCALL>[x.f(a=1, b='c'), g()]</TOOLCALL>"),
+        (entry("java", "java"), "[x.f(a=1L, b=c), g()]"), (entry("java"), "[x.f(a=1L, b=c), g()]"),
+        (entry("javascript", "javascript"), "[x.f(a=1, b=c), g()]"),
+        (entry("java", category="multi_turn_base"), "[x.f(a=1, b='c'), g()]"),
+        (entry(return_format="json"), json.dumps([{"function": "x.f", "parameters": {"a": 1, "b": "c"}},
+                                                  {"function": "g", "parameters": {}}])),
+    ],
+)  # fmt: skip
+def test_calls(item: Entry, text: str) -> None:
+    assert call_text(CALLS, item) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "text"),
+    [(True, "boolean", "true"), (1, "integer", "1"), (1.5, "float", "1.5"), ("a<b", "string", "a&lt;b"),
+    ([1], "array", "[1]"),
+     ({"a": 1}, "object", "{'a': 1}")],
+)  # fmt: skip
+def test_calls_as_xml(value: Any, kind: str, text: str) -> None:
+    call = [Call("f", {"p": value})]
+    concise, verbose = (call_text(call, entry(return_format=f"{how}_xml")) for how in ("concise", "verbose"))
+    assert (
+        concise == f'<functions><function name="f"><param name="p" type="{kind}">{text}</param></function></functions>'
+    )
+    assert verbose == (
+        f'<functions><function name="f"><params><param name="p" value="{text}" type="{kind}"/></params></function></functions>'
+    )
+
+
+def test_replies() -> None:
+    native = reply_with_calls(CALLS, entry("java"), "fc")
+    assert [(call.name, call.arguments, call.id) for call in native.tool_calls] == [
+        ("x_f", '{"a": "1L", "b": "c"}', "call_0"), ("g", "{}", "call_1")
+    ]  # fmt: skip
+    assert (native.finish_reason, native.text) == ("tool_calls", None)
+    assert reply_with_calls(CALLS, entry(), "fc").tool_calls[0].arguments == '{"a": 1, "b": "c"}'
+    stateful = reply_with_calls(CALLS, entry("java", category="multi_turn_base"), "fc")
+    assert stateful.tool_calls[0].arguments == '{"a": 1, "b": "c"}'
+    assert reply_with_calls(CALLS, entry(), "prompt").finish_reason == "stop"
