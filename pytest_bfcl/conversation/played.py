@@ -109,11 +109,12 @@ class PlayedConversation(Dialogue):
         over = asyncio.ensure_future(self.over.wait())
         try:
             await asyncio.wait({playing, over}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
-            if self.over.is_set() and not self.transcript.forced_quit:  # let it clean up
-                await asyncio.wait({playing}, timeout=CLEANING_UP_S)
+            if self.over.is_set():  # what it does now does not matter
+                if not self.transcript.forced_quit:  # let it clean up
+                    await asyncio.wait({playing}, timeout=CLEANING_UP_S)
             elif playing.done():
                 playing.result()
-            elif not self.over.is_set():
+            else:
                 raise AdapterError(AdapterTrouble.TIMEOUT, f"the agent took more than {limit:g} s for {self.entry.id}")
         finally:
             over.cancel()
@@ -202,7 +203,7 @@ class PlayedConversation(Dialogue):
                 raise asyncio.CancelledError  # nothing else ends a loop that never waits
             return OVER
         step = self._begin_step([call])
-        step.results = [self.world.execute_now(text) for text in self.due_calls(step)]
+        step.results += [self.world.execute_now(text) for text in self.due_calls(step)]
         return self._end_step(step)[0]
 
     def _tool_call(self, name: str, arguments: Fields) -> ToolCall | None:
@@ -214,8 +215,9 @@ class PlayedConversation(Dialogue):
 
     async def _step(self, calls: Sequence[ToolCall]) -> list[str]:
         step = self._begin_step(calls)
-        step.results = [await self.world.execute(text) for text in self.due_calls(step)]
-        if step.results and (functions := await self.world.new_functions()) is not None:
+        due = self.due_calls(step)
+        step.results += [await self.world.execute(text) for text in due]
+        if due and (functions := await self.world.new_functions()) is not None:
             self.offer(functions)
         return self._end_step(step)
 

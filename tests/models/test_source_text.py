@@ -75,12 +75,10 @@ def test_calls(item: Entry, text: str) -> None:
 def test_calls_as_xml(value: Any, kind: str, text: str) -> None:
     call = [Call("f", {"p": value})]
     concise, verbose = (call_text(call, entry(return_format=f"{how}_xml")) for how in ("concise", "verbose"))
-    assert (
-        concise == f'<functions><function name="f"><param name="p" type="{kind}">{text}</param></function></functions>'
-    )
-    assert verbose == (
-        f'<functions><function name="f"><params><param name="p" value="{text}" type="{kind}"/></params></function></functions>'
-    )
+    param = f'<param name="p" type="{kind}">{text}</param>'
+    assert concise == f'<functions><function name="f">{param}</function></functions>'
+    param = f'<param name="p" value="{text}" type="{kind}"/>'
+    assert verbose == f'<functions><function name="f"><params>{param}</params></function></functions>'
 
 
 def test_replies() -> None:

@@ -1,0 +1,75 @@
+"""What was said, as it stands in the history that goes with the next request."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pytest_bfcl.conversation.history import (
+    NOT_RUN,
+    assistant_message,
+    result_messages,
+    results_text,
+    with_answered_calls,
+    with_thoughts,
+)
+from pytest_bfcl.models.dialects import dialect_of
+from pytest_bfcl.transcript import Reply, ToolCall
+
+CALLS = (ToolCall("f", "{}", "a"), ToolCall("g", "[]"))
+
+
+def test_replies_as_messages() -> None:
+    assert assistant_message(object(), Reply(None), 0, 0) == {"role": "assistant", "content": None}
+    message = assistant_message(object(), Reply("t", CALLS), 2, 3)
+    assert message["tool_calls"] == [
+        {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}},
+        {"id": "call_2_3_1", "type": "function", "function": {"name": "g", "arguments": "[]"}},
+    ]
+    remembering = SimpleNamespace(remember=lambda reply, message: {**message, "kept": reply.text})
+    assert assistant_message(remembering, Reply("t"), 0, 0) == {"role": "assistant", "content": "t", "kept": "t"}
+
+
+RAW, READ = Reply("<think>x</think>a", reasoning="x"), Reply("a", reasoning="x")
+SAID = {"role": "assistant", "content": "a"}
+CALLED = {"role": "assistant", "content": "", "tool_calls": [1]}
+DEEPSEEK = SimpleNamespace(api=SimpleNamespace(dialect=dialect_of("deepseek")))
+
+
+@pytest.mark.parametrize(
+    ("message", "raw", "read", "model", "policy", "expected"),
+    [
+        (SAID, RAW, READ, None, "keep", {**SAID, "content": RAW.text}), (SAID, RAW, READ, None, "drop", SAID),
+        (SAID, RAW, READ, None, "reference", {**SAID, "content": RAW.text}),
+        (SAID, RAW, READ, DEEPSEEK, "reference", SAID),
+        (SAID, RAW, READ, DEEPSEEK, "keep", {**SAID, "content": RAW.text}), (SAID, READ, READ, None, "keep", SAID),
+        (SAID, RAW, Reply("a"), None, "keep", SAID),
+        (CALLED, RAW, READ, None, "keep", {"reasoning_content": "x", **CALLED}),
+        (CALLED, Reply("<think>x</think>a", CALLS, "x"), READ, None, "keep", {**CALLED, "content": RAW.text}),
+        ({"role": "assistant", "content": None}, RAW, READ, None, "keep", {"role": "assistant", "content": None}),
+    ],
+)  # fmt: skip
+def test_thoughts_go_back_where_the_server_gets_them(
+    message: Any, raw: Reply, read: Reply, model: Any, policy: str, expected: Any
+) -> None:
+    assert with_thoughts(message, raw, read, model, policy) == expected
+
+
+def test_results() -> None:
+    message = {"tool_calls": [{"id": "a"}, {"id": "b"}]}
+    assert result_messages(message, ["1"]) == [{"role": "tool", "tool_call_id": "a", "content": "1"}]
+    assert result_messages({"tool_calls": None}, ["1"]) == result_messages({}, ["1"]) == []
+    assert results_text(["f()", "g()"], ["1"]) == "[{'role': 'tool', 'name': 'f()', 'content': '1'}]"
+
+
+def test_calls_without_a_result_get_one() -> None:
+    call = {"role": "assistant", "tool_calls": [{"id": "a"}, {"id": "b"}]}
+    told = [{"role": "tool", "tool_call_id": each, "content": NOT_RUN} for each in "ab"]
+    user, result = {"role": "user"}, {"role": "tool"}
+    assert with_answered_calls([user, call]) == [user, call, *told]
+    assert with_answered_calls([call, result, call, user]) == [call, result, call, *told, user]
+    assert with_answered_calls([{"role": "assistant", "tool_calls": []}, user]) == [
+        {"role": "assistant", "tool_calls": []}, user
+    ]  # fmt: skip
