@@ -14,6 +14,7 @@ from enum import StrEnum
 from pytest_bfcl.failures import AdapterError, Verdict
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.transcript import Reply
+from pytest_bfcl.troubles import AdapterTrouble
 
 WORD_LIMIT = 200
 """Characters of an ending's word that are kept."""
@@ -119,7 +120,7 @@ class UnknownEnding(AdapterError):
     def __init__(self, word: object, why: str = "", *, status: int | None = None) -> None:
         shown = _shown(word)
         advice = "the server broke the reply off; see its log, and which endings count in docs/endings.md"
-        super().__init__("ending", why or _why(shown), advice=advice, status=status, retryable=True)
+        super().__init__(AdapterTrouble.ENDING, why or _why(shown), advice=advice, status=status, retryable=True)
         self.ending = shown
 
     @property

@@ -56,6 +56,8 @@ class Ends:
 
     def _worst(self) -> Place | None:
         """The reply because of which the whole cannot pass, whatever else was said."""
+        if not self.places:
+            return None
         for kind in (TROUBLE, MALFORMED_CALL):
             found = next((place for place in self.places if place[1] == kind), None)
             if found is not None:

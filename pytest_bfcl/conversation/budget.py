@@ -10,10 +10,12 @@ from pytest_bfcl.transcript import Reply, Transcript
 
 def reply_cost(reply: Reply, price: Price) -> float | None:
     """USD for one reply; ``None`` when its tokens or a price it needs are unknown."""
-    parts = ((reply.input_tokens, price.input), (reply.output_tokens, price.output))
-    if all(tokens is None for tokens, _ in parts) or any(tokens and each is None for tokens, each in parts):
+    read, written = reply.input_tokens, reply.output_tokens
+    if read is None and written is None:
         return None
-    return sum((tokens or 0) * (each or 0.0) for tokens, each in parts) / 1_000_000
+    if (read and price.input is None) or (written and price.output is None):
+        return None
+    return ((read or 0) * (price.input or 0.0) + (written or 0) * (price.output or 0.0)) / 1_000_000
 
 
 def conversation_cost(transcript: Transcript, price: Price | None) -> float | None:

@@ -109,7 +109,7 @@ class Dialogue:
             len(turns[-1].steps),
             self.transcript.repeat,
             dict(self.parameters),
-            1 if self.speech.mended else sum(len(turn.steps) for turn in turns) + 1,
+            1 if self.speech.mended else sum([len(turn.steps) for turn in turns]) + 1,
         )
 
     def hear(self, raw: Reply) -> Step:
@@ -237,7 +237,8 @@ class Dialogue:
     def _remember(self, raw: Reply, reply: Reply, turn: int, step: int) -> None:
         """Append the assistant's message; ``raw`` is the reply with its thoughts in it."""
         self.heard += len(reply.text or "") + len(reply.reasoning or "")
-        self.heard += sum(len(call.name) + len(call.arguments) for call in reply.tool_calls)
+        for call in reply.tool_calls:
+            self.heard += len(call.name) + len(call.arguments)
         heard = self.speech.heard(raw, self.called, self.functions)
         if heard is None:
             said = self.speech.with_calls(reply, self.called, self.functions) if self.native else reply

@@ -160,11 +160,12 @@ class LookAhead:
 
     # -- taking --------------------------------------------------------------------------------------------------
 
-    async def transcript(self, key: Hashable, job: Job | None = None) -> Transcript:
+    async def transcript(self, key: Hashable, job: Callable[[], Job] | None = None) -> Transcript:
         """The transcript of a job, waiting for it; its memory is released.
 
-        A key outside the plan (or taken before) is run on demand and needs ``job``. Raises what the conversation
-        raised, `RunStopped` if it was not started because the run is stopping, `HarnessError` for an unknown key.
+        A key outside the plan (or taken before) is run on demand and needs ``job``, which makes it. Raises what the
+        conversation raised, `RunStopped` if it was not started because the run is stopping, `HarnessError` for an
+        unknown key.
         """
         self._loop = asyncio.get_running_loop()
         promise = self.ask(key, job)
@@ -174,7 +175,7 @@ class LookAhead:
             if promise.done():
                 self._forget(key)
 
-    def ask(self, key: Hashable, job: Job | None = None) -> asyncio.Future[Transcript]:
+    def ask(self, key: Hashable, job: Callable[[], Job] | None = None) -> asyncio.Future[Transcript]:
         """What will hold the transcript: for callers that run the loop themselves until it is done, then `take` it.
 
         It must not be cancelled. Needs `plan` or `transcript` to have been called inside the loop before.
@@ -184,7 +185,7 @@ class LookAhead:
         if slot is None:
             if job is None:
                 raise HarnessError(HarnessTrouble.LOOKAHEAD, f"no conversation is planned for {key!r}")
-            slot = self._on_demand(job)
+            slot = self._on_demand(job())
         self._pass_over(slot)
         promise = slot.promise(self._loop)
         if not promise.done():
@@ -311,7 +312,7 @@ class LookAhead:
         while self._admitted < len(self._planned) and self._outstanding < self._window:
             self._admit(self._planned[self._admitted])
             self._admitted += 1
-        while len(self._running) < self._concurrency:
+        while (self._in_order or self._longest) and len(self._running) < self._concurrency:
             stopped = self._stop_reason()
             if stopped is not None:
                 self._refuse(stopped)
@@ -326,18 +327,15 @@ class LookAhead:
 
         The second value says whether the job is one of the longest, started out of order.
         """
-        self._drop_started(self._in_order)
-        self._drop_started(self._longest)
+        for heap in (self._in_order, self._longest):
+            while heap and (heap[0][2].started or self._slots.get(heap[0][2].job.key) is not heap[0][2]):
+                heapq.heappop(heap)
         waited_for = bool(self._in_order) and self._in_order[0][0] < 0
         few_left = len(self._planned) - self._begun <= 2 * self._concurrency
         places = self._concurrency if few_left else self._concurrency // 2
         if self._longest and not waited_for and self._early < places:
             return heapq.heappop(self._longest)[2], True
         return (heapq.heappop(self._in_order)[2], False) if self._in_order else None
-
-    def _drop_started(self, heap: list[tuple[float, int, _Slot]]) -> None:
-        while heap and (heap[0][2].started or self._slots.get(heap[0][2].job.key) is not heap[0][2]):
-            heapq.heappop(heap)
 
     def _start(self, slot: _Slot, early: bool, loop: asyncio.AbstractEventLoop) -> None:
         slot.started = True

@@ -7,7 +7,7 @@ classifies an entry by a substring of its id; only `category_of` takes an id apa
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from pytest_bfcl.failures import UsageError
@@ -38,16 +38,15 @@ class Category:
     official_size: int = 0
     scored: bool = True
     backend: str = ""
+    stateful: bool = field(init=False)
+    """Whether calls are executed during the conversation."""
+    multi_step: bool = field(init=False)
+    """Whether a reply with calls is followed by their results and another query."""
 
-    @property
-    def stateful(self) -> bool:
-        """Whether calls are executed during the conversation."""
-        return self.checker in ("state", "answer", "none", "served")
-
-    @property
-    def multi_step(self) -> bool:
-        """Whether a reply with calls is followed by their results and another query."""
-        return self.stateful
+    def __post_init__(self) -> None:
+        executed = self.checker in ("state", "answer", "none", "served")
+        object.__setattr__(self, "stateful", executed)
+        object.__setattr__(self, "multi_step", executed)
 
     @property
     def long_context(self) -> bool:

@@ -6,6 +6,8 @@ belong to generation (`pytest_bfcl.conversation`), checkers never see them.
 
 from __future__ import annotations
 
+from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -117,7 +119,7 @@ class Entry(BaseModel):
     sentences: Any = Field(default=None, exclude=True, repr=False)
     """The data set's texts of the simulators, by class and place; ``None`` means our own words."""
 
-    @property
+    @cached_property
     def row(self) -> Category:
         """The entry's line in the table of categories."""
         return CATEGORIES[self.category]
@@ -127,7 +129,7 @@ class Entry(BaseModel):
         """Whether a person stands for the entry: one that a program made says ``"reviewed": false`` until then."""
         return (self.model_extra or {}).get("reviewed") is not False
 
-    @property
+    @cached_property
     def rule(self) -> str:
         """The pairing rule: the category's, or for format sensitivity that of the embedded original entry."""
         if self.config is None:
@@ -138,4 +140,4 @@ class Entry(BaseModel):
     @property
     def all_functions(self) -> list[FunctionDoc]:
         """Every function the entry ever offers, held-out ones included."""
-        return [*self.function, *(doc for docs in self.missed_function.values() for doc in docs)]
+        return [*self.function, *chain.from_iterable(self.missed_function.values())]

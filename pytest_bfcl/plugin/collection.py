@@ -115,7 +115,7 @@ class Collection:
         if plan.shard is not None:
             mine = shard_of((item.asked for item in (*stages, *kept)), *plan.shard)
             stages, kept = ([item for item in each if item.asked in mine] for each in (stages, kept))
-        kept = [item for item in self._with_write_stages(kept, stages) if not self._earlier.is_settled(item.trial())]
+        kept = [item for item in self._with_write_stages(kept, stages) if not self._earlier.is_settled(item.trial)]
         chosen_items = set(kept)
         if deselected := [item for item in entries if item not in chosen_items]:
             config.hook.pytest_deselected(items=deselected)
@@ -139,7 +139,7 @@ class Collection:
         for item in kept:
             if CATEGORIES[item.ref.category].backend:
                 ids = needed.setdefault((item.file, item.ref.category, item.variant), set())
-                ids.update(needed_stages(item.trial(), self._earlier))
+                ids.update(needed_stages(item.trial, self._earlier))
         present = {(item.ref.id, item.variant) for item in named}
         stages: dict[EntryFile, list[EntryItem]] = {}
         for (file, category, variant), ids in needed.items():

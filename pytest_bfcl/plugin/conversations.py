@@ -89,7 +89,7 @@ class Conversations:
         """The item as a trial: with the user's model, once that is known."""
         trial = self._trials.get(item)
         if trial is None:
-            trial = self._trials[item] = item.trial()
+            trial = self._trials[item] = item.trial
         return trial
 
     def entry_of(self, item: EntryItem) -> Entry:
@@ -112,12 +112,12 @@ class Conversations:
     def release(self, item: EntryItem) -> None:
         """The item is over."""
         self._transcripts.pop(item, None)
-        self._runner.discard(self._trials.pop(item) if item in self._trials else item.trial())
+        self._runner.discard(self._trials.pop(item) if item in self._trials else item.trial)
 
     def _transcript(self, item: EntryItem, model: object, loop: Loop, source: Source) -> Transcript:
         contender = item.contender if source.own else self._lent(item, model, source)
         if contender is not item.contender:
-            self._trials[item] = item.trial(contender)
+            self._trials[item] = item.trial_of(contender)
         trial = self.trial_of(item)
         elsewhere = self.model_loop not in (None, loop.loop) and not source.own
         if not source.shared or elsewhere:
@@ -158,7 +158,7 @@ class Conversations:
     def _upcoming_trials(self, item: EntryItem, model: object, source: Source) -> list[Trial]:
         """The trials of all upcoming items that use the same model fixture and are not skipped."""
         return [
-            other.trial(other.contender if source.own else self._lent(other, model, source))
+            other.trial if source.own else other.trial_of(self._lent(other, model, source))
             for other in self._upcoming(item)
             if _definition(other) is source.definition and not other.get_closest_marker("skip")
         ]

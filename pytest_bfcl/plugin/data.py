@@ -32,6 +32,8 @@ class SessionData:
         self._plan = plan
         self._directory = config.invocation_params.dir
         self._named_checks: dict[str, list[str | None]] = {}
+        self._categories: dict[str, str | None] = {}
+        """By node id."""
         self.left_out: list[str] = []
         """What pytest would have collected, where the benchmark is run in its place."""
         self.arguments = self._take_arguments()
@@ -107,10 +109,12 @@ class SessionData:
 
     def category_at(self, nodeid: str) -> str | None:
         """The category of an item known by its node id only; a line of a user's file may name another than its id."""
-        category = category_at(nodeid)
-        if category is None or selection.virtual_argument(nodeid) is not None:
-            return category
-        return self.category_of(selection.entry_id_of(nodeid)) or category
+        if nodeid not in self._categories:
+            category = category_at(nodeid)
+            if category is not None and selection.virtual_argument(nodeid) is None:
+                category = self.category_of(selection.entry_id_of(nodeid)) or category
+            self._categories[nodeid] = category
+        return self._categories[nodeid]
 
     def category_of(self, entry_id: str) -> str | None:
         """The category of an entry of a file, or of the chosen set."""

@@ -211,7 +211,7 @@ class EntryItem(pytest.Function):
             item.add_marker(pytest.mark.skip(reason=reason))
         return item
 
-    @property
+    @cached_property
     def contender(self) -> Contender:
         """The model of the run that this item is about."""
         return self.variant.contender
@@ -229,17 +229,22 @@ class EntryItem(pytest.Function):
     @property
     def ihook(self) -> Any:
         """As the file's."""
-        return self.file.ihook
+        return self.file.hooks or self.file.ihook
 
-    @property
+    @cached_property
     def file(self) -> EntryFile:
         """The file node this item belongs to."""
         assert isinstance(self.parent, EntryFile)
         return self.parent
 
-    def trial(self, contender: Contender | None = None) -> Trial:
-        """This item for the runner; ``contender`` when the model is asked through a user's object."""
-        return Trial.of(self.ref, contender or self.contender, self.file.dataset, self.variant.repeat)
+    @cached_property
+    def trial(self) -> Trial:
+        """This item for the runner."""
+        return self.trial_of(self.contender)
+
+    def trial_of(self, contender: Contender) -> Trial:
+        """The same when the model is asked through a user's object."""
+        return Trial.of(self.ref, contender, self.file.dataset, self.variant.repeat)
 
     def setup(self) -> None:
         """Fill the fixtures, hold the conversation. Trouble becomes a short text, no traceback."""

@@ -90,7 +90,7 @@ class SessionStart:
 
             reporter = session.config.pluginmanager.getplugin("terminalreporter")
             tell = Sink(reporter).write_line if reporter is not None else say
-            trials = [item.trial() for item in session.items if isinstance(item, EntryItem)]
+            trials = [item.trial for item in session.items if isinstance(item, EntryItem)]
             for line in estimate_lines(trials, self._session.plan.precision):
                 tell(line)
             if self._gates.options.asked:
@@ -101,7 +101,7 @@ class SessionStart:
         if here:
             self._results.plan([item.nodeid for item in items])
             self._gates.refuse_unreachable([item.nodeid for item in session.items], self._conversations.skip_reason)
-            for line in cost_lines(item.trial() for item in items):
+            for line in cost_lines(item.trial for item in items):
                 self._session.notices.tell(line)
         if self._engines is not None and here and (items or self._session.data.checks):
             self._engines.start()

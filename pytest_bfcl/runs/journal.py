@@ -79,9 +79,9 @@ def request_digest(
 def _parameters_digest(parameters: Fields) -> bytes:
     """The same for all requests of most runs; told apart by their spelling in Python, which keeps 1, 1.0 and true."""
     values = dict(parameters)
-    if any(type(value) not in _SCALARS for value in values.values()):
+    if not _SCALARS.issuperset(map(type, values.values())):
         return hashlib.sha256(_canonical(values)).digest()
-    return _scalars_digest(tuple((name, type(value), value) for name, value in values.items()))
+    return _scalars_digest(tuple(zip(values, map(type, values.values()), values.values(), strict=True)))
 
 
 _SCALARS = frozenset((str, int, float, bool, type(None)))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, cast, overload
 
@@ -16,7 +17,7 @@ from pytest_bfcl.runs.fields import problem_of, shape_problem
 from pytest_bfcl.runs.lines import DamagedLine, OnDamaged, open_regular, parse_object, whole_lines
 from pytest_bfcl.runs.result_line import Conversation, Key, ReplayLine, ResultLine, VerdictFields
 from pytest_bfcl.runs.transcripts import EntryKey
-from pytest_bfcl.transcript import Arguments, Call, Reply, Step, Transcript
+from pytest_bfcl.transcript import Arguments, Call, Step, Transcript
 
 
 def result_record(
@@ -98,28 +99,31 @@ def skipped_record(
 
 def conversation_fields(transcript: Transcript, *, nested: bool) -> Conversation:
     """What happened, in the result line's shapes: plain for single turn, turns → steps → value when ``nested``."""
-    spread = _Spread(transcript, nested)
-    fields: Conversation = {
-        "output": spread(lambda step: step.reply.output),
-        "calls": spread(_stored_calls),
+    turns = [turn.steps for turn in transcript.turns]
+    first = None if nested else next(chain.from_iterable(turns), None)
+    told: Parsed = {
+        "output": [[step.reply.output for step in steps] for steps in turns]
+        if nested
+        else first and first.reply.output,
+        "calls": [[_stored_calls(step) for step in steps] for steps in turns]
+        if nested
+        else first and _stored_calls(first),
         "underscore_names": transcript.underscore_names,
         "tool_results": _tool_results(transcript, nested),
-        "reasoning": spread.unless_empty(lambda reply: reply.reasoning),
-        "input_tokens": spread.unless_empty(lambda reply: reply.input_tokens),
-        "output_tokens": spread.unless_empty(lambda reply: reply.output_tokens),
-        "latency_s": spread.unless_empty(lambda reply: reply.latency_s),
-        "finish_reasons": spread.unless_empty(lambda reply: reply.finish_reason),
-        "attempts": spread.unless_empty(lambda reply: reply.attempts),
     }
-    # Only when they apply: a line stays short, and rescoring still sees what the checker saw.
-    if (problems := spread.unless_empty(lambda reply: reply.problem)) is not None:
-        fields["problems"] = problems
-    if (reasoning_tokens := spread.unless_empty(lambda reply: reply.reasoning_tokens)) is not None:
-        fields["reasoning_tokens"] = reasoning_tokens
-    if (first_token_s := spread.unless_empty(lambda reply: reply.first_token_s)) is not None:
-        fields["first_token_s"] = first_token_s
-    if (served := spread.unless_empty(lambda reply: reply.served and reply.served.to_dict())) is not None:
-        fields["served"] = served
+    if nested:
+        told["output"] = [[step.reply.output for step in steps] for steps in turns]
+        told["calls"] = [[_stored_calls(step) for step in steps] for steps in turns]
+    for field, name, always in _OF_REPLIES:
+        value: Any = getattr(first.reply, name) if first is not None else None
+        if nested:
+            values = [[getattr(step.reply, name) for step in steps] for steps in turns]
+            value = values if any(each is not None for each in chain.from_iterable(values)) else None
+        if value is not None or always:
+            told[field] = value
+    if "served" in told:
+        told["served"] = _listed_served(told["served"])
+    fields = cast(Conversation, told)
     if transcript.decoder is not None:
         fields["decoder"] = transcript.decoder
     if transcript.forced_quit:
@@ -136,6 +140,28 @@ def conversation_fields(transcript: Transcript, *, nested: bool) -> Conversation
     return fields
 
 
+_OF_REPLIES = (
+    ("reasoning", "reasoning", True),
+    ("input_tokens", "input_tokens", True),
+    ("output_tokens", "output_tokens", True),
+    ("latency_s", "latency_s", True),
+    ("finish_reasons", "finish_reason", True),
+    ("attempts", "attempts", True),
+    ("problems", "problem", False),
+    ("reasoning_tokens", "reasoning_tokens", False),
+    ("first_token_s", "first_token_s", False),
+    ("served", "served", False),
+)
+"""Field of the line, attribute of a reply, and whether it always stands there: the others only where they apply. A line
+stays short, and rescoring still sees what the checker saw."""
+
+
+def _listed_served(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_listed_served(each) for each in value]
+    return None if value is None else value.to_dict()
+
+
 def _stored_calls(step: Step) -> list[str | dict[str, Arguments]] | None:
     if step.calls is None:
         return None
@@ -147,27 +173,6 @@ def _tool_results(transcript: Transcript, nested: bool) -> list[list[list[str]]]
     if not nested and not any(step.results for step in transcript.steps):
         return None
     return [[list(step.results) for step in turn.steps] for turn in transcript.turns]
-
-
-class _Spread:
-    """Takes one value per step out of a transcript, in the shape of the line."""
-
-    def __init__(self, transcript: Transcript, nested: bool) -> None:
-        self.turns = transcript.turns
-        self.nested = nested
-        self.first = None if nested else next((step for turn in self.turns for step in turn.steps), None)
-
-    def __call__(self, get: Callable[[Step], Any]) -> Any:
-        if self.nested:
-            return [[get(step) for step in turn.steps] for turn in self.turns]
-        return get(self.first) if self.first is not None else None
-
-    def unless_empty(self, get: Callable[[Reply], Any]) -> Any:
-        if not self.nested:
-            return get(self.first.reply) if self.first is not None else None
-        if all(get(step.reply) is None for turn in self.turns for step in turn.steps):
-            return None
-        return self(lambda step: get(step.reply))
 
 
 def _key(entry_id: str, category: str, model: str, mode: str, repeat: int) -> Key:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,11 +47,11 @@ def conduct_of(record: ResultLine, form: CallForm | None = None) -> Conduct:
     key = (str(record["id"]), str(record.get("category")))
     if record.get("outcome") not in ("passed", "failed"):
         return Conduct(*key, None)
-    outputs = list(_replies(record.get("output")))
-    reasoning = list(_texts(record.get("reasoning"))) or [None]
+    outputs = _replies(record.get("output"))
+    reasoning = _leaves(record.get("reasoning"))
     reasoning += [None] * (len(outputs) - len(reasoning))
     silent = [bool(thought) for output, thought in zip(outputs, reasoning, strict=False) if not output]
-    native = any(isinstance(output, list) and output for output in outputs)
+    native = [output for output in outputs if output and isinstance(output, list)]
     return Conduct(
         *key,
         record["outcome"] == "passed",
@@ -60,20 +60,18 @@ def conduct_of(record: ResultLine, form: CallForm | None = None) -> Conduct:
         lost=bool((record.get("detail") or {}).get("lost_call")),
         reasoning_only=any(silent),
         empty=not all(silent),
-        retried=any(count > 1 for count in _figures(record.get("attempts"))),
-        finish=frozenset(word for word in _texts(record.get("finish_reasons")) if word),
+        retried=max(_figures(record.get("attempts")), default=1) > 1,
+        finish=frozenset([word for word in _leaves(record.get("finish_reasons")) if word and isinstance(word, str)]),
         latency_s=_total(record.get("latency_s")),
         output_tokens=_total(record.get("output_tokens")),
     )
 
 
-def _replies(output: Any) -> Iterator[Any]:
+def _replies(output: Any) -> list[Any]:
     """The replies of a line: one, or turns → steps → one; at least one, if an empty one."""
     if not isinstance(output, list) or not output or isinstance(output[0], dict):
-        yield output
-        return
-    found = [step for turn in output if isinstance(turn, list) for step in turn]
-    yield from found or [None]
+        return [output]
+    return [step for turn in output if isinstance(turn, list) for step in turn] or [None]
 
 
 def _first_decoded(calls: Any) -> bool:
@@ -83,26 +81,22 @@ def _first_decoded(calls: Any) -> bool:
     return isinstance(calls, list) and bool(calls)
 
 
-def _texts(value: Any) -> Iterator[str | None]:
-    if isinstance(value, list):
-        for part in value:
-            yield from _texts(part)
-    else:
-        yield value if isinstance(value, str) else None
+def _leaves(value: Any) -> list[Any]:
+    """What is told of one reply, or of those of turns and steps."""
+    if not isinstance(value, list):
+        return [value]
+    return [leaf for part in value for leaf in _leaves(part)]
 
 
-def _figures(value: Any) -> Iterator[float]:
-    """The figure of one reply, or those of turns and steps."""
+def _figures(value: Any) -> list[float]:
     if isinstance(value, list):
-        for part in value:
-            yield from _figures(part)
-    elif isinstance(value, int | float):
-        yield float(value)
+        return [figure for figure in _leaves(value) if isinstance(figure, int | float)]
+    return [value] if isinstance(value, int | float) else []
 
 
 def _total(value: Any) -> float | None:
     """The sum over all replies, ``None`` where none has a figure."""
-    found = list(_figures(value))
+    found = _figures(value)
     return sum(found) if found else None
 
 

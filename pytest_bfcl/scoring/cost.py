@@ -34,13 +34,6 @@ def _counts(value: object) -> bool:
     return isinstance(value, (int, float)) and value != 0
 
 
-def _collect(found: list[int | float], value: Any) -> None:
-    if isinstance(value, list):
-        found.extend(samples(value))
-    elif value is not None and _counts(value):
-        found.append(value)
-
-
 @dataclass(slots=True)
 class Usage:
     """Collected samples of one model: seconds and tokens, each list independent of the others."""
@@ -54,11 +47,15 @@ class Usage:
     def add(self, line: ResultLine | ReplayLine) -> None:
         """Collect from a result line (``latency_s``, ``input_tokens``, ``output_tokens``, and where they were told
         ``reasoning_tokens``, a part of the output, and ``first_token_s``)."""
-        _collect(self.latencies, line.get("latency_s"))
-        _collect(self.input_tokens, line.get("input_tokens"))
-        _collect(self.output_tokens, line.get("output_tokens"))
-        _collect(self.reasoning_tokens, line.get("reasoning_tokens"))
-        _collect(self.first_tokens, line.get("first_token_s"))
+        for found, name in (
+            (self.latencies, "latency_s"),
+            (self.input_tokens, "input_tokens"),
+            (self.output_tokens, "output_tokens"),
+            (self.reasoning_tokens, "reasoning_tokens"),
+            (self.first_tokens, "first_token_s"),
+        ):
+            if (value := line.get(name)) is not None:
+                found.extend(samples(value))
 
     def extend(self, other: Usage) -> None:
         """Add the samples of another collection, after these."""

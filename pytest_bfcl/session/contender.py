@@ -64,7 +64,7 @@ class Contender:
         self._lent: dict[int, Contender] = {}
         self.users_trouble = UsersModelTrouble()
         self._reading = TextReading()
-        self._told = ""
+        self._noted: Model | None = None
         self.ended: str | None = None
         """Why what waits to be sent must not be sent any more: the run is ending."""
         self.given: object = None
@@ -154,7 +154,7 @@ class Contender:
         """Whether it hands out recorded conversations, which call no tools."""
         if self._switch is None and self.spec is not None:
             return self.spec.provider == "replay"
-        return is_stored(self.model)
+        return hasattr((self._switch or self.switch).model, "transcript_for")
 
     @property
     def is_measured(self) -> bool:
@@ -197,7 +197,7 @@ class Contender:
     @property
     def model(self) -> Model:
         """The adapter that is asked now."""
-        return self.switch.model
+        return (self._switch or self.switch).model
 
     def check_key(self) -> None:
         """Raise `UsageError` when its endpoint needs a key and there is none: no request would get an answer."""
@@ -232,9 +232,11 @@ class Contender:
     def take_notes(self) -> list[str]:
         """What its adapters learnt since this was last asked, for people: parameters left out, a mended key."""
         found: list[str] = []
-        if self.was_asked and (read := self._read_by()) != self._told:
-            self._told = read
-            found.append(f"{self.identity.model}: {read}")
+        asked = self._switch.model if self._switch is not None else None
+        if asked is not self._noted:  # asked for the first time, or in its other mode
+            self._noted = asked
+            if read := self._read_by():
+                found.append(f"{self.identity.model}: {read}")
         for model in self._made:
             notes = getattr(model, "notes", None)
             if isinstance(notes, list) and notes:

@@ -32,13 +32,14 @@ class Outside:
 
     def skip_reason(self, category: str, data: DataSet, contender: Contender) -> str | None:
         """Why the entries of a category cannot be run with a contender, ``None`` when they can."""
-        key = (category, id(data), contender.mode, contender.stored)
-        if contender.stored and (lacks := getattr(contender.model, "lacks", None)) and (why := lacks(category)):
+        stored, mode = contender.stored, contender.mode
+        key = (category, id(data), mode, stored)
+        if stored and (lacks := getattr(contender.model, "lacks", None)) and (why := lacks(category)):
             return str(why)
         if key not in self._reasons:
-            provided = contender.stored or (self._given is not None and CATEGORIES[category].group == "web_search")
+            provided = stored or (self._given is not None and CATEGORIES[category].group == "web_search")
             archive = self._store.archive("web")
-            self._reasons[key] = skip_reason(category, data, self._settings, [contender.mode], archive, stored=provided)
+            self._reasons[key] = skip_reason(category, data, self._settings, [mode], archive, stored=provided)
         return self._reasons[key]
 
     def search(self, entry: Entry, data: DataSet) -> Any:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.session.closing import (
+    HELD_RECORDS,
     RunningTally,
     got_an_answer,
     handed_over,
@@ -61,6 +62,7 @@ class Run:
         infos: Mapping[str, ModelInfo] | None = None,
         model_info: Fields | None = None,
         writes: bool = True,
+        hands_over: bool = False,
     ) -> None:
         self.data = data
         self.contenders = contenders
@@ -79,6 +81,8 @@ class Run:
         self.notes: list[str] = []
         self.unkept: str | None = None
         self._writes = writes
+        self._hands_over = hands_over
+        """Whether `result` is asked for: the lines of a small run are held for it."""
         self._held: list[ResultLine] = []
         self._tally: RunningTally | None = None
         self._entries: set[tuple[str, str]] = set()
@@ -157,10 +161,10 @@ class Run:
 
     def take(self, line: ResultLine, text: str | None = None) -> None:
         """Keep one line, count it, and tell whoever listens. Raises `HarnessError` when it cannot be kept."""
-        directory = self.open()
+        directory = self.directory or self.open()
         if directory is not None:
             directory.append(line, text)
-        else:
+        if directory is None or (self._hands_over and len(self._held) <= HELD_RECORDS):
             self._held.append(line)
         if self._tally is not None:
             self._tally.add(line)
@@ -254,8 +258,11 @@ class Run:
         """What it came to, after `close`."""
         assert self.summary is not None
         told = tuple(dict.fromkeys([*notes, *self.notes]))
-        records, path = (self._held, None) if self.directory is None else (handed_over(self.directory), self.path)
-        facts = records, self.summary, self.fingerprint(), path
+        records: Sequence[ResultLine] = self._held
+        whole = self._hands_over and self.earlier.fingerprint is None and len(records) <= HELD_RECORDS
+        if self.directory is not None and not whole:
+            records = handed_over(self.directory)
+        facts = records, self.summary, self.fingerprint(), self.path if self.directory is not None else None
         return RunResult(*facts, stopped, told, tuple(problems), dict(self.skips), exit_code)
 
     @property

@@ -114,14 +114,14 @@ class Runner:
         Raises `AdapterError`, `HarnessError` and `EntrySkipped` as `converse` does, `RunStopped` when it was not begun
         because the run is stopping.
         """
-        return await self._look_ahead().transcript(trial.key, self._job(trial))
+        return await self._look_ahead().transcript(trial.key, lambda: self._job(trial))
 
     def ask(self, trial: Trial) -> asyncio.Future[Transcript]:
         """What will hold the conversation: for callers that run the loop themselves until it is done, then `take` it.
 
         It must not be cancelled; `plan` must have been awaited in the loop before.
         """
-        return self._look_ahead().ask(trial.key, self._job(trial))
+        return self._look_ahead().ask(trial.key, lambda: self._job(trial))
 
     def take(self, trial: Trial) -> Transcript | None:
         """The conversation of a trial that was asked for and is over, else ``None``; raises what it raised."""

@@ -75,7 +75,7 @@ class WholeRun:
         self._categories = {each.id: each.category for each in chosen}
         self.run = Run(
             self, self.contenders, settings, self.earlier,
-            gates=gates, path=out, infos=self._infos, model_info=model_info,
+            gates=gates, path=out, infos=self._infos, model_info=model_info, hands_over=True,
         )  # fmt: skip
         self.run.refuse_other()
         self.run.check_gates([each.label for each in self.contenders])

@@ -216,8 +216,8 @@ def test_on_demand_and_unknown_keys():
 
     async def main():
         ahead = LookAhead(held, concurrency=2)
-        assert (await ahead.transcript("later", Job("later"))).entry_id == "later"
-        assert (await ahead.transcript("later", Job("later"))).entry_id == "later"
+        assert (await ahead.transcript("later", lambda: Job("later"))).entry_id == "later"
+        assert (await ahead.transcript("later", lambda: Job("later"))).entry_id == "later"
         with pytest.raises(HarnessError, match="no conversation is planned"):
             await ahead.transcript("nobody")
 

@@ -77,7 +77,7 @@ class Fleet:
 
     def trouble(self) -> str | None:
         """What happened to an engine that has ended by itself, ``None`` while all run."""
-        if self._stopping:
+        if self._stopping or not self._engines:
             return None
         ended = [engine for engine in self._engines.values() if engine.ended is not None]
         return ended[0].trouble(f"ended with code {ended[0].ended} while it was asked") if ended else None
