@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.conversation import Services, converse, execute, is_executed
-from pytest_bfcl.conversation.execution import expected_calls, require
+from pytest_bfcl.conversation import Services, converse, execute, execution, is_executed
+from pytest_bfcl.conversation.execution import _CARRIERS, _get, expected_calls, require
 from pytest_bfcl.dataset import Entry, Texts
-from pytest_bfcl.failures import EntrySkipped, HarnessError
+from pytest_bfcl.execution import Outcome
+from pytest_bfcl.failures import AdapterError, EntrySkipped, HarnessError
 from pytest_bfcl.models.callable import as_model
 from pytest_bfcl.settings import Settings
-from pytest_bfcl.transcript import Reply, Step, Transcript, Turn
+from pytest_bfcl.transcript import Call, Reply, Step, Transcript, Turn
 
 
 def document(name: str, *parameters: str) -> dict[str, Any]:
@@ -170,3 +171,113 @@ def test_services_are_made_when_none_are_given() -> None:
         return await converse(MEAN, model, settings=Settings(), texts=Texts.own())
 
     assert asyncio.run(conversation()).steps[0].results == ['{"result": 3.0}']
+
+
+class Answering:
+    """A provider that gives one answer, and keeps what it was asked."""
+
+    live = False
+
+    def __init__(self, answer: Any) -> None:
+        self.answer, self.asked = answer, []
+
+    def get(self, *asked: Any) -> Any:
+        self.asked.append(asked)
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+    def close(self) -> None:
+        pass
+
+
+def got(call: Call, answer: Any = None) -> tuple[Outcome, list[Any]]:
+    provider = Answering({"status": 200, "body": {"a": 1}} if answer is None else answer)
+    with Services("local") as services:
+        services._rest = provider
+        return _get(call, services), provider.asked
+
+
+URL = {"url": "http://h"}
+
+
+@pytest.mark.parametrize(
+    ("call", "asked"),
+    [
+        (Call("requests.get", URL), ("http://h", {}, {})),
+        (Call("requests.get", {**URL, "params": None, "headers": {"a": 1}}), ("http://h", {}, {"a": "1"})),
+        (Call("requests.get", {**URL, "params": {"q": 1}}), ("http://h", {"q": 1}, {})),
+    ],
+)
+def test_requests_that_are_made(call: Call, asked: Any) -> None:
+    outcome, seen = got(call)
+    assert (outcome.value, seen) == ({"status": 200, "body": {"a": 1}}, [asked])
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "said"),
+    [
+        (Call("requests.post", URL), "unknown_function", "no function 'requests.post' is known here"),
+        (Call("requests.get", {}), "arguments", "url must be a text"),
+        (Call("requests.get", {"url": 3}), "arguments", "url must"),
+        (Call("requests.get", {**URL, "params": [1]}), "arguments", "params and headers objects"),
+        (Call("requests.get", {**URL, "headers": "x"}), "arguments", "params and headers objects"),
+        (Call("requests.get", {**URL, "params": {None: 1}}), "arguments", "need names"),
+        (Call("requests.get", {**URL, "headers": {None: 1}}), "arguments", "need names"),
+    ],
+)  # fmt: skip
+def test_requests_that_are_not_made(call: Call, kind: str, said: str) -> None:
+    outcome, asked = got(call)
+    assert (outcome.kind, asked) == (kind, [])
+    assert said in str(outcome.error)
+
+
+def test_what_comes_of_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert got(Call("requests.get", URL), {"error": "down"})[0] == Outcome(error="down", kind="raised")
+    monkeypatch.setattr(execution, "MOST_BODY", 8)
+    for body, kept in (
+        ({"a": 1}, {"a": 1}),
+        ({"a": 12}, {"a": None}),
+        ([{"a": 1}, 2], [{"a": None}, None]),
+        ("x" * 9, None),
+    ):
+        assert got(Call("requests.get", URL), {"status": 1, "body": body})[0].value == {"status": 1, "body": kept}
+    with pytest.raises(EntrySkipped, match="gone") as caught:
+        got(Call("requests.get", URL), AdapterError("not_recorded", "gone"))
+    assert caught.value.kind == "recording"
+    with pytest.raises(AdapterError, match="slow"):
+        got(Call("requests.get", URL), AdapterError("timeout", "slow"))
+
+
+def test_only_so_many_calls_are_carried_out() -> None:
+    with Services() as services:
+        sql = entry("sql", [{"sql.execute": {}}], "sql.execute", tables={"t": {"columns": ["a"], "rows": [[1]]}})
+        query = Call("sql.execute", {"sql_keyword": "SELECT", "table_name": "t", "columns": ["*"]})
+        outcomes = _CARRIERS["sql"](sql, [query] * 12, services)
+        assert [outcome.ok for outcome in outcomes] == [True] * 10
+        assert _CARRIERS["sql"](sql, [Call("sql.execute", {"sql_keyword": "DROP"})], services)[0].kind == "refused"
+        assert _CARRIERS["sql"](sql.model_copy(update={"tables": None}), [query], services)[0].ok is False
+        services._rest = Answering({"status": 200, "body": None})
+        assert len(_CARRIERS["rest"](REST, [Call("requests.get", URL)] * 2, services)) == 1
+        stock = Call("get_stock_history", {None: 1})
+        assert _CARRIERS["executable"](MEAN, [stock], services)[0].kind == "not_recorded"
+
+
+@pytest.mark.parametrize(("category", "tables", "executed"), [
+    ("exec_simple", None, True), ("rest", None, True), ("sql", None, False), ("sql", {}, True),
+    ("simple_python", None, False),
+])  # fmt: skip
+def test_which_entries_are_executed(category: str, tables: Any, executed: bool) -> None:
+    assert is_executed(entry(category, [], "f").model_copy(update={"tables": tables})) is executed
+
+
+def test_a_service_is_checked_once_and_only_live_ones() -> None:
+    known = REST.model_copy(update={"ground_truth_call": None})
+    for item, live, times in ((REST, True, 1), (REST, False, 0), (known, True, 0)):
+        provider = Answering({"status": 200, "body": [{"a": 1}]})
+        provider.live = live
+        with Services("live") as services:
+            services._rest = provider
+            require(item, services)
+            require(item, services)
+            assert len(provider.asked) == times
