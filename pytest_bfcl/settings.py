@@ -163,6 +163,8 @@ class Settings:
     """The entries the models under test were trained on: their lines are marked, and no overall score is claimed."""
     label: str = ""
     """What the run is called in a history: a commit, a version."""
+    board: str | None = None
+    """A published ``data_overall.csv`` whose rows stand beside the run's models."""
     profile: str = ""
     """The profile whose options were taken, in words (`pytest_bfcl.run_options.profiles.told_profile`)."""
     serve: str | None = None

@@ -26,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--allow-missing", action="store_true", help="rank results with gaps, too")
     parser.add_argument("--official", action="store_true", help="the reference's arithmetic and CSV format")
     parser.add_argument("--history", action="store_true", help="scores over dated runs instead of a ranking")
+    parser.add_argument("--board", type=Path, metavar="FILE.csv", help="a published data_overall.csv to stand beside")
     parser.add_argument("--model-info", type=Path, metavar="FILE", help="TOML: display name, link, licence, prices")
 
 
@@ -36,6 +37,7 @@ def run(args: argparse.Namespace) -> int:
     from pytest_bfcl.runs import RunDirectory, is_run
     from pytest_bfcl.runs.merge import find_runs
     from pytest_bfcl.scoring.model_info import read_model_info
+    from pytest_bfcl.scoring.published import read_board
 
     if is_run(args.out):
         raise UsageError(f"{args.out} is a run directory: the board would replace its report; choose another folder")
@@ -44,8 +46,9 @@ def run(args: argparse.Namespace) -> int:
     infos = read_model_info(args.model_info) if args.model_info else {}
     runs = [RunDirectory.open(path) for path in find_runs(args.runs)]
     page, *files = write_leaderboard(
-        runs, args.out, official=args.official, infos=infos, allow_missing=args.allow_missing, tell=print
-    )
+        runs, args.out, official=args.official, infos=infos, allow_missing=args.allow_missing, tell=say,
+        board=read_board(args.board) if args.board else None,
+    )  # fmt: skip
     tell_left_out("leaderboard", *(run.left_out for run in runs))
     say(f"{page} and {len(files)} CSV files")
     return 0
@@ -56,8 +59,8 @@ def _history(args: argparse.Namespace) -> int:
     from pytest_bfcl.reporting.dated_runs import print_histories, read_histories, write_histories
     from pytest_bfcl.runs.merge import find_runs
 
-    if args.official or args.model_info:
-        raise UsageError("--history shows what runs scored: --official and --model-info are for the ranking")
+    if args.official or args.model_info or args.board:
+        raise UsageError("--history shows what runs scored: --official, --model-info and --board are for the ranking")
     found = read_histories(find_runs(args.runs), allow_missing=args.allow_missing)
     written = write_histories(found, args.out)  # first: a reader like `head` may end the printing
     print_histories(found)

@@ -18,6 +18,7 @@ from pytest_bfcl.dataset.categories import GROUPS
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.reporting import charts, formulas, rendering
+from pytest_bfcl.reporting.published import published_values
 from pytest_bfcl.runs import RunDirectory
 from pytest_bfcl.runs.damage import IncompleteError
 from pytest_bfcl.scoring import aggregate
@@ -27,6 +28,7 @@ from pytest_bfcl.scoring.leaderboard import model_rows
 from pytest_bfcl.scoring.measurements import Judged, Key
 from pytest_bfcl.scoring.model_info import ModelInfo, find_info, parse_model_info
 from pytest_bfcl.scoring.official_csv import ModelRow, write_csvs
+from pytest_bfcl.scoring.published import Comparison, PublishedBoard, compared, refuse_other_data
 from pytest_bfcl.scoring.ranking import Pair, Ranking, Reversals, Verdicts, ranking, reversals
 from pytest_bfcl.scoring.robustness import plain_records
 from pytest_bfcl.scoring.statistics import Tally, interval, spread_of
@@ -122,13 +124,15 @@ def write_leaderboard(
     official: bool = False,
     infos: Infos | None = None,
     allow_missing: bool = False,
+    board: PublishedBoard | None = None,
     tell: Callable[[str], object] = lambda line: None,
 ) -> list[Path]:
     """Write ``index.html`` and the six CSV files into ``out``; returns the paths, the page first.
 
-    ``tell`` takes the ranking in words, line by line. ``official`` uses the reference's arithmetic: errors are answers,
-    categories not run count as zero. Raises `UsageError` when there are no runs, or they measured different things;
-    `IncompleteError` when lines of their results are damaged or gone, unless ``allow_missing``.
+    ``board`` is a published table to stand beside. ``tell`` takes the ranking in words, line by line. ``official`` uses
+    the reference's arithmetic: errors are answers, categories not run count as zero. Raises `UsageError` when there are
+    no runs, or they measured different things; `IncompleteError` when lines of their results are damaged or gone and
+    not ``allow_missing``.
     """
     opened = [run if isinstance(run, RunDirectory) else RunDirectory.open(run) for run in runs]
     if not opened:
@@ -139,14 +143,18 @@ def write_leaderboard(
         raise IncompleteError(gaps)
     found = [each for run in opened for each in contestants(run, infos or {}, official=official)]
     found = told_apart(found)
-    made = [_linked(board, found, out) for board in boards(found, official=official)]
-    for board in made:
-        for line in ranking_lines(board):
+    made = [_linked(each, found, out) for each in boards(found, official=official)]
+    beside = beside_board(board, found, opened[0])
+    for each in made:
+        for line in ranking_lines(each):
             tell(line)
+    for comparison in beside:
+        tell(f"{comparison.model} {comparison.told}")
     out.mkdir(parents=True, exist_ok=True)
     files = write_csvs([each.row for each in found], out, official=official)
     page = out / "index.html"
     values = board_values(made, found, opened[0], [path.name for path in files], official=official)
+    values["published"] = published_values(board, beside) if board else None
     rendering.write_page(page, rendering.render(TEMPLATE, **values))
     return [page, *files]
 
@@ -163,6 +171,18 @@ def _linked(board: Board, found: Sequence[Contestant], out: Path) -> Board:
             there = ""
         linked.append(replace(place, report=quote(there.replace(os.sep, "/"))))
     return replace(board, places=tuple(linked))
+
+
+def beside_board(board: PublishedBoard | None, found: Sequence[Contestant], first: RunDirectory) -> list[Comparison]:
+    """The models beside a published table. Raises `UsageError` where they measured something else."""
+    if board is None:
+        return []
+    refuse_other_data(first.fingerprint.dataset)
+    made = [
+        compared(board, each.info.name, {name: known.official for name, known in each.tally.categories.items()})
+        for each in found
+    ]
+    return [each for each in made if each is not None]
 
 
 def _check_same(runs: Sequence[RunDirectory]) -> None:
@@ -456,6 +476,7 @@ def board_values(
         "plots": [plot for plot, _ in _plots(places) if plot is not None],
         "absent": list(_absent(places, best if len(best) > 1 else ())),
         "wheel": charts.wheel(axes, values) if len(best) > 1 else None,
+        "published": None,
         "blades": [each.info.name for each in best],
         "files": files,
     }

@@ -15,7 +15,10 @@ from pytest_bfcl.reporting import charts, rendering, scores
 from pytest_bfcl.reporting.diagnosis import diagnose
 from pytest_bfcl.reporting.links import documentation_of
 from pytest_bfcl.reporting.listing import Alike, Listing
+from pytest_bfcl.reporting.published import published_values
 from pytest_bfcl.reporting.sources import Questions
+from pytest_bfcl.scoring.published import PublishedBoard, board_of, comparisons
+from pytest_bfcl.scoring.robustness import plain_records
 
 if TYPE_CHECKING:
     from pytest_bfcl.runs import RunDirectory
@@ -29,8 +32,11 @@ MAX_ERRORS = 12
 """Kinds of errors that are told by themselves; the list of entries has all."""
 
 
-def content(summary: Summary, run: RunDirectory, found: Questions, listing: Listing) -> Parsed:
-    """The values of the template ``index.html.jinja``."""
+def content(
+    summary: Summary, run: RunDirectory, found: Questions, listing: Listing, board: PublishedBoard | None = None
+) -> Parsed:
+    """The values of the template ``index.html.jinja``; without ``board`` the run's own published table is shown."""
+    board = board or board_of(run.path)
     models: Mapping[str, Summary] = summary["models"]
     made = [charts.bar_chart(group, names, models) for group, names in scores.sections(models).items()]
     wheel = charts.wheel(*scores.wheel_axes(models)) if len(models) > 1 else None
@@ -51,6 +57,7 @@ def content(summary: Summary, run: RunDirectory, found: Questions, listing: List
         "wheel": wheel,
         "has": {"latency": listing.has_latency, "cost": listing.has_cost, "pages": listing.pages},
         "failures": listing.failures(),
+        "published": published_values(board, comparisons(board, plain_records(run))) if board else None,
         "causes": [each for each in diagnose(run.records()) if each.failed],
         "documentation": documentation_of("reasons.md"),
         "data": rendering.embedded_json(listing.content()),

@@ -119,6 +119,8 @@ def fact_lines(model: ModelSummary) -> Iterator[str]:
                 f"(95 %: {low:.1f} - {high:.1f}) by {weights}"
             )
     yield from model.get("remarks") or ()
+    if published := model.get("published"):
+        yield published
     older = model["overall_v3"]
     if older["value"] is not None:
         yield f"overall as in v3: {percent(older['value'])}, the {older['label']}"

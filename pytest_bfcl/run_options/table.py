@@ -190,6 +190,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("model-info", "TOML file: display name, link, organisation, licence, prices", metavar="FILE", file=True),
     Option("label", "what `pytest-bfcl leaderboard --history` calls this run: a commit, a version", default=_ELSE.label,
            metavar="TEXT", setting="label", listed=False),
+    Option("board", "a published data_overall.csv: its rows stand beside this run's models, marked as not measured "
+           "here, each with its distance", metavar="FILE.csv", file=True, setting="board", listed=False),
     ),
 )  # fmt: skip
 

@@ -239,6 +239,8 @@ class ModelSummary(TypedDict):
     lost_calls: NotRequired[dict[str, Count]]
     remarks: NotRequired[list[str]]
     """What a reader must know before believing the numbers, in sentences."""
+    published: NotRequired[str]
+    """Where the model would stand in a published table (``--bfcl-board``), in a sentence."""
     endings: NotRequired[dict[str, Count]]
     """Words of endings that are not known to be normal → entries that erred for them."""
     other_models: NotRequired[dict[str, Count]]

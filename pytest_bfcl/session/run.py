@@ -23,6 +23,7 @@ from pytest_bfcl.session.closing import (
     settled_models,
     sizes_by_category,
     summarised,
+    tell_published,
     with_facts,
 )
 from pytest_bfcl.session.result import RunResult
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.runs import Fingerprint, ResultLine, RunDirectory, Summary
     from pytest_bfcl.scoring.gating import Gates
     from pytest_bfcl.scoring.model_info import ModelInfo
+    from pytest_bfcl.scoring.published import PublishedBoard
     from pytest_bfcl.session.contender import Contender
     from pytest_bfcl.session.earlier import EarlierParts
     from pytest_bfcl.session.run_data import RunData
@@ -146,7 +148,13 @@ class Run:
         if self.directory is None and self.path is not None and self._writes:
             from pytest_bfcl.runs import RunDirectory
 
+            board = self._board()
+
             self.directory = RunDirectory.start(self.path, replace(self.fingerprint(), planned=self.planned))
+            if board is not None:
+                from pytest_bfcl.scoring.published import keep_board
+
+                keep_board(Path(str(self.settings.board)), self.path)
             if self.earlier.fingerprint is None:
                 self._tally = RunningTally(self.directory.fingerprint, self.data.dataset)
         return self.directory
@@ -291,7 +299,23 @@ class Run:
     def _summarise(self) -> Summary:
         lines = self._tally if self._tally is not None and self._tally.whole else self._records()
         summary = summarised(lines, self.fingerprint(), self.data.dataset, self._sizes(), self.settings, self.infos)
+        board = self._board()
+        if board is None and self.directory is not None:
+            from pytest_bfcl.scoring.published import board_of
+
+            board = board_of(self.directory.path)
+        if board is not None:
+            tell_published(summary, board, self._records(), self.settings.transforms)
         return with_facts(summary, self.model_info, self.settings, time.monotonic() - self._began)
+
+    def _board(self) -> PublishedBoard | None:
+        """The published table that was named. Raises `UsageError` where it cannot stand beside this run."""
+        if self.settings.board is None:
+            return None
+        from pytest_bfcl.scoring.published import read_board, refuse_other_data
+
+        refuse_other_data(self.data.dataset.name)
+        return read_board(Path(self.settings.board))
 
     def _sizes(self) -> dict[str, int]:
         """Entries per category, in this part of the run and in earlier ones."""

@@ -7,6 +7,7 @@ syntax, wrong arguments and whatever a tool raises become error texts (multi_tur
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -29,6 +30,10 @@ FORBIDDEN = frozenset(("kill", "exit", "quit", "remove", "unlink", "popen", "Pop
 """Names that the reference refuses before it looks at anything else (multi_turn spec §3.2, point 2)."""
 
 
+_CLOSED_UP = re.compile(r"\b([a-zA-Z_]\w*+)\s++(?=\()")
+"""White space that the reference takes out of the whole text, strings too, where it stands before a bracket."""
+
+
 class CallExecutor:
     """Executes call texts on one set of simulators.
 
@@ -48,6 +53,7 @@ class CallExecutor:
         self.simulators = dict(simulators)
         self.names = dict(names or {})
         self.renames = renames or Renames()
+        self._as_reference = any(each.speaks_otherwise for each in self.simulators.values())
         self._passed_on = 0
         self._executed = 0
         self._told = 0
@@ -80,7 +86,7 @@ class CallExecutor:
         `TypeError` for arguments that do not fit, and whatever the tools raise.
         """
         self._refuse_forbidden(call_text)
-        return self._value(parse(call_text))
+        return self._value(parse(_CLOSED_UP.sub(r"\1", call_text) if self._as_reference else call_text))
 
     def _refuse_forbidden(self, call_text: str) -> None:
         """What stands before the first bracket, or between its first two dots, is the name that is looked at."""

@@ -109,6 +109,11 @@ class Simulator:
         template = self._sentences.get(place)
         return own if template is None else template.format(*values)
 
+    @property
+    def speaks_otherwise(self) -> bool:
+        """Whether results have a data set's sentences: calls are then read as that data's reference reads them."""
+        return bool(self._sentences)
+
     @classmethod
     def tools(cls) -> dict[str, Callable[..., Any]]:
         """Name → function of every method offered to models, sorted by name."""

@@ -25,6 +25,7 @@ from typing import Any
 MODELS = {"parity-dots": False, "parity-underscores": True}
 """Name of a model → whether its names are compared with underscores for dots."""
 DIMENSIONS = 384
+DEEPEST = 40
 
 
 def vector(text: str) -> Any:
@@ -36,24 +37,22 @@ def vector(text: str) -> Any:
     return (drawn / np.linalg.norm(drawn)).astype(np.float32)
 
 
-def encoded(value: Any) -> Any:
-    """A state as plain JSON, classes told apart by their shapes."""
-    kind = type(value).__name__
+def encoded(value: Any, depth: int = 0) -> Any:
+    """A state as plain JSON, classes told apart by their shapes; a directory may lie in itself."""
+    kind, deeper = type(value).__name__, depth + 1
+    if depth > DEEPEST:
+        return "…"
     if kind == "Directory":
-        return {"__dir__": value.name, "contents": {name: encoded(node) for name, node in value.contents.items()}}
+        return {"__dir__": value.name, "contents": {key: encoded(node, deeper) for key, node in value.contents.items()}}
     if kind == "File":
-        return {"__file__": value.name, "content": encoded(value.content)}
+        return {"__file__": value.name, "content": encoded(value.content, deeper)}
     if isinstance(value, (set, frozenset)):
-        return {"__set__": sorted((encoded(item) for item in value), key=repr)}
+        return {"__set__": sorted((encoded(item, deeper) for item in value), key=repr)}
     if isinstance(value, Mapping):
-        return {str(key): encoded(item) for key, item in value.items()}
+        return {str(key): encoded(item, deeper) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [encoded(item) for item in value]
-    if value is None or isinstance(value, (str, int, float, bool)):
-        return value
-    if kind in ("VectorStore",):
-        return {str(number): text for number, text in getattr(value, "store", getattr(value, "_store", {})).items()}
-    return repr(value)
+        return [encoded(item, deeper) for item in value]
+    return value if value is None or isinstance(value, (str, int, float, bool)) else repr(value)
 
 
 class Encoder:

@@ -23,10 +23,12 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.reporting import leaderboard as ranking
 from pytest_bfcl.reporting.history import history_charts
+from pytest_bfcl.reporting.published import published_values
 from pytest_bfcl.reporting.stability import stability_values
 from pytest_bfcl.runs.paths import below
 from pytest_bfcl.scoring.history import DatedRun, history
 from pytest_bfcl.scoring.measurements import Judged, Key
+from pytest_bfcl.scoring.published import OFFICIAL
 from pytest_bfcl.scoring.stability import stability
 
 MOST_RANKED = 60
@@ -84,6 +86,9 @@ class Boards:
         ]  # fmt: skip
         values = ranking.board_values(made, found, runs[0].run)
         values["notices"] = [*values["notices"], *notes]
+        if self.library.board is not None and runs[0].run.fingerprint.dataset in OFFICIAL:
+            beside = ranking.beside_board(self.library.board, found, runs[0].run)
+            values["published"] = published_values(self.library.board, beside)
         choices = self._choices("leaderboard", by_data, chosen)
         return self._page("board.html.jinja", "leaderboard.html", "leaderboard", choices=choices, **values)
 

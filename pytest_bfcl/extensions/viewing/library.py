@@ -29,6 +29,7 @@ from pytest_bfcl.reporting.sources import EntrySource, Questions, questions
 from pytest_bfcl.runs import EntryKey, RunDirectory
 from pytest_bfcl.runs.result_line import ResultLine
 from pytest_bfcl.scoring.measurements import Judged, Key, Measurement, by_model
+from pytest_bfcl.scoring.published import PublishedBoard
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
@@ -165,10 +166,14 @@ class _Kept:
 
 
 class Library:
-    """``data``: the data set of runs of own data (`EntrySource`); others are found by themselves."""
+    """``data``: the data set of runs of own data (`EntrySource`); others are found by themselves.
 
-    def __init__(self, shelf: Shelf, data: EntrySource | None = None) -> None:
+    ``board`` is a published table that stands beside runs of the official data.
+    """
+
+    def __init__(self, shelf: Shelf, data: EntrySource | None = None, board: PublishedBoard | None = None) -> None:
         self.shelf = shelf
+        self.board = board
         self._data = data
         self._cards = Cards()
         self._opened = _Kept(OPENED)

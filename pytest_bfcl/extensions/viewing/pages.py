@@ -23,8 +23,10 @@ from pytest_bfcl.reporting.links import page_name
 from pytest_bfcl.reporting.pages import Neighbours, entry_values
 from pytest_bfcl.reporting.rendering import embedded_json
 from pytest_bfcl.reporting.side_by_side import Answer, SideBySide, side_by_side
+from pytest_bfcl.runs import RunDirectory
 from pytest_bfcl.scoring import compare_measurements
 from pytest_bfcl.scoring.changes import Change
+from pytest_bfcl.scoring.published import OFFICIAL, PublishedBoard
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -83,6 +85,10 @@ class Pages:
             states=sorted({card.state.partition(":")[0] for card in cards}),
         )
 
+    def _board(self, run: RunDirectory) -> PublishedBoard | None:
+        """The published table of the viewer, for runs of the official data."""
+        return self.library.board if run.fingerprint.dataset in OFFICIAL else None
+
     def run(self, shelved: ShelvedRun) -> bytes:
         """A run's report, with what this room adds to its notices."""
         opened = self.library.open(shelved)
@@ -91,7 +97,7 @@ class Pages:
         width = SITE_REQUEST if self.links.static else None
         place = self.links.entries_from_run(shelved.name)
         listing = opened.listing(lambda row: shortened(request(row), width) if width else request(row), place)
-        values = overview.content(summary, opened.run, opened.questions, listing)
+        values = overview.content(summary, opened.run, opened.questions, listing, self._board(opened.run))
         gaps = told_of(opened.index, list(opened.index.rows()), opened.run)
         values["run"]["notices"] += [f"{note}." for note in (*notes, *gaps)]
         if self.links.static:

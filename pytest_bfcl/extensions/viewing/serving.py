@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.extensions.viewing.guard import Door
     from pytest_bfcl.extensions.viewing.library import Library
     from pytest_bfcl.reporting.sources import EntrySource
+    from pytest_bfcl.scoring.published import PublishedBoard
 
 QUIET_S = 1
 """Seconds that open pages have at the end."""
@@ -33,6 +34,7 @@ def serve(
     port: int,
     data: EntrySource | None,
     ready: Callable[[str], None],
+    board: PublishedBoard | None = None,
 ) -> None:
     """Serve until Ctrl-C; ``ready`` is given the address, token included. Raises `UsageError`."""
     require("view", "pytest-bfcl view")
@@ -45,7 +47,7 @@ def serve(
     from pytest_bfcl.extensions.viewing.links import Links
     from pytest_bfcl.extensions.viewing.shelf import open_shelf
 
-    library = Library(open_shelf(folders), data)
+    library = Library(open_shelf(folders), data, board)
     bound = _bound(host, port)
     door = Door.at(host, bound.getsockname()[1], new_token())
     app, site = create_app(library, Links(), door)

@@ -26,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="run directories, or folders holding them")
     parser.add_argument("-o", "--out", required=True, type=Path, metavar="DIR", help="where to write")
     parser.add_argument("--data", metavar="PATH", help="the data set of the runs, when it is your own")
+    parser.add_argument("--board", type=Path, metavar="FILE.csv", help="a published data_overall.csv to stand beside")
 
 
 class Progress:
@@ -54,6 +55,7 @@ def run(args: argparse.Namespace) -> int:
     from pytest_bfcl.extensions.viewing.library import Library
     from pytest_bfcl.extensions.viewing.shelf import open_shelf
     from pytest_bfcl.extensions.viewing.site import write_site
+    from pytest_bfcl.scoring.published import read_board
 
     data = None
     if args.data:
@@ -62,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
         data = open_data(args.data)
     progress = Progress()
     progress("reading runs")
-    library = Library(open_shelf(args.runs), data)
+    library = Library(open_shelf(args.runs), data, read_board(args.board) if args.board else None)
     cards, refused = library.cards()
     if not cards:
         told = f": {refused[0].path}: {refused[0].why}" if refused else ""

@@ -28,11 +28,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", type=int, default=0, help="0 takes a free one (default)")
     parser.add_argument("--no-open", action="store_true", help="print the address, open no browser")
     parser.add_argument("--data", metavar="PATH", help="the data set of the runs, when it is your own")
+    parser.add_argument("--board", type=Path, metavar="FILE.csv", help="a published data_overall.csv to stand beside")
 
 
 def run(args: argparse.Namespace) -> int:
     """Serve until Ctrl-C."""
     from pytest_bfcl.extensions.viewing.serving import opening_page, serve
+    from pytest_bfcl.scoring.published import read_board
 
     if not 0 <= args.port <= 65535:
         raise UsageError(f"--port {args.port}: a number from 0 to 65535")
@@ -47,12 +49,13 @@ def run(args: argparse.Namespace) -> int:
             with contextlib.suppress(Exception):
                 webbrowser.open(page.as_uri())
 
+    board = read_board(args.board) if args.board else None
     data = None
     if args.data:
         from pytest_bfcl.rescoring import open_data
 
         data = open_data(args.data)
     with contextlib.ExitStack() as written:
-        serve(folders, host=args.host, port=args.port, data=data, ready=ready)
+        serve(folders, host=args.host, port=args.port, data=data, ready=ready, board=board)
     say("stopped", file=sys.stderr)
     return 0

@@ -1,0 +1,275 @@
+"""Rows of a published ``data_overall.csv`` beside a run's own: not measured here, each with the distance to it.
+
+The file is the user's. It has one accuracy a column and no entries (scoring spec §6), so a row's own variance is that
+of independent entries of the official data, and a distance is that of two sets asked apart: wider than it would be,
+were the same entries known of both.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import math
+import re
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Fields
+from pytest_bfcl.plain_text import clean
+from pytest_bfcl.scoring import aggregate
+from pytest_bfcl.scoring.aggregate import CategoryScore
+from pytest_bfcl.scoring.statistics import Interval, Spread, Tally, spread_of
+from pytest_bfcl.scoring.tally import ModelTally
+
+if TYPE_CHECKING:
+    from pytest_bfcl.runs.result_line import ResultLine
+
+OFFICIAL = ("official", "verified")
+"""Data that published rows are of."""
+FOLDER = "board"
+"""Folder of a run that keeps the file it was shown beside."""
+MOST_BYTES = 2_000_000
+MOST_ROWS = 2_000
+MOST_NAME = 120
+
+COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "Non-Live Simple AST": ("simple_python", "simple_java", "simple_javascript"),
+    "Non-Live Multiple AST": ("multiple",),
+    "Non-Live Parallel AST": ("parallel",),
+    "Non-Live Parallel Multiple AST": ("parallel_multiple",),
+    "Live Simple AST": ("live_simple",),
+    "Live Multiple AST": ("live_multiple",),
+    "Live Parallel AST": ("live_parallel",),
+    "Live Parallel Multiple AST": ("live_parallel_multiple",),
+    "Multi Turn Base": ("multi_turn_base",),
+    "Multi Turn Miss Func": ("multi_turn_miss_func",),
+    "Multi Turn Miss Param": ("multi_turn_miss_param",),
+    "Multi Turn Long Context": ("multi_turn_long_context",),
+    "Web Search Base": ("web_search_base",),
+    "Web Search No Snippet": ("web_search_no_snippet",),
+    "Memory KV": ("memory_kv",),
+    "Memory Vector": ("memory_vector",),
+    "Memory Recursive Summarization": ("memory_rec_sum",),
+    "Irrelevance Detection": ("irrelevance", "live_irrelevance"),
+}
+"""Column → the categories whose plain mean it is."""
+NEEDED = frozenset(name for names in COLUMNS.values() for name in names)
+_DATE = re.compile(r"20\d\d-[01]\d-[0-3]\d")
+_VERSION = re.compile(r"20\d\d\.\d{1,2}\.\d{1,2}|[vV]\d(?:\.\d+)*(?![\w])")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One published model; accuracies are fractions, columns without a number are left out."""
+
+    rank: int | None
+    name: str
+    link: str
+    organisation: str
+    licence: str
+    overall: float | None
+    columns: Mapping[str, float]
+
+    def score(self, columns: Sequence[str]) -> tuple[float, Spread] | None:
+        """The overall's formula over these columns, and its variance; ``None`` where one has no number."""
+        if any(name not in self.columns for name in columns):
+            return None
+        accuracies = {part: self.columns[name] for name in columns for part in COLUMNS[name]}
+        sizes = {name: CATEGORIES[name].official_size for name in accuracies}
+        weights = aggregate.category_weights(aggregate.OVERALL, sizes)
+        found = aggregate.value(aggregate.OVERALL, {n: CategoryScore(a, sizes[n]) for n, a in accuracies.items()})
+        spreads = (weights[name] ** 2 * a * (1 - a) / sizes[name] for name, a in accuracies.items())
+        return None if found is None else (found, Spread(math.fsum(spreads), math.inf))
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedBoard:
+    """A published table; ``version`` and ``date`` as its name tells them, else as its columns and the file do."""
+
+    file: str
+    version: str
+    date: str
+    sha256: str
+    rows: tuple[Row, ...]
+
+    @property
+    def told(self) -> str:
+        """What it is, for people."""
+        known = f"{self.version}, {self.date}, {self.sha256[:8]}"
+        return f"{self.file} ({known}), {len(self.rows)} models, not measured here"
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """A published row beside one model: its score over the model's columns, the model's minus it, with interval."""
+
+    row: Row
+    score: float
+    interval: Interval
+    difference: float
+    interval95: Interval
+
+    @property
+    def tie(self) -> bool:
+        """Whether the difference is within the noise."""
+        return self.interval95[0] <= 0 <= self.interval95[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One model's score over ``columns`` and every published row that has them, best first."""
+
+    board: PublishedBoard
+    model: str
+    columns: tuple[str, ...]
+    score: float
+    spread: Spread
+    rows: tuple[Beside, ...]
+
+    @property
+    def complete(self) -> bool:
+        """Whether these are all columns of the overall score."""
+        return len(self.columns) == len(COLUMNS)
+
+    @property
+    def told(self) -> str:
+        """In a sentence: between which rows the model would stand, and how many are within the noise."""
+        above = [each for each in self.rows if each.score > self.score]
+        below = [each for each in self.rows if each.score <= self.score]
+        near = [*(f"below {_named(each)}" for each in above[-1:]), *(f"above {_named(each)}" for each in below[:1])]
+        basis = "overall" if self.complete else f"over {len(self.columns)} of {len(COLUMNS)} columns"
+        ties = sum(each.tie for each in self.rows)
+        place = f"{100 * self.score:.2f} {basis} would stand {' and '.join(near) or 'alone'}"
+        return f"beside {self.board.told}: {place}; {ties} of {len(self.rows)} rows are within the noise"
+
+
+def _named(each: Beside) -> str:
+    low, high = (100 * bound for bound in each.interval95)
+    return f"{each.row.name} {100 * each.score:.2f} ({100 * each.difference:+.2f}, {low:+.2f} to {high:+.2f})"
+
+
+def read_board(path: Path) -> PublishedBoard:
+    """A published table. Raises `UsageError` for what is none."""
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise UsageError(f"{path} is larger than {MOST_BYTES:,} bytes: a published data_overall.csv is not")
+        content = path.read_bytes()
+        day = datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat()
+        lines = list(csv.DictReader(io.StringIO(content.decode("utf-8-sig"))))
+    except (OSError, UnicodeError, csv.Error) as error:
+        raise UsageError(f"cannot read {path}: {error}; a published data_overall.csv is wanted") from None
+    known = set(lines[0]) & set(COLUMNS) if lines else set()
+    if not known or not {"Model", "Overall Acc"} <= set(lines[0]):
+        raise UsageError(f"{path} is no data_overall.csv: it lacks Model, Overall Acc or the columns of categories")
+    if len(lines) > MOST_ROWS:
+        raise UsageError(f"{path} has {len(lines):,} rows, more than the {MOST_ROWS:,} that are read")
+    rows = tuple(_row(path, number, line) for number, line in enumerate(lines, 2))
+    named = _VERSION.search(path.stem), _DATE.search(path.stem)
+    version = named[0].group() if named[0] else ("columns of V4" if "Memory KV" in known else "columns of V3 or before")
+    date = named[1].group() if named[1] else f"file of {day}"
+    return PublishedBoard(path.name, version, date, hashlib.sha256(content).hexdigest(), rows)
+
+
+def refuse_other_data(dataset: str) -> None:
+    """Raise `UsageError` where a run measured anything but the official data."""
+    if dataset not in OFFICIAL:
+        raise UsageError(
+            f"a published leaderboard is of the official data, and this run measured {dataset or 'unknown data'}: "
+            "leave --bfcl-board (--board) out, or name --bfcl-data official"
+        )
+
+
+def board_of(run: Path) -> PublishedBoard | None:
+    """The table that a run keeps beside its results. Raises `UsageError` where it is damaged."""
+    kept = sorted((run / FOLDER).glob("*.csv"))
+    return read_board(kept[0]) if kept else None
+
+
+def keep_board(path: Path, run: Path) -> None:
+    """Copy the table to a run, with the time of the file; one that was kept before goes."""
+    folder = run / FOLDER
+    if folder.is_dir():
+        for kept in folder.glob("*.csv"):
+            kept.unlink()
+    folder.mkdir(exist_ok=True)
+    shutil.copy2(path, folder / f"{path.stem[:MOST_NAME]}.csv")
+
+
+def compared(board: PublishedBoard, model: str, tallies: Mapping[str, Tally]) -> Comparison | None:
+    """A model's official counts by category beside the table; ``None`` where no column was run whole."""
+    had = {name for name, tally in tallies.items() if tally.total}
+    columns = tuple(name for name, parts in COLUMNS.items() if had.issuperset(parts))
+    scores = {
+        part: CategoryScore(tallies[part].accuracy or 0.0, CATEGORIES[part].official_size)
+        for name in columns for part in COLUMNS[name]
+    }  # fmt: skip
+    score = aggregate.value(aggregate.OVERALL, scores)
+    if score is None:
+        return None
+    weights = aggregate.category_weights(aggregate.OVERALL, {name: each.total for name, each in scores.items()})
+    spread = spread_of(weights, tallies)
+    rows = sorted(_beside(board, columns, score, spread), key=lambda each: (-each.score, each.row.name))
+    return Comparison(board, model, columns, score, spread, tuple(rows))
+
+
+def comparisons(board: PublishedBoard, records: Iterable[Fields]) -> list[Comparison]:
+    """Every model of a run's lines beside the table, by official rules, as the table is."""
+    tallies: dict[str, ModelTally] = {}
+    for record in records:
+        name = str(record.get("model") or "model")
+        tallies.setdefault(name, ModelTally(name, "")).add(cast("ResultLine", record))
+    found = (
+        compared(board, name, {category: each.official for category, each in tally.categories.items()})
+        for name, tally in tallies.items()
+    )
+    return [each for each in found if each is not None]
+
+
+def _beside(board: PublishedBoard, columns: Sequence[str], score: float, spread: Spread) -> Iterator[Beside]:
+    for row in board.rows:
+        found = row.score(columns)
+        if found is None:
+            continue
+        theirs, their_spread = found
+        half = their_spread.half_width
+        both = Spread(spread.variance + their_spread.variance, spread.freedom).half_width
+        distance = score - theirs
+        span = (max(0.0, theirs - half), min(1.0, theirs + half))
+        yield Beside(row, theirs, span, distance, (distance - both, distance + both))
+
+
+def _row(path: Path, number: int, line: Mapping[str, str | None]) -> Row:
+    def text(name: str) -> str:
+        return clean(str(line.get(name) or "")).strip()[:MOST_NAME]
+
+    accuracies = {name: _accuracy(path, number, name, line.get(name)) for name in ("Overall Acc", *COLUMNS)}
+    rank, link = text("Rank"), str(line.get("Model Link") or "").strip()
+    return Row(
+        int(rank) if rank.isdecimal() else None,
+        text("Model"),
+        link if link.startswith(("https://", "http://")) else "",
+        text("Organization"),
+        text("License"),
+        accuracies["Overall Acc"],
+        {name: value for name in COLUMNS if (value := accuracies[name]) is not None},
+    )
+
+
+def _accuracy(path: Path, number: int, name: str, text: object) -> float | None:
+    told = str(text or "").strip()
+    if told in ("", "N/A"):
+        return None
+    try:
+        value = float(told.removesuffix("%")) / 100
+    except ValueError:
+        value = math.nan
+    if not 0 <= value <= 1:
+        raise UsageError(f"{path}:{number}: {name}: {told[:40]!r} is no accuracy in percent")
+    return value
