@@ -1,0 +1,266 @@
+"""An endpoint without a server: headers, keys, what transport trouble means, and finding out what was meant."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import aiohttp
+import pytest
+
+from pytest_bfcl.failures import AdapterError
+from pytest_bfcl.models import endpoint as module
+from pytest_bfcl.models import probing
+from pytest_bfcl.models.breaker import EndpointUnreachable
+from pytest_bfcl.models.endpoint import Endpoint, _text_of
+from pytest_bfcl.models.places import fixture_error, is_users_code
+from pytest_bfcl.settings import Settings
+
+SECRET = "sk-unit-test-0123456789"
+
+
+def made(url: str = "http://localhost:1/v1/", key: str = "", **how: Any) -> Endpoint:
+    settings = how.pop("settings", Settings())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SOME_KEY", key)
+        return Endpoint(url, settings, key_variable="SOME_KEY", **how)
+
+
+def sent(server: Endpoint) -> tuple[dict[str, str], aiohttp.ClientSession]:
+    async def work() -> tuple[dict[str, str], aiohttp.ClientSession]:
+        session = server.connected()
+        assert server.connected() is session
+        headers = {name.lower(): value for name, value in session.headers.items()}
+        await server.aclose()
+        return headers, session
+
+    return asyncio.run(work())
+
+
+JSON = {"content-type": "application/json", "accept": "application/json"}
+
+
+@pytest.mark.parametrize(
+    ("server", "headers"),
+    [
+        (made(), JSON), (made(key=f" {SECRET}\n"), JSON | {"authorization": f"Bearer {SECRET}"}),
+        (made(key=SECRET, key_header="x-api-key"), JSON | {"x-api-key": SECRET}),
+        (made("http://u:p@localhost:1/v1", key=SECRET), JSON | {"authorization": "Basic dTpw"}),
+        (made(settings=Settings(stream=True)), JSON | {"accept": "application/json, text/event-stream"}),
+        (made(key=SECRET, headers={"V": "1"}, settings=Settings(headers={"Authorization": "own", "v": "2"})),
+         JSON | {"authorization": "own", "v": "2"}),
+    ],
+)  # fmt: skip
+def test_headers(server: Endpoint, headers: dict[str, str]) -> None:
+    assert sent(server)[0] == headers
+
+
+def test_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    for concurrency, limit in ((2, 8), (8, 8), (9, 9)):
+        server = made(settings=Settings(concurrency=concurrency, timeout_s=50.0))
+        _, session = sent(server)
+        connector: Any = session._connector
+        assert connector is None or connector.limit == limit
+        timeout = session.timeout
+        assert (timeout.total, timeout.sock_connect, timeout.sock_read) == (None, 30.0, 50.0)
+        assert session.trust_env is False
+    assert sent(made("http://example.org"))[1].trust_env is True
+    assert sent(made(settings=Settings(timeout_s=5.0)))[1].timeout.sock_connect == 5.0
+    server = made()
+    first, second = sent(server)[1], sent(server)[1]  # in a loop of its own each
+    assert first is not second
+
+
+def test_white_space_around_a_key_is_noted() -> None:
+    assert made(key=SECRET).notes == []
+    (note,) = made(key=f"{SECRET} ").notes
+    assert note == "SOME_KEY has white space around the key; it is sent without"
+    assert (made(key=SECRET).has_key, made().has_key) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("url", "key", "headers", "said"),
+    [
+        ("https://api.openai.com/v1", "", {}, "no key for https://api.openai.com/v1"),
+        ("http://localhost:1", "", {}, None),
+        ("https://api.openai.com/v1", "", {"API-Key": "x"}, None),
+        ("https://api.openai.com/v1", "", {"x-api-key": "x"}, None),
+        ("https://api.openai.com/v1", "", {"Authorization": "x"}, None),
+        ("https://api.anthropic.com", "", {"other": "x"}, "no key"),
+        ("http://localhost:1", "a b", {}, "has a line break or a blank inside"),
+        ("http://localhost:1", "a\x01b", {}, "has a line"),
+        ("https://api.openai.com/v1", SECRET, {}, None),
+    ],
+)  # fmt: skip
+def test_keys_that_are_needed(url: str, key: str, headers: dict[str, str], said: str | None) -> None:
+    server = made(url, key, settings=Settings(headers=headers))
+    if said is None:
+        server.check_key()
+        return
+    with pytest.raises(AdapterError, match=said) as caught:
+        server.check_key()
+    assert caught.value.kind == "auth"
+    assert "export SOME_KEY" in caught.value.advice
+
+
+class Odd(Exception):
+    message = 7
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "retryable", "said"),
+    [
+        (aiohttp.InvalidURL("x"), "bad_request", False, "http://localhost:1/v1: x"),
+        (aiohttp.ConnectionTimeoutError("slow"), "unreachable", True, "cannot connect: http://localhost:1/v1: slow"),
+        (aiohttp.SocketTimeoutError("slow"), "timeout", True, "http://localhost:1/v1 sent nothing for 120 s"),
+        (aiohttp.ServerDisconnectedError("bye"), "connection", True,
+        "the connection broke: http://localhost:1/v1: bye"),
+        (aiohttp.ClientError(), "connection", True, "the connection broke: http://localhost:1/v1: ClientError"),
+        (Odd("half a head"), "connection", True, "the connection broke: http://localhost:1/v1: Odd"),
+    ],
+)  # fmt: skip
+def test_what_broke_on_the_way(error: Exception, kind: str, retryable: bool, said: str) -> None:
+    found = made()._transport_error(error)
+    assert ("unreachable" if isinstance(found, EndpointUnreachable) else found.kind) == kind
+    assert (found.message, found.retryable) == (said, retryable)
+    assert ("running and reachable" in (found.advice or "")) is (kind in ("unreachable", "connection"))
+
+
+@pytest.mark.parametrize(
+    ("data", "status", "charset", "text"),
+    [
+        ("é".encode(), 200, None, "é"), ("é".encode("utf-16"), 200, None, "é"),
+        (b"\xe9\x80", 200, "Latin-1", "\xe9\x80"),
+        (b"\xe9\x80", 200, "cp1252", "é€"), (b"\xe9\x80", 200, "windows-1252", "é€"), (b"\xe9", 500, None, "�"),
+        (b"\xe9", 300, "odd", "�"), (b"\xe9", 199, None, "�"), (b"\xe9", 200, None, None), (b"\xe9", 299, "odd", None),
+    ],
+)  # fmt: skip
+def test_bodies_as_text(data: bytes, status: int, charset: str | None, text: str | None) -> None:
+    response: Any = SimpleNamespace(status=status, charset=charset)
+    if text is None:
+        with pytest.raises(AdapterError, match="the answer is not UTF-8") as caught:
+            _text_of(data, response)
+        assert caught.value.retryable
+    else:
+        assert _text_of(data, response) == text
+
+
+@pytest.mark.parametrize(("size", "refused"), [(10, False), (11, True)])
+def test_bodies_are_bounded(monkeypatch: pytest.MonkeyPatch, size: int, refused: bool) -> None:
+    monkeypatch.setattr(module, "BODY_LIMIT", 10)
+
+    async def pieces() -> Any:
+        for _ in range(size):
+            yield b"x"
+
+    response: Any = SimpleNamespace(content=SimpleNamespace(iter_any=pieces))
+    if refused:
+        with pytest.raises(AdapterError, match="longer than 10 bytes"):
+            asyncio.run(module._bounded(response))
+    else:
+        assert asyncio.run(module._bounded(response)) == b"x" * 10
+
+
+def test_secrets_of_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    netrc = tmp_path / "netrc"
+    netrc.write_text("machine h.example login someone password hidden-word-1\n")
+    monkeypatch.setenv("NETRC", str(netrc))
+    monkeypatch.setenv("https_proxy", "http://me:proxy-word-1@proxy:1")
+    found = " ".join(module._environments_secrets("https://h.example/v1"))
+    assert "hidden-word-1" in found
+    assert "proxy-word-1" in found
+    assert "hidden-word-1" not in " ".join(module._environments_secrets("https://other.example"))
+    assert module._environments_secrets("http://localhost:1") == ()
+    netrc.write_text("nonsense")
+    assert "proxy-word-1" in " ".join(module._environments_secrets("https://h.example/v1"))
+
+
+# ------------------------------------------------------------------ what was meant
+
+
+@pytest.mark.parametrize(
+    ("body", "names"),
+    [
+        ({"data": [{"id": "a"}, {"name": "b"}, {"id": 3}, "x", {"id": "a\nb"}]}, ["a", "b"]), ({"models": []}, []),
+        ({"data": "x"}, None), ([], None), (None, None),
+    ],
+)  # fmt: skip
+def test_names_of_models(body: Any, names: Any) -> None:
+    assert probing._names(body) == names
+
+
+@pytest.mark.parametrize(
+    ("url", "bases"),
+    [
+        ("http://u:p@h/v1/chat/completions?x", ["/v1", "/v1/v1", "/api/v1", "/openai/v1"]),
+        ("http://h/v1", ["/v1/v1", "/api/v1", "/openai/v1"]), ("http://h", ["/v1", "/api/v1", "/openai/v1"]),
+        ("http://h/x/models/", ["/x", "/x/v1", "/v1", "/api/v1", "/openai/v1"]),
+    ],
+)  # fmt: skip
+def test_where_else_to_look(url: str, bases: list[str]) -> None:
+    assert probing._other_bases(url) == [f"http://h{base}" for base in bases]
+
+
+@pytest.mark.parametrize(
+    ("names", "model", "advice"),
+    [
+        (["m"], "m", ""),
+        ([], "m", ""),
+        (["mm", "zz"], "m", "there is no model 'm'; did you mean mm?"),
+        (list("abcde"), "zzz", "there is no model 'zzz'; GET models offers a, b, c, d, e"),
+        (list("abcdefg"), "zzz", "there is no model 'zzz'; GET models offers a, b, c, d, e and 2 more"),
+        (["x" * 100], "zzz", f"there is no model 'zzz'; GET models offers {'x' * 80}"),
+    ],
+)
+def test_what_to_write_instead(names: list[str], model: str, advice: str) -> None:
+    assert probing._advice_on_names(names, model) == advice
+
+
+@pytest.mark.parametrize(
+    ("there", "advice"),
+    [
+        ({}, ""),
+        ({"http://h/api/v1": []}, "write --bfcl-base-url http://h/api/v1: models are listed there"),
+        ({"http://h/v1": [{"id": "a"}]}, "write --bfcl-base-url http://h/v1: models are listed there (it offers a)"),
+        ({None: [{"id": "b"}], "http://h/v1": []}, "there is no model 'm'; GET models offers b"),
+    ],
+)
+def test_likely_mends(there: dict[Any, Any], advice: str) -> None:
+    class Server:
+        url = "http://h"
+
+        async def get(self, path: str, base: str | None = None) -> Any:
+            assert path == "models"
+            return {"data": there[base]} if base in there else None
+
+    assert asyncio.run(probing.likely_mend(Server(), "m")) == advice  # type: ignore[arg-type]
+
+
+def test_questions_that_do_no_harm() -> None:
+    plain, with_tool = probing.probe_request({"a": 1}), probing.tool_request()
+    assert ([m["role"] for m in plain.messages], plain.parameters) == (["user"], {"a": 1})
+    assert ([m["role"] for m in with_tool.messages], with_tool.parameters) == (["system", "user"], {})
+    assert [f["name"] for f in with_tool.functions] == ["echo"]
+
+
+def test_places_in_the_users_code() -> None:
+    def broken() -> None:
+        raise ValueError("odd")
+
+    with pytest.raises(ValueError, match="odd") as caught:
+        broken()
+    found = fixture_error(caught.value)
+    assert found is not None
+    assert found.message.startswith("the model fixture raised ValueError: odd (tests/models/test_endpoint.py:")
+    assert found.message.endswith(", in broken)")
+    assert found.advice.startswith("mend tests/models/test_endpoint.py:")
+    elsewhere = ValueError("odd")
+    assert fixture_error(elsewhere) is None
+    users = fixture_error(elsewhere, users=True)
+    assert users is not None
+    assert (users.message, users.advice) == ("the model fixture raised ValueError: odd", "")
+    assert [is_users_code(name) for name in (__file__, "<string>", asyncio.__file__, module.__file__,
+    pytest.__file__)] == [
+        True, False, False, False, False
+    ]  # fmt: skip
