@@ -99,3 +99,57 @@ def test_the_table_is_read_without_importing_litellm():
     )
     assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 0
     assert {"anthropic", "openai", "bedrock"} <= litellm_providers()
+
+
+def test_where_prices_come_from(monkeypatch):
+    from pytest_bfcl.models import prices
+
+    rows = {
+        "a/m": {"input_cost_per_token": 1e-6, "output_cost_per_token": 2e-6, "litellm_provider": "a"},
+        "m": {"input_cost_per_token": 5e-6},
+        "n": {"output_cost_per_token": 1}, "o": "x", "p": {"input_cost_per_token": "x", "litellm_provider": ""},
+    }  # fmt: skip
+    ours = {"prices": {"b/m": [3.0, 4.0], "n": [7.0, None]}, "providers": ["b"], "date": "2026-01-01"}
+    monkeypatch.setattr(prices, "litellm_table", lambda: rows)
+    monkeypatch.setattr(prices, "our_table", lambda: ours)
+    found = {
+        spec: listed_price(spec)
+        for spec in ("a:m", "b:m", "c:m", "litellm:a/m", "litellm:x/m", "x:n", "x:o", "x:p", "scripted:m")
+    }
+    assert found == {
+        "a:m": Price(1.0, 2.0), "b:m": Price(5.0, None), "c:m": Price(5.0, None), "litellm:a/m": Price(1.0, 2.0),
+        "litellm:x/m": Price(5.0, None), "x:n": Price(7.0, None), "x:o": None, "x:p": Price(None, None),
+        "scripted:m": None,
+    }  # fmt: skip
+    assert litellm_providers() == {"a", "b"}
+    assert prices.lists() == "the installed litellm's list, then a list of 2026-01-01"
+    monkeypatch.setattr(prices, "litellm_table", dict)
+    monkeypatch.setattr(prices, "our_table", dict)
+    assert (prices.lists(), listed_price("b:m"), litellm_providers()) == ("a list of no day", None, set())
+
+
+@pytest.mark.parametrize(
+    ("given", "base_url", "price"),
+    [(Price(), None, None), (Price(1.0), "http://h", Price(1.0, None)),
+    (Price(None, 2.0), "http://h", Price(None, 2.0)),
+     (Price(0.0, 0.0), "http://h", Price(0.0, 0.0)), (Price(), "http://h", None)],
+)  # fmt: skip
+def test_prices_of_a_run(given, base_url, price):
+    assert price_of("openai:no-such-model", Settings(price=given, base_url=base_url)) == price
+
+
+@pytest.mark.parametrize("content", ["{", "[1]", None])
+def test_a_table_that_cannot_be_read_is_empty(tmp_path, content):
+    from pytest_bfcl.models.prices import _read
+
+    if content is not None:
+        (tmp_path / "t.json").write_text(content)
+    assert _read(tmp_path / "t.json") == {}
+
+
+def test_costs_of_halves():
+    assert cost(1_000_000, None, Price(2.0, 3.0)) == 2.0
+    assert cost(1, None, Price(None, 3.0)) is None
+    steps = [Step(Reply(input_tokens=1_000_000)), Step(Reply())]
+    transcript = Transcript("a", "simple_python", "m", turns=[Turn(steps=steps)])
+    assert Pricing({"m": Price(2.0, 3.0)}).transcript(transcript) == 2.0

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_bfcl import entry_points
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.models import create_model, list_providers, parse_spec
+from pytest_bfcl.models import create_model, list_providers, parse_spec, registry
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import Reply
 from tests.models.loopback import CLOCK, request, run
@@ -158,3 +158,103 @@ def test_every_local_server_is_asked_by_our_own_adapter() -> None:
     from pytest_bfcl.settings import DIRECT_PROVIDERS
 
     assert set(LOCAL_SERVERS) == set(DIRECT_PROVIDERS) - {"openai", "anthropic"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "settings", "api", "reasoning"),
+    [
+        ("openai:m", {}, "responses", "reference"), ("openai:m", {"base_url": "http://h/v1"}, "chat", "reference"),
+        ("anthropic:m", {"reasoning": "drop"}, "anthropic", "drop"),
+        ("vllm:m", {"api": "chat", "reasoning": "keep"}, "chat", "keep"),
+        ("vllm:m", {"api": "responses", "reasoning": "keep"}, "responses", "keep"),
+    ],
+)  # fmt: skip
+def test_the_api_of_a_model(spec, settings, api, reasoning):
+    model = create_model(spec, Settings(**settings))
+    assert (model.api.name, model.api.reasoning) == (api, reasoning)
+
+
+def test_stores_keys_and_versions():
+    openai, other = (create_model("openai:m", Settings(api="chat", base_url=url)) for url in (None, "http://h/v1"))
+    assert (openai.api.store, other.api.store) == (False, None)
+    anthropic, vllm = create_model("anthropic:m", Settings()), create_model("vllm:m", Settings())
+    assert (anthropic.server._key_header, vllm.server._key_header) == ("x-api-key", "authorization")
+    assert (anthropic.server._headers, vllm.server._headers) == ({"anthropic-version": "2023-06-01"}, {})
+    assert anthropic.server.key_variable == "ANTHROPIC_API_KEY"
+    with pytest.raises(UsageError, match="unknown API 'odd'; known: chat, responses, completions, anthropic"):
+        create_model("vllm:m", Settings(api="odd"))
+    with pytest.raises(UsageError, match="speaks chat completions only"):
+        create_model("gemini:m", Settings(api="responses"))
+    assert create_model("gemini:m", Settings(api="chat")).mode == "fc"
+
+
+@pytest.mark.parametrize(
+    ("spec", "url", "asked"),
+    [
+        ("anthropic:m", "http://h", "http://h/v1"), ("anthropic:m", "http://h/", "http://h/v1"),
+        ("anthropic:m", "http://h/v2/", "http://h/v2"), ("vllm:m", "http://h", "http://h"),
+    ],
+)  # fmt: skip
+def test_base_urls_without_a_version(spec, url, asked):
+    assert create_model(spec, Settings(base_url=url)).base_url == asked
+
+
+def test_a_server_of_the_run_goes_before_what_the_user_says():
+    settings = Settings(base_url="http://user/v1", served={"vllm:m": "http://run/v1"})
+    assert [create_model(f"vllm:{name}", settings).base_url for name in ("m", "m@prompt", "n")] == [
+        "http://run/v1", "http://run/v1", "http://user/v1"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("mode", "asked", "settings", "chosen"),
+    [
+        ("@fc", "prompt", "prompt", "fc"),
+        ("", "prompt", "fc", "prompt"),
+        ("", None, "prompt", "prompt"),
+        ("", None, "auto", "fc"),
+    ],
+)
+def test_who_says_the_mode(mode, asked, settings, chosen):
+    for provider in ("oracle:", "idle:", "openai:m", "gemini:m"):
+        assert create_model(f"{provider}{mode}", Settings(mode=settings), mode=asked).mode == chosen
+
+
+def test_settings_of_a_model_and_a_decoder_nobody_can_tell():
+    settings = Settings(models={"vllm:m@fc": {"api": "responses"}})
+    assert [create_model(f"vllm:m{mode}", settings).api.name for mode in ("@fc", "@prompt", "")] == [
+        "responses",
+        "chat",
+        "chat",
+    ]
+    with pytest.raises(UsageError, match="decoder"):
+        create_model("vllm:nobody-knows", Settings(decoder="auto"))
+    assert create_model("vllm:Qwen/Qwen3-8B", Settings(decoder="auto")).mode == "fc"
+
+
+@pytest.mark.parametrize(
+    ("spec", "meant"),
+    [
+        ("gpt-4o-fc", "openai:gpt-4o@fc"), ("o3", "openai:o3"), ("claude-x", "anthropic:claude-x"),
+        ("qwen3", "vllm:qwen3"),
+        ("gemini-2", "gemini:gemini-2"), ("mixtral", "mistral:mixtral"), ("grok-4", "xai:grok-4"),
+        ("command-r", "cohere:command-r"),
+        ("deepseek-v3", "deepseek:deepseek-v3"),
+    ],
+)  # fmt: skip
+def test_names_without_a_provider(spec, meant):
+    with pytest.raises(UsageError, match=f"names no provider: a model is written provider:name, for instance {meant}$"):
+        create_model(spec, Settings())
+    with pytest.raises(UsageError, match="unknown provider"):
+        create_model(f"{spec}:x", Settings())
+
+
+def test_lists_of_providers():
+    infos = {info.name: info for info in list_providers()}
+    assert infos["gemini"].needs == ("GEMINI_API_KEY",)
+    assert (infos["gemini"].via, infos["gemini"].modes) == ("litellm", ("fc", "prompt"))
+    assert (infos["openai"].via, infos["vllm"].via) == ("built in", "OpenAI-compatible, http://localhost:8000/v1")
+    assert infos["agent"].modes == ("fc",)
+    with pytest.raises(UsageError, match="unknown provider 'nobody'"):
+        registry.check_provider(parse_spec("nobody:x"))
+    registry.check_provider(parse_spec("oracle:"))

@@ -168,3 +168,74 @@ def test_categories_without_a_line_are_not_run(tmp_path):
     assert model.lacks("simple_python") is None
     assert model.lacks("memory_kv_prereq") is None
     assert "holds no answer of its category" in model.lacks("web_search_base")
+
+
+LINE = {"id": "simple_python_0", "category": "simple_python", "mode": "prompt", "output": "x"}
+
+
+@pytest.mark.parametrize(
+    ("lines", "suffix", "spec"),
+    [
+        ([LINE], "", "replay:out@prompt"),
+        ([{**LINE, "model": "a:b@prompt"}, {**LINE, "id": "simple_python_1"}], "", "a:b@prompt"),
+        ([{**LINE, "model": "a:b@fc"}], "", "a:b@prompt"), ([{**LINE, "model": "a:b"}], "#a:b", "a:b@prompt"),
+        ([{**LINE, "model": "a:b@prompt"}, {**LINE, "model": "c", "mode": "fc"}], "#a:b", None),
+        ([{**LINE, "model": "a:b@prompt"}], "#a:b", "a:b@prompt"),
+        ([{**LINE, "model": "a:b@prompt"}, {**LINE, "model": "a:b@fc", "mode": "fc"}], "@prompt", "a:b@prompt"),
+    ],
+)  # fmt: skip
+def test_names_of_stored_models(tmp_path, lines, suffix, spec):
+    if spec is None:
+        model = replay(tmp_path, *lines, suffix=suffix)
+        assert (model.spec, len(model)) == ("a:b@prompt", 1)
+    else:
+        assert replay(tmp_path, *lines, suffix=suffix).spec == spec
+
+
+@pytest.mark.parametrize(
+    ("lines", "suffix", "said"),
+    [
+        ([{"id": "simple_python_0"}], "", "none has output or trajectory"),
+        ([LINE], "@fc", "holds no replies in mode fc"),
+        ([LINE], "#other", "has no model 'other'; it has: none named"),
+        ([{**LINE, "model": "b"}, {**LINE, "model": "a"}], "", "#MODEL among a, b"),
+    ],
+)  # fmt: skip
+def test_lines_that_cannot_be_replayed(tmp_path, lines, suffix, said):
+    with pytest.raises(UsageError, match=said):
+        replay(tmp_path, *lines, suffix=suffix)
+
+
+def test_notes_and_spelling_of_what_calls_prove(tmp_path):
+    calls = {"id": "simple_python_0", "output": [{"name": "clock", "arguments": "{}"}], "function": [CLOCK]}
+    model = replay(tmp_path, calls)
+    assert (model.mode, model.underscore_names, model.found_out) == ("fc", False, "mode fc (native calls prove it)")
+    assert model.notes == ["replay:out@fc: mode fc (native calls prove it)"]
+    said = replay(tmp_path, {**calls, "mode": "fc", "underscore_names": True})
+    assert (said.underscore_names, said.notes, said.found_out) == (True, [], "")
+
+
+def test_an_error_with_half_a_conversation_is_an_error(tmp_path):
+    line = {**LINE, "outcome": "error", "reason": "adapter:server", "incomplete": True, "detail": {}}
+    with pytest.raises(AdapterError) as caught:
+        replay(tmp_path, line).transcript_for(entry())
+    assert caught.value.kind == "server"
+    whole = replay(tmp_path, {**LINE, "outcome": "error"})
+    assert whole.transcript_for(entry()).first_reply.text == "x"
+    skipped = replay(tmp_path, {**LINE, "outcome": "skipped", "output": None})
+    assert skipped.transcript_for(entry()).turns == []
+
+
+def test_messages_of_the_entry_stand_in_for_those_not_recorded(tmp_path):
+    line = {"id": "multi_turn_base_0", "mode": "prompt", "output": [["a"], ["b"], ["c"]]}
+    transcript = replay(tmp_path, line).transcript_for(entry("multi_turn_base_0", "multi_turn_base", 2), 1)
+    assert [len(turn.messages) for turn in transcript.turns] == [1, 1, 0]
+    with pytest.raises(AdapterError, match="turn 3, step 0"):
+        run(replay(tmp_path, line).generate(Request(entry("multi_turn_base_0", "multi_turn_base", 2), [], turn=3)))
+
+
+def test_repeats_that_are_no_numbers(tmp_path):
+    for repeat, kept in ((0, 1), (2, 2), (None, 1)):
+        assert replay(tmp_path, {**LINE, "repeat": repeat or None}).transcript_for(entry(), kept) is not None
+    with pytest.raises(AdapterError, match=r"no reply for simple_python_1$"):
+        replay(tmp_path, LINE).transcript_for(entry("simple_python_1"))
