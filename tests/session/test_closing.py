@@ -1,0 +1,251 @@
+"""What a run comes to at its end, and its small parts: counts, modes, sizes, a user's model in trouble."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pytest_bfcl.dataset import Entry, open_dataset
+from pytest_bfcl.failures import AdapterError, HarnessError
+from pytest_bfcl.models import parse_spec
+from pytest_bfcl.runs import ModelFingerprint, RunDirectory
+from pytest_bfcl.session import Contender, Store, Trial, closing
+from pytest_bfcl.session.closing import (
+    RunningTally,
+    got_an_answer,
+    handed_over,
+    measurement_of,
+    settled_models,
+    sizes_by_category,
+    with_facts,
+)
+from pytest_bfcl.session.proof import is_at_risk
+from pytest_bfcl.session.records import _placed
+from pytest_bfcl.session.result import RunInterrupted, RunResult
+from pytest_bfcl.session.users_model import UsersModelTrouble
+from pytest_bfcl.settings import Settings
+from pytest_bfcl.transcript import Transcript
+from tests.runs.samples import fingerprint, single
+
+FC, PROMPT = ModelFingerprint("a:m@fc", "fc"), ModelFingerprint("a:m@prompt", "prompt")
+
+
+@pytest.mark.parametrize(
+    ("models", "asked", "mode", "settled", "notes"),
+    [
+        ([FC], [("a:m@prompt", "prompt")], "auto", ["a:m@prompt"],
+        ["mode auto came to prompt: results are a:m@prompt"]),
+        ([FC], [("a:m@fc", "fc")], "auto", ["a:m@fc"], []), ([FC], [("a:m@prompt", "prompt")], "fc", ["a:m@fc"], []),
+        ([FC], [("b:m@prompt", "prompt")], "auto", ["a:m@fc"], []), ([FC], [], "auto", ["a:m@fc"], []),
+        ([FC, PROMPT], [("a:m@fc", "fc"), ("a:m@prompt", "prompt")], "auto", ["a:m@fc", "a:m@prompt"], []),
+    ],
+)  # fmt: skip
+def test_modes_that_auto_came_to(models: Any, asked: Any, mode: Any, settled: list[str], notes: list[str]) -> None:
+    found, told = settled_models(models, asked, Settings(mode=mode))
+    assert ([model.model for model in found], told) == (settled, notes)
+
+
+def test_scored_entries_are_counted_by_category() -> None:
+    entries = [("a", "simple_python"), ("b", "simple_python"), ("c", "live_simple"), ("d", "memory_kv_prereq"),
+               ("a~shuffled", "simple_python")]  # fmt: skip
+    assert sizes_by_category(entries, ()) == {"simple_python": 3, "live_simple": 1}
+    from pytest_bfcl.dataset.transforms import is_transformed
+
+    plain = [entry for entry, _ in entries if not is_transformed(entry, ("shuffled",))]
+    assert sum(sizes_by_category(entries, ("shuffled",)).values()) == len(plain) - 1
+
+
+def test_lines_are_counted_as_they_come_until_one_comes_twice() -> None:
+    tally = RunningTally(fingerprint(), open_dataset("bundled"))
+    for line in (single("simple_python_1"), single("simple_python_1", repeat=2), single("simple_python_2")):
+        tally.add(line)
+        assert tally.whole
+    tally.add(single("simple_python_1"))
+    assert not tally.whole
+    tally.add(single("simple_python_3"))
+    assert not tally.whole
+
+
+@pytest.mark.parametrize(("price", "seconds", "cost"), [(None, 3600.0, None), (2.0, 1800.0, 1.0), (0.0, 10.0, 0.0)])
+def test_what_the_machine_cost(price: float | None, seconds: float, cost: float | None) -> None:
+    summary: Any = with_facts({}, {}, Settings(gpu_hour_usd=price), seconds)  # type: ignore[typeddict-item]
+    assert summary == ({} if cost is None else {"machine_cost_usd": cost})
+
+
+def test_lines_are_handed_over_whole_or_as_they_are_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(closing, "HELD_RECORDS", 2)
+    with RunDirectory.create(tmp_path / "run", fingerprint()) as run:
+        for number, kind in ((1, list), (2, list), (3, object)):
+            run.append(single(f"simple_python_{number}"))
+            found = handed_over(run)
+            assert len(found) == number
+            assert isinstance(found, list) is (kind is list)
+
+
+def test_what_gates_compare_leaves_transformed_entries_out() -> None:
+    lines = [single("simple_python_1"), single("simple_python_2")]
+    measured = measurement_of(None, lines, fingerprint(), ())
+    assert [each["id"] for each in measured.lines(["simple_python_2"])] == ["simple_python_2"]
+
+
+@pytest.mark.parametrize(
+    ("line", "answered"),
+    [
+        ({"outcome": "skipped"}, True),
+        ({"outcome": "passed"}, True),
+        ({"outcome": "error", "reason": "adapter:timeout"}, False),
+    ],
+)
+def test_whether_anything_came_back(line: Any, answered: bool) -> None:
+    assert got_an_answer({"output": None, "reason": None, "tag": None, **line}) is answered
+
+
+def fixture_trouble(text: str = "the model fixture raised ValueError: line 3", kind: str = "fixture") -> AdapterError:
+    return AdapterError(kind, text)
+
+
+@pytest.mark.parametrize(("answered", "needed"), [(False, 5), (True, 25)])
+def test_a_users_model_that_always_fails_alike(answered: bool, needed: int) -> None:
+    trouble = UsersModelTrouble()
+    if answered:
+        trouble.answered()
+    for number in range(needed - 1):
+        trouble.failed(fixture_trouble(f"the model fixture raised ValueError: line {number}"))
+        trouble.failed(fixture_trouble(kind="timeout"))
+    assert trouble.reason is None
+    trouble.failed(fixture_trouble())
+    assert trouble.reason == f"the model fixture raised ValueError: line 3; {needed} entries in a row ended so"
+    trouble.failed(fixture_trouble())
+    assert str(needed) in trouble.reason
+
+
+def test_other_failures_and_answers_begin_the_count_anew() -> None:
+    trouble = UsersModelTrouble()
+    for each in [fixture_trouble()] * 4 + [fixture_trouble("another")] + [fixture_trouble()] * 4:
+        trouble.failed(each)
+    assert trouble.reason is None
+    trouble.answered()
+    for _ in range(24):
+        trouble.failed(fixture_trouble())
+    assert trouble.reason is None
+
+
+def test_counts_of_a_result() -> None:
+    lines = [single("simple_python_1"), single("simple_python_2", valid=False),
+    {**single("simple_python_3"), "outcome": "error"},
+             {**single("memory_kv_prereq_1"), "category": "memory_kv_prereq"},
+             {**single("live_simple_1"), "category": "live_simple"}]  # fmt: skip
+    result = RunResult(lines, {}, fingerprint())  # type: ignore[arg-type]
+    assert result.counts == {"simple_python": (1, 2), "live_simple": (1, 1)}
+    assert repr(result) == "<RunResult 5 records>"
+    assert repr(RunResult([], {}, fingerprint(), Path("x"))) == "<RunResult 0 records in x>"  # type: ignore[arg-type]
+    assert RunInterrupted(result).result is result
+
+
+def test_what_a_process_keeps(tmp_path: Path) -> None:
+    notes: list[str] = []
+    memory = Store()
+    assert (memory.journals, memory.journal, memory.transcripts, memory.archive("web")) == (False, None, None, None)
+    memory.save(Transcript("a", "simple_python"))
+    assert memory.snapshots("m", 1) is memory.snapshots("m", 1) is not memory.snapshots("m", 2)
+    (tmp_path / "journal").mkdir()
+    (tmp_path / "journal" / "old.jsonl").write_text("torn")
+    store = Store(tmp_path, "gw1", notes.append)
+    assert store.journals
+    assert store.archive("web") == tmp_path / "web"
+    journal = store.journal
+    assert journal is store.journal is not None
+    assert len(notes) == 1
+    assert notes[0].endswith("; the reply on it is asked for again")
+    store.save(Transcript("a", "simple_python", "m"))
+    store.snapshots("m", 2).save("kv", "s", "e", {"x": 1})
+    store.close()
+    store.close()
+    assert sorted(path.name for path in (tmp_path / "transcripts").iterdir()) == ["gw1.index.jsonl", "gw1.jsonl.gz"]
+    assert store.journal is not journal
+    assert Store(tmp_path).snapshots("m", 2).load("kv", "s") == {"x": 1}
+
+
+def expectation(restraint: bool) -> Any:
+    return SimpleNamespace(is_restraint=restraint)
+
+
+@pytest.mark.parametrize(
+    ("category", "official", "expect", "answers", "risky"),
+    [
+        ("multi_turn_base", False, [], [["f()"]], True), ("multi_turn_base", True, [], [["f()"]], False),
+        ("simple_python", False, [], [], False), ("mcp", False, [True], [[]], False),
+        ("mcp", False, [True], [["f()"]], True),
+        ("mcp", False, [False], [[]], True), ("mcp", False, [False, True], [[], []], False),
+        ("mcp", False, [True], None, True),
+        ("mcp", False, [], [[]], True),
+    ],
+)  # fmt: skip
+def test_entries_that_doing_nothing_could_pass(
+    category: str, official: bool, expect: list[bool], answers: Any, risky: bool
+) -> None:
+    entry: Any = Entry(id="own_0", category="multi_turn_base", question=[[]]).model_copy(
+        update={"category": category, "official": official, "expect": [expectation(each) for each in expect],
+                "possible_answer": answers}
+    )  # fmt: skip
+    assert is_at_risk(entry) is risky
+
+
+def test_broken_data_says_where_to_mend_it() -> None:
+    broken, other = HarnessError("data", "odd").verdict, HarnessError("storage", "full").verdict
+    assert _placed(broken, "a.jsonl, line 3").detail["advice"] == "mend a.jsonl, line 3"
+    assert _placed(broken, None) is broken
+    assert _placed(other, "x") is other
+    advised = HarnessError("data", "odd", advice="look").verdict
+    assert _placed(advised, "x") is advised
+
+
+class Data:
+    """A data set that does as it is told."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.error = error
+
+    def load(self, ref: Any) -> Any:
+        if self.error is not None:
+            raise self.error
+        return "loaded"
+
+    def depends_on(self, ref: Any) -> Iterable[str]:
+        return self.load(ref) and ["stage"]
+
+    def turns(self, ref: Any) -> int:
+        return 3
+
+
+def trial(item: Any, data: Any) -> Trial:
+    return Trial.of(item, Contender.of_spec(parse_spec("oracle:"), Settings()), data, 2)
+
+
+def test_trials_of_references_and_of_entries() -> None:
+    index = open_dataset("bundled").index
+    stateful, memory, plain = (index(name)[0] for name in ("multi_turn_base", "memory_kv", "simple_python"))
+    assert [trial(ref, Data()).expected_requests for ref in (stateful, memory, plain)] == [9.0, 4.0, 1.0]
+    assert [trial(ref, Data()).depends_on for ref in (memory, plain)] == [["stage"], []]
+    assert trial(memory, Data(HarnessError("data", "x"))).depends_on == []
+    assert trial(plain, Data()).place == f"{plain.path}, line {plain.line}"
+    for error, said in (
+        (HarnessError("data", "mine"), "mine"),
+        (KeyError("k"), f"{plain.id} cannot be loaded: KeyError: 'k'"),
+    ):
+        with pytest.raises(HarnessError) as caught:
+            trial(plain, Data(error)).load()
+        assert str(caught.value) == said
+    entry = Entry(id="memory_kv_0-a-0", category="memory_kv", question=[[]], depends_on=["s"])
+    given = trial(entry, Data())
+    assert (given.load(), given.depends_on, given.place) == (entry, ["s"], None)
+    assert (
+        trial(Entry(id="multi_turn_base_0", category="multi_turn_base", question=[[], []]), Data()).expected_requests
+        == 6.0
+    )
+    assert str(given.key) == "memory_kv_0-a-0"
+    assert given.key_of("other")[1:3] == ("oracle:", 2)
