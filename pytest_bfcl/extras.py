@@ -33,6 +33,7 @@ EXTRAS: Mapping[str, Extra] = {
     "mcp": Extra(("mcp",), "tools of MCP servers, entries for MCP clients"),
     "train": Extra(("datasets",), "entries as data sets of trainers"),
     "contamination": Extra(("datasketch",), "near-duplicates of entries in training data"),
+    "wire": Extra(("hypothesis",), "generated schemas in the checks of a server"),
     "ray": Extra(("ray",), "runs and judging on a Ray cluster"),
     "serve": Extra(("vllm",), "an engine that --bfcl-serve starts; others are installed by themselves"),
     "llamacpp": Extra(("xllamacpp",), "llama.cpp's server for .gguf files, where --bfcl-serve finds no llama-server"),

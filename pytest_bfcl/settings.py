@@ -107,6 +107,8 @@ class Settings:
     timeout_s: float = 120.0
     request_limit_s: float = 600.0
     grace_s: float = 2.0
+    wire_schemas: int = 40
+    """Schemas that the wire checks generate."""
     """How long replies on their way may take to arrive when Ctrl-C or SIGTERM has ended the run."""
     retries: int = 5
     retry_limit_s: float = 300.0

@@ -151,6 +151,8 @@ OPTIONS: tuple[Option, ...] = (
            "(/messages/0/content, * for every item); repeatable", metavar="POINTER", many=True, listed=False),
     Option("grace", "seconds in which replies on their way are still kept after Ctrl-C or SIGTERM", kinds.decimal(0),
            _ELSE.grace_s, "SECONDS", setting="grace_s", listed=False),
+    Option("wire-schemas", "-m wire: how many tool schemas are generated; 0: none", kinds.whole(0, 10_000),
+           _ELSE.wire_schemas, "N", setting="wire_schemas", listed=False),
     Option("precision", "with --bfcl-dry-run: how many entries of each category so many points of precision take",
            kinds.decimal(0, 50, above=True), metavar="PTS", needs="dry-run", listed=False),
     Option("price", "USD per million tokens, 1,2 or in=1,out=2; goes before the list price", kinds.price, None,

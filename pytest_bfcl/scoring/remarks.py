@@ -56,8 +56,8 @@ class Remarks:
             replies = sum(found.called for found in single.values())
             yield (
                 f"{', '.join(single)}: none of {replies} replies with a call held two: this model, or its server, "
-                f"never makes two calls; the wire check calls_two tells which: pytest --model {model} -m wire "
-                "-k calls_two"
+                f"never makes two calls; the wire check calls_unstreamed tells which: pytest --model {model} -m wire "
+                "-k calls_unstreamed"
             )
         if told := str(self.both):
             yield f"the calls contradict the benchmark's table of models: {told}"

@@ -46,6 +46,6 @@ def test_never_two_calls(records: list[Any], told: str | None) -> None:
     (remark,) = model["remarks"]
     assert remark.startswith(told)
     assert "this model, or its server, never makes two calls" in remark
-    assert remark.endswith("pytest --model openai:m@fc -m wire -k calls_two")
+    assert remark.endswith("pytest --model openai:m@fc -m wire -k calls_unstreamed")
     assert remark in fact_lines(model)
     assert "never makes two calls" in write_markdown(summary)  # as on the page: both tell its notices

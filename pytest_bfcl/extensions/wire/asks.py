@@ -26,10 +26,10 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A message."""
+    """A message: one text, or a list of texts that are sent as content parts."""
 
     role: Role
-    text: str
+    text: str | Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,14 @@ class Returned:
     content: str | Sequence[str]
 
 
-Turn = Said | Made | Returned
+@dataclass(frozen=True, slots=True)
+class Verbatim:
+    """What the server gave, given back as it stands: messages (chat), output items (Responses)."""
+
+    items: tuple[Fields, ...]
+
+
+Turn = Said | Made | Returned | Verbatim
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_bfcl.extensions.wire.answers import CALLS, Answer, Call, Usage, text_of, transport_problem
-from pytest_bfcl.extensions.wire.asks import Ask, Made, Returned, Said, Tool, Turn
+from pytest_bfcl.extensions.wire.asks import Ask, Made, Returned, Said, Tool, Turn, Verbatim
 from pytest_bfcl.extensions.wire.exchange import DONE, Exchange
 from pytest_bfcl.json_types import Fields, Parsed
 
@@ -23,7 +23,7 @@ class Chat:
 
     def body(self, ask: Ask, model: str) -> Json:
         """The JSON body of a request."""
-        body: Json = {"model": model, "messages": [_message(turn) for turn in ask.turns]}
+        body: Json = {"model": model, "messages": [message for turn in ask.turns for message in _messages(turn)]}
         if ask.tools:
             body["tools"] = [_tool(tool) for tool in ask.tools]
         if ask.choice is not None:
@@ -193,9 +193,13 @@ def _tool(tool: Tool) -> Json:
     return {"type": "function", "function": function}
 
 
+def _messages(turn: Turn) -> list[Json]:
+    return [dict(item) for item in turn.items] if isinstance(turn, Verbatim) else [_message(turn)]
+
+
 def _message(turn: Turn) -> Json:
     if isinstance(turn, Said):
-        return {"role": turn.role, "content": turn.text}
+        return {"role": turn.role, "content": _content(turn.text)}
     if isinstance(turn, Made):
         calls = [
             {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
@@ -203,7 +207,8 @@ def _message(turn: Turn) -> Json:
         ]
         return {"role": "assistant", "content": turn.text or None, "tool_calls": calls}
     assert isinstance(turn, Returned)
-    content: Any = turn.content
-    if not isinstance(content, str):
-        content = [{"type": "text", "text": text} for text in content]
-    return {"role": "tool", "tool_call_id": turn.call_id, "content": content}
+    return {"role": "tool", "tool_call_id": turn.call_id, "content": _content(turn.content)}
+
+
+def _content(said: str | Sequence[str]) -> str | list[Json]:
+    return said if isinstance(said, str) else [{"type": "text", "text": text} for text in said]

@@ -20,7 +20,11 @@ def examiner_of(place: Place, settings: Settings) -> Examiner:
         limit_s=min(settings.timeout_s, settings.request_limit_s),
     )
     conduct = Conduct(
-        repeat=settings.repeat, seed=settings.seed, temperature=settings.temperature, retries=settings.retries
+        repeat=settings.repeat,
+        seed=settings.seed,
+        temperature=settings.temperature,
+        retries=settings.retries,
+        schemas=settings.wire_schemas,
     )
     line = Line(client, dialect, place.model, conduct, place.parameters)
     return Examiner(line, checks_for("responses" if place.api == "responses" else "chat"))

@@ -32,7 +32,7 @@ _ADAPTED = ("temperature", "max_tokens")
 @dataclass(frozen=True, slots=True)
 class Conduct:
     """How checks are run. ``slack_s``: what a busy server may take longer than an idle one; ``wait_s``: between
-    retries.
+    retries; ``schemas``: how many are generated.
     """
 
     repeat: int = 1
@@ -41,6 +41,7 @@ class Conduct:
     retries: int = 3
     wait_s: float = 1.0
     slack_s: float = 2.0
+    schemas: int = 40
 
 
 class Line:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_bfcl.extensions.wire.answers import CALLS, LENGTH, STOP, Answer, Call, Usage, text_of, transport_problem
-from pytest_bfcl.extensions.wire.asks import Ask, Made, Returned, Said, Tool, Turn
+from pytest_bfcl.extensions.wire.asks import Ask, Made, Returned, Said, Tool, Turn, Verbatim
 from pytest_bfcl.extensions.wire.exchange import Exchange
 from pytest_bfcl.json_types import Parsed
 
@@ -160,8 +160,10 @@ def _tool(tool: Tool) -> Json:
 
 
 def _items(turn: Turn) -> list[Json]:
+    if isinstance(turn, Verbatim):
+        return [dict(item) for item in turn.items]
     if isinstance(turn, Said):
-        return [{"role": turn.role, "content": turn.text}]
+        return [{"role": turn.role, "content": _content(turn.text)}]
     if isinstance(turn, Made):
         said: list[Json] = [{"role": "assistant", "content": turn.text}] if turn.text else []
         return said + [
@@ -169,7 +171,8 @@ def _items(turn: Turn) -> list[Json]:
             for call in turn.calls
         ]
     assert isinstance(turn, Returned)
-    content: Any = turn.content
-    if not isinstance(content, str):
-        content = [{"type": "input_text", "text": text} for text in content]
-    return [{"type": "function_call_output", "call_id": turn.call_id, "output": content}]
+    return [{"type": "function_call_output", "call_id": turn.call_id, "output": _content(turn.content)}]
+
+
+def _content(said: str | Sequence[str]) -> str | list[Json]:
+    return said if isinstance(said, str) else [{"type": "input_text", "text": text} for text in said]

@@ -9,8 +9,9 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from pytest_bfcl.extensions.wire.asks import Ask, Tool
+from pytest_bfcl.extensions.wire.asks import Ask, Said, Tool
 from pytest_bfcl.extensions.wire.differences import Wanted
+from pytest_bfcl.extensions.wire.exchange import loads
 from pytest_bfcl.json_types import Fields, Parsed
 
 Json = Parsed
@@ -25,8 +26,12 @@ TEXT: Json = {"type": "string"}
 NOTE = Tool("save_note", schema({"text": {"type": "string", "description": "The text to keep."}}), "Keeps a text.")
 PING = Tool("ping_server", schema({"host": {"type": "string"}}), "Asks a server whether it is there.")
 LOOK_UP = Tool("look_up", schema({"key": {"type": "string"}}), "Looks a key up and returns what is stored under it.")
+NOTHING = Tool("get_status", {"type": "object", "properties": {}}, "Tells the status. Takes no arguments.")
 HELLO = "Say hello to me in one short sentence."
 """What needs no call: one that is there all the same was forced."""
+
+
+WRITE = "Write exactly this and nothing else: "
 
 
 def note(text: str) -> Wanted:
@@ -70,5 +75,24 @@ def dictate(*wanted: Wanted, tools: Sequence[Tool] = (NOTE,), **more: Any) -> As
 
 def write(text: str, *, tools: Sequence[Tool] = (NOTE,), think: bool = False, **more: Any) -> Ask:
     """One order to write a text and call nothing."""
-    said = f"Call no function. Write exactly this and nothing else: {json.dumps(text, ensure_ascii=False)}"
+    said = f"Call no function. {WRITE}{json.dumps(text, ensure_ascii=False)}"
     return Ask.of("Think about it first.\n" * think + said, *tools, **more)
+
+
+def said_of(ask: Ask) -> str:
+    """The text that an order by `write` dictates; empty when it dictates none."""
+    turn = ask.turns[-1]
+    _, told, text = (
+        turn.text.rpartition(WRITE) if isinstance(turn, Said) and isinstance(turn.text, str) else ("", "", "")
+    )
+    found = loads(text) if told else None
+    return found if isinstance(found, str) else ""
+
+
+CODE_WORD = f"Call this function once:\n- {line(note('CODEWORD'))}\nWrite the code word you were told for CODEWORD."
+"""An order that needs a word told elsewhere."""
+
+
+def told(said: str) -> Ask:
+    """The same with the word told in the order itself."""
+    return Ask.of(f"{said}\n{CODE_WORD}", NOTE)

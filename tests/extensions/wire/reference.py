@@ -57,6 +57,7 @@ class Heard:
     logprobs: bool = False
     size: int = 0
     model: str = "m"
+    sealed: bool = False
 
 
 @dataclass
@@ -111,6 +112,7 @@ def hear(api: str, body: Any) -> Heard:
         size=len(json.dumps([body.get("messages"), body.get("input"), body.get("tools")])),
     )
     heard.model = body.get("model", "m")
+    heard.sealed = "reasoning.encrypted_content" in (body.get("include") or ())
     heard.usage = bool((body.get("stream_options") or {}).get("include_usage"))
     heard.parallel = body.get("parallel_tool_calls", True)
     heard.limit = body.get("max_tokens") or body.get("max_completion_tokens") or body.get("max_output_tokens")
@@ -135,9 +137,11 @@ def _chat_turns(body: Json) -> list[Turn]:
 
 
 def _response_turns(body: Json) -> list[Turn]:
-    turns: list[Turn] = []
+    turns: list[Turn] = [Turn("developer", body["instructions"])] if body.get("instructions") else []
     for item in body.get("input") or []:
         kind = item.get("type", "message")
+        if kind == "reasoning":
+            continue
         if kind == "function_call":
             call = (item["call_id"], item["name"], item["arguments"])
             if turns and turns[-1].role == "assistant":
@@ -346,16 +350,13 @@ def chat_chunks(saids: list[Said], heard: Heard, size: int) -> Iterator[Json]:
         yield {**head, "choices": [], "usage": chat_usage(saids, heard)}
 
 
-def response_items(said: Said) -> list[Json]:
+def response_items(said: Said, *, sealed: bool = False) -> list[Json]:
     items: list[Json] = []
     if said.reasoning:
-        items.append(
-            {
-                "type": "reasoning",
-                "id": f"rs_{said.ids[-1]}",
-                "summary": [{"type": "summary_text", "text": said.reasoning}],
-            }
-        )
+        summary = [{"type": "summary_text", "text": said.reasoning}]
+        items.append({"type": "reasoning", "id": f"rs_{said.ids[-1]}", "summary": summary})
+        if sealed:
+            items[0]["encrypted_content"] = said.reasoning.encode().hex()
     for name, text in (("a", said.before), ("b", said.after)):
         if text:
             content = [{"type": "output_text", "text": text, "annotations": []}]
@@ -391,7 +392,7 @@ def response_whole(saids: list[Said], heard: Heard) -> Json:
         "id": f"resp_{said.ids[-1]}", "object": "response", "created_at": 1, "model": heard.model,
         "status": "incomplete" if cut_short else "completed",
         "incomplete_details": {"reason": "max_output_tokens"} if cut_short else None,
-        "output": response_items(said),
+        "output": response_items(said, sealed=heard.sealed),
         "usage": {"input_tokens": size, "output_tokens": said.tokens, "total_tokens": size + said.tokens},
     }  # fmt: skip
 
@@ -469,6 +470,7 @@ class Reference:
         self.slots = asyncio.Semaphore(slots)
         self.asked = 0
         self.flying: list[Said] = []
+        self.stored: dict[str, list[Json]] = {}
         self._ids = itertools.count(1)
 
     def stage(self, name: str, given: Stage) -> Stage:
@@ -501,7 +503,7 @@ class Reference:
             body = json.loads(content)
         except ValueError as error:
             raise Refusal(f"the body is no JSON: {error}") from None
-        body = self.stage("body", lambda body: body)(body)
+        body = self._continued(self.stage("body", lambda body: body)(body))
         heard = self.stage("hear", hear)(api, body)
         saids = []
         for _ in range(heard.n):
@@ -515,7 +517,18 @@ class Reference:
             said = self.stage("cut", cut)(said, heard, self.size)
             said.ids = [self.new_id() for _ in range(len(said.calls) + 1)]
             saids.append(said)
+        if api == "responses":
+            self.stored[f"resp_{saids[0].ids[-1]}"] = [*body["input"], *response_items(saids[0])]
         return heard, saids
+
+    def _continued(self, body: Any) -> Any:
+        """The body with what an earlier response holds."""
+        earlier = body.get("previous_response_id") if isinstance(body, dict) else None
+        if earlier is None:
+            return body
+        if earlier not in self.stored:
+            raise Refusal(f"previous_response_id {earlier} is not known", 404)
+        return {**body, "input": [*self.stored[earlier], *body["input"]]}
 
     def _json(self, status: int, body: Any) -> Served:
         async def once() -> AsyncIterator[bytes]:

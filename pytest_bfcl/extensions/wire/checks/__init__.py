@@ -6,13 +6,28 @@ from dataclasses import replace
 
 from pytest_bfcl.extensions.wire import matrix
 from pytest_bfcl.extensions.wire.check import Api, Check
-from pytest_bfcl.extensions.wire.checks import arguments, calls, endings, faults, load, measures, results, schemas
+from pytest_bfcl.extensions.wire.checks import (
+    arguments,
+    calls,
+    endings,
+    faults,
+    fuzz,
+    histories,
+    items,
+    load,
+    measures,
+    results,
+    schemas,
+)
 
 GROUPS = {
     "arguments": arguments,
     "calls": calls,
     "tools": schemas,
+    "schemas": fuzz,
     "conversations": results,
+    "histories": histories,
+    "items": items,
     "endings": endings,
     "faults": faults,
     "load": load,

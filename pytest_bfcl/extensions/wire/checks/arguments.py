@@ -11,7 +11,7 @@ from pytest_bfcl.extensions.wire.differences import Wanted
 from pytest_bfcl.extensions.wire.ends import Broke
 from pytest_bfcl.extensions.wire.exchange import Exchange
 from pytest_bfcl.extensions.wire.probe import Probe, together
-from pytest_bfcl.extensions.wire.tasks import TEXT, Json, dictate, note, schema
+from pytest_bfcl.extensions.wire.tasks import NOTHING, TEXT, Json, dictate, note, schema
 
 JSON_TEXT = "OpenAI API reference, function.arguments, “in JSON format”; RFC 8259"
 Judge = Callable[[Probe], Awaitable[None]]
@@ -36,9 +36,6 @@ def values(properties: Mapping[str, Json], arguments: Json, name: str = "set_val
         await probe.dictated(dictate(wanted, tools=[tool]), [wanted])
 
     return judge
-
-
-NOTHING = Tool("get_status", {"type": "object", "properties": {}}, "Tells the status. Takes no arguments.")
 
 
 async def _empty(probe: Probe) -> None:

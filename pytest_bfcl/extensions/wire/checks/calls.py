@@ -12,7 +12,7 @@ from pytest_bfcl.extensions.wire.checks.basics import BASICS
 from pytest_bfcl.extensions.wire.differences import EXACT, Match, Wanted, compare
 from pytest_bfcl.extensions.wire.ends import Broke, NotCalled
 from pytest_bfcl.extensions.wire.probe import Probe, together
-from pytest_bfcl.extensions.wire.tasks import LOOK_UP, NOTE, PING, TEXT, dictate, note, schema
+from pytest_bfcl.extensions.wire.tasks import LOOK_UP, NOTE, NOTHING, PING, TEXT, dictate, note, schema
 
 PARALLEL = "OpenAI, Function calling guide, Parallel function calling; API reference, tool_calls"
 CHOICE = "OpenAI API reference, Chat Completions / Responses, tool_choice"
@@ -35,6 +35,19 @@ def parallel(count: int) -> Judge:
 async def _same_twice(probe: Probe) -> None:
     wanted = [note(probe.word()), note(probe.word())]
     await probe.dictated(dictate(*wanted), wanted)
+
+
+async def _after_empty(probe: Probe) -> None:
+    full, empty = note(probe.word()), Wanted(NOTHING.name, {})
+
+    def ordered(answer: Answer) -> Match:
+        names = [call.name for call in answer.calls]
+        return compare([empty, full] if names[:1] == [empty.name] else [full, empty], answer)
+
+    after = dictate(empty, full, tools=(NOTE, NOTHING))
+    asks = [dictate(full, empty, tools=(NOTE, NOTHING)), after, after.streamed()]
+    answers = await together(*map(probe.ask, asks))
+    await probe.weigh(list(zip(asks, answers, strict=True)), ordered)
 
 
 async def _text_before(probe: Probe) -> None:
@@ -93,6 +106,12 @@ CHECKS = (
         Rule("Two calls of the same function with different arguments arrive as two calls.", PARALLEL),
         _same_twice,
         (*BASICS, *_TWO),
+    ),
+    Check(
+        "calls_after_empty",
+        Rule("A call after one without arguments keeps its own.", PARALLEL),
+        _after_empty,
+        (*BASICS, *_TWO, "arguments_empty"),
     ),
     Check(
         "text_before",

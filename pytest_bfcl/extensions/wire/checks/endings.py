@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
-from pytest_bfcl.extensions.wire.answers import LENGTH, STOP
+from pytest_bfcl.extensions.wire.answers import LENGTH, STOP, Answer
+from pytest_bfcl.extensions.wire.asks import Ask
 from pytest_bfcl.extensions.wire.check import Check, Rule
 from pytest_bfcl.extensions.wire.checks.basics import BASICS, called
 from pytest_bfcl.extensions.wire.differences import compare
-from pytest_bfcl.extensions.wire.ends import Broke, NotCalled
-from pytest_bfcl.extensions.wire.probe import Probe, together
+from pytest_bfcl.extensions.wire.ends import Broke, NotCalled, Suspected
+from pytest_bfcl.extensions.wire.probe import AGAIN, Probe, together
 from pytest_bfcl.extensions.wire.tasks import dictate, note, write
+from pytest_bfcl.json_types import Parsed
 
 FINISH = "OpenAI API reference, Chat Completions, finish_reason; Responses, status and incomplete_details"
 USAGE = "OpenAI API reference, Chat Completions / Responses, usage"
@@ -36,14 +38,15 @@ async def _usage_grows(probe: Probe) -> None:
 CUT_AT = 24
 
 
-def cut(*, stream: bool) -> Judge:
-    """A call too long for the limit of tokens."""
+def cut(*, stream: bool, name: str | None = None) -> Judge:
+    """A call too long for the limit of tokens; ``name``: the parameter that limits, the API's own by default."""
 
     async def judge(probe: Probe) -> None:
         await called(probe, stream=stream)
         word = probe.word()
         wanted = [note(" ".join(f"{word} {number}" for number in range(200)))]
-        answer = await probe.ask(dictate(*wanted, limit=CUT_AT, stream=stream))
+        limits: Parsed = {"extra": {name: CUT_AT}} if name else {"limit": CUT_AT}
+        answer = await probe.ask(dictate(*wanted, stream=stream, **limits))
         if answer.finish == LENGTH:
             return
         if compare(wanted, answer).kind == "exact":
@@ -74,17 +77,32 @@ async def _stop(probe: Probe) -> None:
 
 async def _n(probe: Probe) -> None:
     wanted = [note(probe.word())]
-    for stream in (False, True):
-        answers = await probe.choices(dictate(*wanted, extra={"n": 2}), stream=stream)
-        if sorted(answer.choice for answer in answers) != [0, 1]:
-            found = [answer.choice for answer in answers]
-            raise Broke(f"{answers[0].form}: n is 2, and the choices are {found}", answers[0])
+    ask = dictate(*wanted, extra={"n": 2})
+    whole, streamed = [await _choices(probe, ask.streamed(stream)) for stream in (False, True)]
+    for answers in (whole, streamed):
         for answer in answers:
-            match = compare(wanted, answer)
-            if match.kind == "damaged":
+            if (match := compare(wanted, answer)).kind == "damaged":
                 raise Broke(f"{answer.form}, choice {answer.choice}: {match.why}", answer)
-            if match.kind != "exact":
-                raise NotCalled(f"choice {answer.choice}: {match.why}", answer)
+    odd = [answer for answer in (*whole, *streamed) if compare(wanted, answer).kind != "exact"]
+    if not odd:
+        return
+    shown = odd[0]
+    why = f"{shown.form}, choice {shown.choice}: {compare(wanted, shown).why}"
+    for _ in range(AGAIN):  # one choice never right, its neighbours always: no model does that
+        again = await _choices(probe, ask.streamed(shown.form == "streamed"))
+        right = {answer.choice for answer in again if compare(wanted, answer).kind == "exact"}
+        if shown.choice in right or not right:
+            raise NotCalled(why, shown)
+    raise Suspected(f"{why}, {AGAIN + 1} times of {AGAIN + 1}; the other choice is right", shown)
+
+
+async def _choices(probe: Probe, ask: Ask) -> tuple[Answer, ...]:
+    """The two choices of an answer, which must be numbered in order."""
+    answers = await probe.choices(ask)
+    numbers = [answer.choice for answer in answers]
+    if numbers != [0, 1]:
+        raise Broke(f"{answers[0].form}: n is 2, and the choices are {numbers}", answers[0])
+    return answers
 
 
 async def _logprobs(probe: Probe) -> None:
@@ -113,6 +131,14 @@ CHECKS = (
         Rule("A stream that max_tokens cuts inside a call ends with length, not as if it were complete.", LIMIT),
         cut(stream=True),
         (*BASICS, "cut_in_call", "stream_finish", "finish_last"),
+    ),
+    Check(
+        "max_completion_tokens",
+        Rule("max_completion_tokens, the newer name of the limit, cuts as max_tokens does.", LIMIT),
+        cut(stream=False, name="max_completion_tokens"),
+        ("answers", "call_recognised", "finish_calls", "cut_in_call"),
+        ("chat",),
+        optional=True,
     ),
     Check(
         "stop",

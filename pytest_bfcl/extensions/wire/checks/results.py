@@ -13,7 +13,7 @@ from pytest_bfcl.extensions.wire.checks.basics import BASICS, called
 from pytest_bfcl.extensions.wire.differences import EXACT, Match, Wanted, compare
 from pytest_bfcl.extensions.wire.ends import Broke, NotCalled
 from pytest_bfcl.extensions.wire.probe import Probe, together
-from pytest_bfcl.extensions.wire.tasks import LOOK_UP, NOTE, dictate, line, note
+from pytest_bfcl.extensions.wire.tasks import CODE_WORD, LOOK_UP, NOTE, dictate, note, told
 
 TOOL_MESSAGE = (
     "OpenAI API reference, Chat Completions, messages, Tool message; Responses, input, Function tool call output"
@@ -156,13 +156,12 @@ def told_by(role: Role) -> Judge:
 
     async def judge(probe: Probe) -> None:
         word = probe.word()
-        told = f"The code word is {word}."
-        asked = f"Call this function once:\n- {line(note('CODEWORD'))}\nWrite the code word you were told for CODEWORD."
-        whole = Ask.of(f"{told}\n{asked}", NOTE)
+        said, asked = f"The code word is {word}.", CODE_WORD
+        whole = told(said)
         if role == "user":
-            apart = Ask((Said("user", told), Said("assistant", "I will remember it."), Said("user", asked)), (NOTE,))
+            apart = Ask((Said("user", said), Said("assistant", "I will remember it."), Said("user", asked)), (NOTE,))
         else:
-            apart = Ask((Said(role, told), Said("user", asked)), (NOTE,))
+            apart = Ask((Said(role, said), Said("user", asked)), (NOTE,))
         asks = [whole, apart, replace(apart, stream=True)]
         answers = await together(*map(probe.ask, asks))
         pairs = list(zip(asks, answers, strict=True))

@@ -35,12 +35,18 @@ def one_of(count: int) -> Judge:
 def tool(
     parameters: Json | None, arguments: Json, *, name: str = "set_up", key: str | None = "label", **more: Any
 ) -> Judge:
-    """A dictated call of a tool with this schema; ``key`` gets a fresh word."""
+    """A dictated call of a tool with this schema, beside the same under a schema that asks for nothing; ``key`` gets a
+    fresh word.
+    """
 
     async def judge(probe: Probe) -> None:
         wanted = Wanted(name, {**arguments, **({key: probe.word()} if key else {})})
-        made = Tool(name, parameters, more.get("description", "Sets something up."))
-        await probe.dictated(dictate(wanted, tools=[NOTE, made]), [wanted])
+        said = more.get("description", "Sets something up.")
+        plain = Tool(name, schema({key: {} for key in wanted.arguments}), "Sets something up.")
+        ask = dictate(wanted, tools=[NOTE, Tool(name, parameters, said)])
+        asks = [dictate(wanted, tools=[NOTE, plain]), ask, ask.streamed()]
+        answers = await together(*map(probe.ask, asks))
+        await probe.weigh(list(zip(asks, answers, strict=True)), lambda answer: compare([wanted], answer))
 
     return judge
 
@@ -76,13 +82,64 @@ ANY_OF: Json = schema(
 ENUM: Json = schema(
     {"label": TEXT, "unit": {"type": "string", "enum": ["°C", "°F", "K / kelvin"]}, "level": {"enum": [1, 2, 3]}}
 )
+ENUM_NUMBERS: Json = schema(
+    {
+        "label": TEXT,
+        "level": {"type": "integer", "enum": [1, 2, 3]},
+        "ratio": {"type": "number", "enum": [0.5, 1.5]},
+        "mixed": {"enum": ["a", 7, None, True]},
+    }
+)
+MANY: Json = {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 4}
+CODE: Json = {"type": "string", "pattern": "^[A-Z]{2}-[0-9]{3}$"}
+FURTHER: Json = schema(
+    {"label": TEXT, "counts": {"type": "object", "additionalProperties": {"type": "integer"}}},
+    additionalProperties={"type": "string"},
+)
+TYPE_LISTS: Json = schema(
+    {
+        "label": TEXT,
+        "amount": {"type": ["string", "integer"]},
+        "unit": {"type": ["integer", "string"]},
+        "more": {"type": ["object", "null"]},
+    }
+)
+LIMITS: Json = schema(
+    {
+        "label": TEXT,
+        "hour": {"type": "integer", "minimum": 0, "maximum": 23},
+        "share": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+        "step": {"type": "number", "multipleOf": 0.25},
+        "name": {"type": "string", "minLength": 2, "maxLength": 8},
+        "day": {"type": "string", "format": "date"},
+        "kind": {"const": "fixed"},
+    }
+)
+LIMITED: Json = {"hour": 23, "share": 0.125, "step": 1.75, "name": "ab", "day": "2026-02-28", "kind": "fixed"}
+SHARED: Json = schema(
+    {"label": TEXT, "home": {"$ref": "#/$defs/place"}, "work": {"$ref": "#/$defs/place"}},
+    **{"$defs": {"place": schema({"city": TEXT, "floor": {"type": "integer"}})}},
+)
+PLACES: Json = {"home": {"city": "Oslo", "floor": 3}, "work": {"city": "Lima", "floor": 0}}
 ODD_KEYS: Json = {"@type": "a", "max-size": 3, "größe": 4, "with blank": True, "$id": "b", "class": "c"}
 ODD_SCHEMA: Json = schema({"label": TEXT, **{key: {} for key in ODD_KEYS}})
 LONG = "Sets something up. " + "The value is kept until it is changed; nothing else happens. " * 130
 
 
+VALUES = (
+    "calls_one",
+    "arguments_numbers",
+    "arguments_booleans",
+    "arguments_null",
+    "arguments_nested",
+    "arguments_empty",
+)
+"""What arrives under any schema, or under none."""
+_AFTER = {"schema_type_lists": ("arguments_number_text",)}
+
+
 def _check(name: str, text: str, where: str, judge: Judge, *, optional: bool = False) -> Check:
-    return Check(name, Rule(text, where), judge, (*BASICS, "calls_one"), optional=optional)
+    return Check(name, Rule(text, where), judge, (*BASICS, *VALUES, *_AFTER.get(name, ())), optional=optional)
 
 
 CHECKS = (
@@ -112,6 +169,48 @@ CHECKS = (
         "A schema with anyOf is taken; values keep the type that was chosen.",
         SCHEMAS,
         tool(ANY_OF, {"to": {"number": 5}, "when": "12"}),
+    ),
+    _check(
+        "schema_ref",
+        "A schema whose parts are named in $defs and referred to is taken; what stands there keeps its types.",
+        SCHEMAS,
+        tool(SHARED, PLACES),
+    ),
+    _check(
+        "schema_enum_numbers",
+        "Enums of numbers and of mixed values are taken; the values keep their types.",
+        SCHEMAS,
+        tool(ENUM_NUMBERS, {"level": 3, "ratio": 1.5, "mixed": 7}),
+    ),
+    _check(
+        "schema_type_lists",
+        "A list of types is taken, and a value of any of them arrives as it is.",
+        SCHEMAS,
+        tool(TYPE_LISTS, {"amount": 7, "unit": "7", "more": None}),
+    ),
+    _check(
+        "schema_items",
+        "minItems and maxItems are taken, and the whole list arrives.",
+        SCHEMAS,
+        tool(schema({"label": TEXT, "sizes": MANY}), {"sizes": [3, 1, 2]}),
+    ),
+    _check(
+        "schema_pattern",
+        "A pattern is taken, and a text that matches it arrives unchanged.",
+        SCHEMAS,
+        tool(schema({"label": TEXT, "code": CODE}), {"code": "NO-007"}),
+    ),
+    _check(
+        "schema_further",
+        "additionalProperties may be a schema: keys of one's own choice arrive, inside and outside.",
+        SCHEMAS,
+        tool(FURTHER, {"counts": {"red": 1, "light blue": 2}, "own": "kept"}),
+    ),
+    _check(
+        "schema_limits",
+        "Limits of numbers and texts, formats and const are taken; values at their edges arrive.",
+        SCHEMAS,
+        tool(LIMITS, LIMITED),
     ),
     _check(
         "schema_enum",

@@ -13,6 +13,7 @@ from pytest_bfcl.extensions.wire.differences import lost_call
 from pytest_bfcl.extensions.wire.rules.calls import EQUAL
 from pytest_bfcl.extensions.wire.rules.messages import BOTH_OBJECTS
 from pytest_bfcl.extensions.wire.rules.row import Found, Row, wrong
+from pytest_bfcl.extensions.wire.tasks import said_of
 
 REASONING = (
     "Responses, output: reasoning items; vLLM, SGLang and DeepSeek documentation, reasoning_content beside content"
@@ -101,7 +102,7 @@ def _text(judged: Judged) -> Found:
     answer, twin = judged.answer, judged.twin
     if judged.cell.task != "none due" or judged.cell.forced or answer.problem or twin is None or answer.calls:
         return None
-    text = json.loads(judged.ask.turns[0].text.rpartition(": ")[2])  # type: ignore[union-attr]
+    text = said_of(judged.ask)
     if twin.text.strip() != text:  # the model writes something else
         return None
     return wrong("" if answer.text.strip() == text else f"the text is {answer.text!a:.120}", weighed=True)

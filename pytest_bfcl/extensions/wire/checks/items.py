@@ -1,0 +1,95 @@
+"""The Responses API beyond one question: instructions, answers that follow another, reasoning that only travels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from pytest_bfcl.extensions.wire.answers import Answer
+from pytest_bfcl.extensions.wire.asks import Ask, Returned, Verbatim
+from pytest_bfcl.extensions.wire.check import Check, Rule
+from pytest_bfcl.extensions.wire.checks.basics import BASICS
+from pytest_bfcl.extensions.wire.checks.histories import given, weighed
+from pytest_bfcl.extensions.wire.checks.results import begun, returned
+from pytest_bfcl.extensions.wire.differences import compare
+from pytest_bfcl.extensions.wire.ends import Broke, NotCalled
+from pytest_bfcl.extensions.wire.probe import Probe, together
+from pytest_bfcl.extensions.wire.responses import events
+from pytest_bfcl.extensions.wire.tasks import CODE_WORD, NOTE, dictate, note, told
+
+CREATE = "OpenAI API reference, Responses, Create a model response"
+
+
+async def _instructions(probe: Probe) -> None:
+    word = probe.word()
+    said = f"The code word is {word}."
+    apart = Ask.of(CODE_WORD, NOTE, extra={"instructions": said})
+    asks = [told(said), apart, apart.streamed()]
+    answers = await together(*map(probe.ask, asks))
+    await probe.weigh(list(zip(asks, answers, strict=True)), lambda answer: compare([note(word)], answer))
+
+
+async def _previous(probe: Probe) -> None:
+    ask, answer = await begun(probe)
+    word, call_id = probe.word(), str(answer.calls[0].id)
+    body = answer.exchange.body
+    result = f"the value is {word}"
+    following = Ask((Returned(call_id, result),), ask.tools, extra={"previous_response_id": body.get("id")})
+    await weighed(probe, [returned(ask, answer, result), following, following.streamed()], word)
+
+
+async def _encrypted(probe: Probe) -> None:
+    extra = {"include": ["reasoning.encrypted_content"], "store": False}
+    ask = dictate(note(probe.word()), think=True, extra=extra)
+    whole, streamed = await probe.both(ask)
+    if not (whole.reasoning or _reasoning(whole)):
+        raise NotCalled("the model showed no reasoning", whole)
+    for answer in (whole, streamed):
+        for item in _reasoning(answer):
+            sealed = item.get("encrypted_content")
+            if not isinstance(sealed, str) or not sealed:
+                raise Broke(f"{answer.form}: encrypted reasoning was asked for, the item has {sealed!r:.40}", answer)
+    if whole.calls:
+        call_id = str(whole.calls[0].id)
+        await probe.ask(replace(ask, turns=(*ask.turns, Verbatim(given(whole)), Returned(call_id, "kept"))))
+
+
+def _reasoning(answer: Answer) -> list[dict[str, Any]]:
+    """The finished reasoning items of an answer."""
+    if answer.form == "unstreamed":
+        items = list(given(answer))
+    else:
+        items = [e["item"] for e in events(answer.exchange) if e["type"] == "response.output_item.done"]
+    return [item for item in items if isinstance(item, dict) and item.get("type") == "reasoning"]
+
+
+CHECKS = (
+    Check(
+        "instructions",
+        Rule("instructions reach the model together with tools.", f"{CREATE}: instructions"),
+        _instructions,
+        BASICS,
+        ("responses",),
+    ),
+    Check(
+        "previous_response",
+        Rule(
+            "An answer that follows another by previous_response_id knows its calls.", f"{CREATE}: previous_response_id"
+        ),
+        _previous,
+        (*BASICS, "stream_text", "result_string"),
+        ("responses",),
+        optional=True,
+    ),
+    Check(
+        "encrypted_reasoning",
+        Rule(
+            "When encrypted reasoning is asked for, every reasoning item has it, and is taken back.",
+            f"{CREATE}: include, reasoning.encrypted_content",
+        ),
+        _encrypted,
+        BASICS,
+        ("responses",),
+        optional=True,
+    ),
+)

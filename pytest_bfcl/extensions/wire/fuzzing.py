@@ -1,0 +1,182 @@
+"""Schemas nobody wrote, each with values that are valid under it: what every dialect of tool schemas has in common.
+
+The keywords are those that JSON Schema 2020-12 has and that tools of OpenAI and Anthropic may use. A schema is made
+around its value, so that the right call is known. Needs the package hypothesis (extra ``wire``).
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from pytest_bfcl.dataset.json_schema import is_valid
+from pytest_bfcl.json_types import Parsed
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import DrawFn, SearchStrategy
+
+Pair = tuple[Parsed, Any]
+"""A schema and a value that is valid under it."""
+
+KEYS = ("a", "b", "kind", "max-size", "größe", "with blank", "@type", "class", "items", "name")
+LETTERS = "abz AZ09'\"\\{}[]:,<&é世😀"
+PATTERNS = (("^[a-z]+$", "abc"), ("^[A-Z]{2}-[0-9]{3}$", "NO-007"), ("[0-9]", "x 1"), ("^(on|off)$", "off"))
+FORMATS = (
+    ("date", "2026-02-28"),
+    ("date-time", "2026-02-28T12:00:00Z"),
+    ("email", "a@example.org"),
+    ("uuid", "123e4567-e89b-12d3-a456-426614174000"),
+    ("ipv4", "192.0.2.1"),
+)
+OTHERS: dict[str, list[Any]] = {
+    "string": ["other"], "integer": [5], "number": [0.5], "boolean": [False], "null": [None], "array": [], "object": [],
+}  # fmt: skip
+DEEPEST = 3
+MOST = 8
+"""Parameters of a tool: so many that forty schemas hold every keyword several times."""
+
+
+def tasks() -> SearchStrategy[Pair]:
+    """Parameters of a tool and the arguments of a right call."""
+    from hypothesis import strategies as st
+
+    @st.composite
+    def task(draw: DrawFn) -> Pair:
+        parts = _Parts(draw)
+        schema, value = parts.object_(0)
+        return (schema | ({"$defs": parts.defs} if parts.defs else {})), value
+
+    return task().filter(lambda pair: is_valid(*pair))
+
+
+class _Parts:
+    """One schema while it is drawn; simple choices come first, so that a failure shrinks towards them."""
+
+    def __init__(self, draw: DrawFn) -> None:
+        from hypothesis import strategies as st
+
+        self._st, self._draw = st, draw
+        self.defs: Parsed = {}
+
+    def any_(self, depth: int) -> Pair:
+        kinds = [self.text, self.whole, self.decimal, self.boolean, self.nothing]
+        if depth < DEEPEST:
+            kinds += [lambda: self.list_(depth + 1), lambda: self.object_(depth + 1)]
+        schema, value = self.one(kinds)()
+        return self.one((self._plain, self._described, self._either, self._types, self._among, self._named))(
+            schema, value
+        ), value
+
+    def one(self, choices: Any) -> Any:
+        return self._draw(self._st.sampled_from(list(choices)))
+
+    def maybe(self) -> bool:
+        return bool(self._draw(self._st.booleans()))
+
+    def number(self, low: int, high: int) -> int:
+        return int(self._draw(self._st.integers(low, high)))
+
+    # -- values --------------------------------------------------------------------------------------------------
+
+    def text(self) -> Pair:
+        kind = self.one(("any", "pattern", "format", "length"))
+        if kind == "pattern":
+            pattern, value = self.one(PATTERNS)
+            return {"type": "string", "pattern": pattern}, value
+        if kind == "format":
+            name, value = self.one(FORMATS)
+            return {"type": "string", "format": name}, value
+        text = self._draw(self._st.text(LETTERS, max_size=8))
+        limits = {"minLength": len(text), "maxLength": len(text) + self.number(0, 3)} if kind == "length" else {}
+        return {"type": "string", **limits}, text
+
+    def whole(self) -> Pair:
+        value = self.number(-(10**6), 10**6)
+        return {"type": "integer", **self._around(value)}, value
+
+    def decimal(self) -> Pair:
+        value = self.number(-8_000, 8_000) / 8
+        return {"type": "number", **self._around(value)}, value
+
+    def _around(self, value: float) -> Parsed:
+        kind = self.one(("any", "closed", "open", "multiple"))
+        if kind == "closed":
+            return {"minimum": value, "maximum": value + self.number(0, 9)}
+        if kind == "open":
+            return {"exclusiveMinimum": value - 1, "exclusiveMaximum": value + 1}
+        return {"multipleOf": 1 if isinstance(value, int) else 0.125} if kind == "multiple" else {}
+
+    def boolean(self) -> Pair:
+        return {"type": "boolean"}, self.maybe()
+
+    def nothing(self) -> Pair:
+        return {"type": "null"}, None
+
+    # -- what holds others ---------------------------------------------------------------------------------------
+
+    def list_(self, depth: int) -> Pair:
+        items = [self.any_(depth) for _ in range(self.number(0, 3))]
+        schemas = list({json.dumps(schema, sort_keys=True): schema for schema, _ in items}.values())
+        inner = schemas[0] if len(schemas) == 1 else {"anyOf": schemas} if schemas else {}
+        limits = {"minItems": len(items), "maxItems": len(items) + 1} if self.maybe() else {}
+        return {"type": "array", "items": inner, **limits}, [value for _, value in items]
+
+    def object_(self, depth: int) -> Pair:
+        most = 3 if depth else MOST
+        names = self._draw(self._st.lists(self._st.sampled_from(KEYS), min_size=not depth, max_size=most, unique=True))
+        members = {name: self.any_(depth) for name in names}
+        schema: Parsed = {"type": "object", "properties": {name: each for name, (each, _) in members.items()}}
+        value = {name: each for name, (_, each) in members.items()}
+        left_out = self.one((None, *names)) if len(names) > 1 else None
+        schema["required"] = [name for name in names if name != left_out]
+        if left_out is not None and self.maybe():
+            del value[left_out]
+        kind = self.one(("open", "closed", "further"))
+        if kind == "closed":
+            schema["additionalProperties"] = False
+        elif kind == "further":
+            schema["additionalProperties"], value["of one's own"] = self.any_(DEEPEST)
+        return schema, value
+
+    # -- what stands around a schema -----------------------------------------------------------------------------
+
+    def _plain(self, schema: Parsed, value: Any) -> Parsed:
+        return schema
+
+    def _described(self, schema: Parsed, value: Any) -> Parsed:
+        return {**schema, "title": "A title", "description": "What it is for.", "default": value}
+
+    def _either(self, schema: Parsed, value: Any) -> Parsed:
+        other = {"type": self.one(OTHERS)}
+        return {"anyOf": [other, schema]}
+
+    def _types(self, schema: Parsed, value: Any) -> Parsed:
+        other = self.one(name for name in OTHERS if name != schema["type"])
+        return {**schema, "type": [other, schema["type"]]}
+
+    def _among(self, schema: Parsed, value: Any) -> Parsed:
+        if isinstance(value, dict | list) or value is None:
+            return schema
+        return {"enum": [*OTHERS[schema["type"]], value]} if self.maybe() else {"const": value}
+
+    def _named(self, schema: Parsed, value: Any) -> Parsed:
+        name = f"part_{len(self.defs)}"
+        self.defs[name] = schema
+        return {"$ref": f"#/$defs/{name}"}
+
+
+def drawn(count: int, seed: str, fails: Callable[[Pair], bool]) -> Pair | None:
+    """Draw ``count`` pairs and ask of each; the smallest pair that fails, ``None`` when none does."""
+    from hypothesis import HealthCheck, Phase, find, settings
+    from hypothesis.errors import NoSuchExample
+
+    conduct = settings(
+        max_examples=count, database=None, deadline=None, phases=[Phase.generate, Phase.shrink],
+        suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
+    try:
+        return find(tasks(), fails, settings=conduct, random=random.Random(seed))
+    except NoSuchExample:
+        return None
