@@ -125,7 +125,7 @@ $(NEIGHBOURS)/.installed: pyproject.toml constraints.txt
 EXPORTS ?= .venv-exports
 $(EXPORTS)/.installed:
 	$(PYTHON) -m venv $(EXPORTS)
-	$(EXPORTS)/bin/python -m pip install --quiet --disable-pip-version-check inspect-ai opentelemetry-proto jsonschema
+	$(EXPORTS)/bin/python -m pip install --quiet --disable-pip-version-check inspect-ai opentelemetry-proto jsonschema lm-eval wandb -e .
 	$(EXPORTS)/bin/python -m pip download --quiet --disable-pip-version-check --no-deps --python-version 3.12 \
 	    --only-binary :all: --dest $(EXPORTS) every-eval-ever
 	@touch $@
@@ -148,7 +148,7 @@ parity: $(STAMP) $(PARITY)/.installed
 # The long tests; heavy neighbours live in a Python of their own.
 slow: $(STAMP) $(HEAVY)/.installed $(AGENTS)/.installed $(TRAINERS)/.installed $(VERL)/.installed $(RAY)/.installed $(NEIGHBOURS)/.installed $(EXPORTS)/.installed $(PARITY)/.installed
 	PARITY_PYTHON=$(abspath $(PARITY))/bin/python BFCL_ENGINES=$(abspath $(HEAVY))/bin/python BFCL_AGENTS=$(abspath $(AGENTS))/bin/python BFCL_RAY=$(abspath $(RAY))/bin/python \
-	  BFCL_EXPORTS=$(abspath $(EXPORTS))/bin/python BFCL_EVERY_EVAL_EVER=$$(ls $(abspath $(EXPORTS))/*.whl) \
+	  BFCL_EXPORTS=$(abspath $(EXPORTS))/bin/python BFCL_WANDB=$(abspath $(EXPORTS))/bin/python BFCL_EVERY_EVAL_EVER=$$(ls $(abspath $(EXPORTS))/*.whl) \
 	  BFCL_TRAINERS=$(abspath $(TRAINERS))/bin/python:$(abspath $(VERL))/bin/python BFCL_VERL_INTERACTIONS=$(abspath $(VERL))/interactions \
 	  $(BIN)/python -m pytest -q -n auto --dist worksteal -m "slow or not slow"
 	PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(NEIGHBOURS)/bin/python -m pytest -q -p no:cacheprovider -p pytest_asyncio.plugin \

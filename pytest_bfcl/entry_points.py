@@ -17,7 +17,9 @@ from pytest_bfcl.plain_text import clean, cut
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-Kind = Literal["verbs", "checks", "feeders", "models", "checkers", "decoders", "simulators", "listeners", "exporters"]
+Kind = Literal[
+    "verbs", "checks", "feeders", "models", "checkers", "decoders", "simulators", "listeners", "exporters", "sinks"
+]
 """What can be added, the group's name without its prefix.
 
 - ``verbs``: a module of the console script (`pytest_bfcl.cli`).
@@ -28,6 +30,7 @@ Kind = Literal["verbs", "checks", "feeders", "models", "checkers", "decoders", "
 - ``decoders``: ``(text, functions) -> pairs of name and arguments``.
 - ``simulators``: a `Simulator` class, under the name that entries use.
 - ``exporters``: a function ``(run directory, folder) -> files``, a format of ``export --format``.
+- ``sinks``: what makes a sink of a run, told of its lines while it goes on (`pytest_bfcl.session.sinks`).
 - ``listeners``: a function ``(run directory, summary)``, called when a run is over.
 """
 

@@ -37,6 +37,7 @@ def settings_of(values: Mapping[str, Any]) -> Settings:
         "rewordings": rewordings,
         "models": settings_by_model(model_info_of(values["model-info"]), "--bfcl-model-info"),
         "price": {"input": price[0], "output": price[1]} if price else {},
+        "sinks": _sinks(values["sink"] or ()),
         "label": values["label"].strip()[:200],
         "profile": told_profile(values),
         "split": _split(values["split"], "split", "test"),
@@ -85,6 +86,11 @@ def model_info_of(path: str | None) -> Parsed:
         return tomllib.loads(text_of(path, "model-info"))
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"--bfcl-model-info: {path} is not TOML: {error}") from None
+
+
+def _sinks(asked: Sequence[str]) -> tuple[str, ...]:
+    """Names of sinks, each once: the option may be repeated, and hold several."""
+    return tuple(dict.fromkeys(name for text in asked for name in text.replace(",", " ").split()))
 
 
 def _transforms(asked: Sequence[str]) -> tuple[tuple[str, ...], dict[str, dict[str, Any]]]:

@@ -190,6 +190,8 @@ OPTIONS: tuple[Option, ...] = (
            f"beyond {MOST_PAGES:,} results index); pytest-bfcl report RUN writes it later", default=None,
            choices=LEVELS),
     Option("model-info", "TOML file: display name, link, organisation, licence, prices", metavar="FILE", file=True),
+    Option("sink", "tell others of the run while it goes on: wandb, otel, or another package's; comma-separated or "
+           "repeated (docs/exports.md)", metavar="NAME", many=True, setting="sinks"),
     Option("label", "what `pytest-bfcl leaderboard --history` calls this run: a commit, a version", default=_ELSE.label,
            metavar="TEXT", setting="label", listed=False),
     Option("board", "a published data_overall.csv: its rows stand beside this run's models, marked as not measured "

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.session.contender import Contender
     from pytest_bfcl.session.earlier import EarlierParts
     from pytest_bfcl.session.run_data import RunData
+    from pytest_bfcl.session.sinks import Sinks
     from pytest_bfcl.settings import Settings
 
 Listener = Callable[["ResultLine", "str | None"], None]
@@ -46,6 +47,8 @@ Listener = Callable[["ResultLine", "str | None"], None]
 class Run:
     """One run. ``path`` is its directory, ``None`` keeps it in memory; ``model_info`` is the content of such a file,
     ``infos`` what it says of models.
+
+    The settings' ``sinks`` are told of lines from the first on. Raises `UsageError` for one that nobody offers.
 
     ``writes``: whether this process keeps what it takes (workers of a session do not, nor does a dry run); one that
     does has ``gates``. ``directory`` is open from the first line on; ``notes`` are for people; ``unkept`` says what
@@ -93,6 +96,11 @@ class Run:
         self.planned = 0
         self._whole = False
         self._ended: Fingerprint | None = None
+        self._sinks: Sinks | None = None
+        if writes and settings.sinks:
+            from pytest_bfcl.session.sinks import check_sinks
+
+            check_sinks(settings.sinks)
         self._began = time.monotonic()
 
     @property
@@ -159,6 +167,14 @@ class Run:
                 self._tally = RunningTally(self.directory.fingerprint, self.data.dataset)
         return self.directory
 
+    def _open_sinks(self) -> None:
+        from pytest_bfcl.session.sinks import SinkRun, Sinks
+
+        name = self.path.name if self.path is not None else self.settings.label or "run"
+        facts = self.fingerprint().to_dict()
+        self._sinks = Sinks(self.settings.sinks, SinkRun(name, self.path, dict(facts), self.planned))
+        self.listeners.append(self._sinks.take)
+
     def withdraw(self) -> None:
         """Nothing was asked, for the run was refused: leave none behind that looks as if it had been stopped."""
         if self.directory is not None:
@@ -184,6 +200,8 @@ class Run:
         if line["model"]:
             self._asked.add((line["model"], line["mode"]))
         self._answered = self._answered or got_an_answer(line)
+        if self._sinks is None and self._writes and self.settings.sinks:
+            self._open_sinks()
         for listener in self.listeners:
             listener(line, text)
 
@@ -233,6 +251,8 @@ class Run:
             summary["gate"] = self.checked_gates.evaluate(summary, self._records(), measured, full)
         if (directory := self.directory) is not None:
             self.kept(lambda: directory.write_summary(summary))
+        if self._sinks is not None:
+            self.notes += self._sinks.close(summary)
         return summary
 
     def release(self) -> None:

@@ -81,14 +81,7 @@ class Finished:
 
     def scores(self, model: str) -> Iterator[Score]:
         """What was measured: categories, groups, the overall score where it is claimed."""
-        summary = self.models[model]
-        for kind in ("categories", "groups"):
-            for name, found in summary[kind].items():
-                if found.get("accuracy") is not None and (kind == "groups" or found["total"]):
-                    yield Score(name, found["accuracy"], _pair(found.get("interval95")), found.get("total"))
-        overall = summary["overall"]
-        if overall.get("value") is not None:
-            yield Score("overall", overall["value"], _pair(overall.get("interval95")), None)
+        return scores_of(self.models[model])
 
     def lines(self, model: str) -> Iterator[Fields]:
         """The last line of each trial of a model."""
@@ -98,6 +91,17 @@ class Finished:
         """The messages of a trial as they were sent and received; empty where no transcript was kept."""
         found = self.run.transcripts.load(record_key(line))  # type: ignore[arg-type]
         return [dict(message) for message in (found or {}).get("messages") or ()]
+
+
+def scores_of(summary: Fields) -> Iterator[Score]:
+    """What a model's summary measured: categories, groups, the overall score where it is claimed."""
+    for kind in ("categories", "groups"):
+        for name, found in summary[kind].items():
+            if found.get("accuracy") is not None and (kind == "groups" or found["total"]):
+                yield Score(name, found["accuracy"], _pair(found.get("interval95")), found.get("total"))
+    overall = summary["overall"]
+    if overall.get("value") is not None:
+        yield Score("overall", overall["value"], _pair(overall.get("interval95")), None)
 
 
 def file_name(text: str) -> str:

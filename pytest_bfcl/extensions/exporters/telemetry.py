@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ BATCH = 200
 """Entries in one request: collectors refuse bodies above some megabytes."""
 CLIENT, INTERNAL = 3, 1
 OK, ERROR = 1, 2
+RESULT = "gen_ai.evaluation.result"
+"""The event's name, by the conventions."""
 
 
 def export(finished: Finished, folder: Path) -> list[Path]:
@@ -32,7 +35,9 @@ def export(finished: Finished, folder: Path) -> list[Path]:
         with target.open("w", encoding="utf-8") as file:
             batch: list[Parsed] = []
             for number, line in enumerate(finished.lines(model), 1):
-                batch += spans_of(finished, line)
+                key = f"{finished.ended_at}|{line['model']}|{line['id']}|{line['repeat']}"
+                began = str(finished.fingerprint.get("started_at") or finished.ended_at)
+                batch += _otlp(spans_of(line, str(finished.dataset["name"]), began), key)
                 if number % BATCH == 0:
                     file.write(json.dumps(request(finished, batch)) + "\n")
                     batch = []
@@ -50,58 +55,75 @@ def request(finished: Finished, spans: list[Parsed]) -> Parsed:
     return {"resourceSpans": [{"resource": {"attributes": resource}, "scopeSpans": [{"scope": scope, "spans": spans}]}]}
 
 
-def spans_of(finished: Finished, line: Fields) -> Iterator[Parsed]:
-    """The entry's span, its chats and its calls."""
-    key = f"{finished.ended_at}|{line['model']}|{line['id']}|{line['repeat']}"
-    trace, root = _hex(key, 32), _hex(key + "|root", 16)
-    begin = _nanoseconds(line.get("started_at") or finished.fingerprint.get("started_at") or finished.ended_at)
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One span; the first of an entry is the parent of its others. Times are nanoseconds since 1970.
+
+    ``result`` are the attributes of the event ``gen_ai.evaluation.result``.
+    """
+
+    name: str
+    begin: int
+    end: int
+    about: Fields
+    calls_out: bool = False
+    result: Fields | None = None
+    failed: bool = False
+
+
+def spans_of(line: Fields, dataset: str, otherwise: str) -> Iterator[Span]:
+    """The entry's span, its chats and its calls; ``otherwise``: when a line began that does not say it."""
+    begin = _nanoseconds(line.get("started_at") or otherwise)
     latencies = [float(each) for each in leaves(line.get("latency_s")) if isinstance(each, int | float)]
     told = [int(each) for each in leaves(line.get("input_tokens")) if isinstance(each, int | float)]
     said = [int(each) for each in leaves(line.get("output_tokens")) if isinstance(each, int | float)]
-    now = begin
-    replies = list(_replies(line))
+    model, now = str(line["model"]), begin
     children = []
-    for number, calls in enumerate(replies):
+    for number, calls in enumerate(_replies(line)):
         end = now + int(1e9 * (latencies[number] if number < len(latencies) else 0.0))
-        usage: Parsed = {}
+        about: Parsed = {"gen_ai.operation.name": "chat", "gen_ai.request.model": model}
         if number < len(told):
-            usage["gen_ai.usage.input_tokens"] = told[number]
+            about["gen_ai.usage.input_tokens"] = told[number]
         if number < len(said):
-            usage["gen_ai.usage.output_tokens"] = said[number]
-        chat = _hex(f"{key}|chat{number}", 16)
-        about = {"gen_ai.operation.name": "chat", "gen_ai.request.model": _name(line), **usage}
-        children.append(_span(trace, chat, root, f"chat {_name(line)}", CLIENT, now, end, about))
-        for place, name in enumerate(calls):
-            about = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name}
-            tool = _hex(f"{key}|tool{number}.{place}", 16)
-            children.append(_span(trace, tool, root, f"execute_tool {name}", INTERNAL, end, end, about))
+            about["gen_ai.usage.output_tokens"] = said[number]
+        children.append(Span(f"chat {model}", now, end, about, calls_out=True))
+        for name in calls:
+            tool = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name}
+            children.append(Span(f"execute_tool {name}", end, end, tool))
         now = end
-    passed = line["outcome"] == "passed"
-    about = {
-        "bfcl.entry": str(line["id"]), "bfcl.category": str(line["category"]), "bfcl.outcome": str(line["outcome"]),
-        "bfcl.dataset": str(finished.dataset["name"]), "gen_ai.request.model": _name(line),
-    }  # fmt: skip
-    made = _span(trace, root, "", f"evaluate {line['id']}", INTERNAL, begin, now, about)
-    if line["outcome"] in ("passed", "failed"):
+    outcome = str(line["outcome"])
+    result: Parsed | None = None
+    if outcome in ("passed", "failed"):
         result = {
-            "gen_ai.evaluation.name": "bfcl", "gen_ai.evaluation.score.value": float(passed),
-            "gen_ai.evaluation.score.label": str(line["outcome"]),
-            **({} if passed else {"gen_ai.evaluation.explanation": str(line.get("reason"))}),
+            "gen_ai.evaluation.name": "bfcl", "gen_ai.evaluation.score.value": float(outcome == "passed"),
+            "gen_ai.evaluation.score.label": outcome,
+            **({} if outcome == "passed" else {"gen_ai.evaluation.explanation": str(line.get("reason"))}),
         }  # fmt: skip
-        made["events"] = [
-            {"timeUnixNano": str(now), "name": "gen_ai.evaluation.result", "attributes": _attributes(result)}
-        ]
-    made["status"] = {"code": ERROR if line["outcome"] == "error" else OK}
-    yield made
+    about = {
+        "bfcl.entry": str(line["id"]), "bfcl.category": str(line["category"]), "bfcl.outcome": outcome,
+        "bfcl.dataset": dataset, "gen_ai.request.model": model,
+    }  # fmt: skip
+    yield Span(f"evaluate {line['id']}", begin, now, about, result=result, failed=outcome == "error")
     yield from children
 
 
-def _span(trace: str, span: str, parent: str, name: str, kind: int, begin: int, end: int, about: Fields) -> Parsed:
-    made: Parsed = {
-        "traceId": trace, "spanId": span, "name": name, "kind": kind, "startTimeUnixNano": str(begin),
-        "endTimeUnixNano": str(end), "attributes": _attributes(about),
-    }  # fmt: skip
-    return made | ({"parentSpanId": parent} if parent else {})
+def _otlp(spans: Iterable[Span], key: str) -> Iterator[Parsed]:
+    """Spans of one entry in OTLP's JSON; ``key`` makes their ids, which stay when a run is exported again."""
+    root = _hex(key + "|root", 16)
+    for number, span in enumerate(spans):
+        made: Parsed = {
+            "traceId": _hex(key, 32), "spanId": _hex(f"{key}|{number}", 16) if number else root, "name": span.name,
+            "kind": CLIENT if span.calls_out else INTERNAL, "startTimeUnixNano": str(span.begin),
+            "endTimeUnixNano": str(span.end), "attributes": _attributes(span.about),
+        }  # fmt: skip
+        if number:
+            made["parentSpanId"] = root
+        else:
+            made["status"] = {"code": ERROR if span.failed else OK}
+        if span.result is not None:
+            event = {"timeUnixNano": str(span.end), "name": RESULT, "attributes": _attributes(span.result)}
+            made["events"] = [event]
+        yield made
 
 
 def _replies(line: Fields) -> Iterator[list[str]]:
@@ -124,10 +146,6 @@ def _value(value: Any) -> Parsed:
     if isinstance(value, int):
         return {"intValue": str(value)}
     return {"doubleValue": value} if isinstance(value, float) else {"stringValue": str(value)}
-
-
-def _name(line: Fields) -> str:
-    return str(line["model"])
 
 
 def _hex(text: str, length: int) -> str:

@@ -146,3 +146,8 @@ def test_the_others_read_them(finished: Path, exported: Path) -> None:
     assert sum(log[1] for log in found["logs"]) == len(lines)
     assert sum(log[2] for log in found["logs"]) == sum(line["outcome"] == "passed" for line in lines)
     assert {log[0] for log in found["logs"]} == {"success"}
+    assert found["viewed"] == ["success"] * len(found["logs"])
+    models = summary_of(finished)["models"]
+    assert {*found["harness"]} == {file_name(model) for model in models}
+    rows = min(found["harness"].values())
+    assert rows >= len(CATEGORIES)

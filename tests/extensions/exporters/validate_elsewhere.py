@@ -5,13 +5,19 @@
 
 import base64
 import json
+import socket
+import subprocess
 import sys
+import time
 import zipfile
 from pathlib import Path
+from urllib.parse import quote
+from urllib.request import urlopen
 
 import jsonschema
 from google.protobuf import json_format
 from inspect_ai.log import read_eval_log
+from lm_eval.utils import make_table
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 folder, wheel = Path(sys.argv[1]), zipfile.ZipFile(sys.argv[2])
@@ -43,4 +49,32 @@ for path in (folder / "otel").glob("*.jsonl"):
                     span[name] = base64.b64encode(bytes.fromhex(span[name])).decode()
         request = json_format.ParseDict(told, ExportTraceServiceRequest())
         found["spans"] += len(request.resource_spans[0].scope_spans[0].spans)
+found["harness"] = {
+    path.parent.name: make_table(json.loads(path.read_text())).count("acc") for path in folder.glob("lm-eval/*/*.json")
+}
+
+
+def viewed(logs):
+    """What `inspect view` serves its page: its list of logs, and the status of each as it reads it."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [Path(sys.executable).with_name("inspect"), "view", "start", "--log-dir", ".", "--port", str(port)]
+    server = subprocess.Popen(command, cwd=logs, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        for _ in range(300):
+            try:
+                files = json.load(urlopen(f"http://127.0.0.1:{port}/api/logs", timeout=5))["files"]
+                break
+            except OSError:
+                time.sleep(0.2)
+        names = [each["name"].rpartition("/")[2] for each in files]
+        asked = (f"http://127.0.0.1:{port}/api/logs/{quote(name)}?header-only=0" for name in names)
+        return [json.load(urlopen(address, timeout=20))["status"] for address in asked]
+    finally:
+        server.terminate()
+        server.wait()
+
+
+found["viewed"] = viewed(folder / "inspect")
 print(json.dumps(found))

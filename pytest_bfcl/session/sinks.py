@@ -1,0 +1,164 @@
+"""Where a run is read while it goes on: sinks of installed packages (``--bfcl-sink``), each in a thread of its own.
+
+A sink is told copies of lines that are kept already. It can be slow, fail or hang: the run neither waits for it before
+its end nor changes, and says once at its end what was not taken.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, cast
+
+from pytest_bfcl import entry_points
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.plain_text import clean, counted, cut
+from pytest_bfcl.redaction import redact
+from pytest_bfcl.suggestions import instead_of
+
+if TYPE_CHECKING:
+    from pytest_bfcl.json_types import Fields
+    from pytest_bfcl.runs import ResultLine, Summary
+
+MOST_WAITING = 10_000
+"""Lines a sink may be behind; more are not handed to it."""
+MOST_FAILURES = 20
+"""Lines in a row that a sink may fail to take; then it is asked no more."""
+AT_THE_END_S = 30.0
+"""How long a run waits for all of its sinks together."""
+
+
+@dataclass(frozen=True, slots=True)
+class SinkRun:
+    """What a sink is told of the run. ``facts``: as in ``run.json``; ``planned``: lines to come, 0 unknown."""
+
+    name: str
+    path: Path | None
+    facts: Fields
+    planned: int
+
+
+class Sink(Protocol):
+    """What an entry point ``pytest_bfcl.sinks`` makes of a `SinkRun`; all of it is called in one thread."""
+
+    def take(self, line: ResultLine) -> None:
+        """One result line, a copy."""
+
+    def close(self, summary: Summary) -> None:
+        """The run is over; what waits is sent."""
+
+
+class Opener(Protocol):
+    """The entry point's object. It may have ``check()``, which raises `UsageError` where something is missing."""
+
+    def __call__(self, run: SinkRun) -> Sink:
+        """Open it."""
+
+
+def check_sinks(names: Sequence[str]) -> None:
+    """Raise `UsageError` for sinks that nobody offers or that lack something, before anything is asked."""
+    for name in names:
+        check = getattr(_opener(name), "check", None)
+        if check is not None:
+            check()
+
+
+def _opener(name: str) -> Opener:
+    point = entry_points.find("sinks", name)
+    if point is None:
+        known = sorted(entry_points.offered("sinks"))
+        raise UsageError(f"--bfcl-sink: no sink {name!r}; {instead_of(name, known) if known else 'none is installed'}")
+    return cast("Opener", entry_points.load(point, "sink"))
+
+
+class Sinks:
+    """The sinks of one run, a listener of its lines."""
+
+    def __init__(self, names: Sequence[str], run: SinkRun) -> None:
+        self._threads = [_Thread(name, run) for name in names]
+
+    def take(self, line: ResultLine, text: str | None = None) -> None:
+        """Hand a line to each; never waits."""
+        for each in self._threads:
+            each.hand(line)
+
+    def close(self, summary: Summary | None) -> Iterator[str]:
+        """End them, and tell what was not taken. Without a summary they are left as they are."""
+        for each in self._threads:
+            each.end(summary)
+        until = time.monotonic() + AT_THE_END_S
+        for each in self._threads:
+            yield from each.told(until)
+
+
+class _Thread:
+    """One sink. Its thread ends with the process, whatever the sink does."""
+
+    def __init__(self, name: str, run: SinkRun) -> None:
+        self._name, self._run = name, run
+        self._waiting: queue.Queue[ResultLine | _End] = queue.Queue(MOST_WAITING)
+        self._lines = self._taken = 0
+        self._trouble: str | None = None
+        self._thread = threading.Thread(target=self._work, name=f"bfcl-sink-{name}", daemon=True)
+        self._thread.start()
+
+    def hand(self, line: ResultLine) -> None:
+        self._lines += 1
+        try:
+            self._waiting.put_nowait(line)
+        except queue.Full:
+            self._trouble = self._trouble or "it is too slow"
+
+    def end(self, summary: Summary | None) -> None:
+        try:
+            self._waiting.put(_End(summary), timeout=1.0)
+        except queue.Full:
+            self._trouble = self._trouble or "it is too slow"
+
+    def told(self, until: float) -> Iterator[str]:
+        self._thread.join(max(0.0, until - time.monotonic()))
+        if self._thread.is_alive():
+            self._trouble = self._trouble or f"it did not end within {AT_THE_END_S:.0f} s"
+        if missed := self._lines - self._taken:
+            lines = f"{missed:,} of {counted(self._lines, 'line')} not taken"
+            yield f"sink {self._name}: {lines}: {self._trouble}; the run itself is whole"
+        elif self._trouble:
+            yield f"sink {self._name}: {self._trouble}; the run itself is whole"
+
+    def _work(self) -> None:
+        try:
+            sink = _opener(self._name)(self._run)
+        except BaseException as error:  # theirs: it may be anything
+            self._fail(error)
+            return
+        failures = 0
+        while not isinstance(line := self._waiting.get(), _End):
+            if failures >= MOST_FAILURES:
+                continue
+            try:
+                sink.take(deepcopy(line))
+                self._taken += 1
+                failures = 0
+            except BaseException as error:
+                self._fail(error)
+                failures += 1
+        if line.summary is None:
+            return
+        try:
+            sink.close(deepcopy(line.summary))
+        except BaseException as error:
+            self._fail(error)
+
+    def _fail(self, error: BaseException) -> None:
+        said = str(error) if isinstance(error, UsageError) else f"{type(error).__name__}: {error}"
+        self._trouble = self._trouble or redact(cut(clean(" ".join(said.split())), 200))
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    summary: Summary | None
