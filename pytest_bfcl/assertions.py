@@ -128,8 +128,8 @@ def assert_state(actual: object, expected: object) -> None:
     for path, values in difference.items():
         if isinstance(values, Mapping):
             lines.append(f"  {path}")
-            lines.append(f"    expected  {_shown(values.get('expected'))}")
-            lines.append(f"    is        {_shown(values.get('called'))}")
+            lines.append(f"    expected  {_value_or_absence(values.get('expected'))}")
+            lines.append(f"    is        {_value_or_absence(values.get('called'))}")
         else:
             lines.append(f"  … {values}")
     raise Failure(tag, name, "\n".join(lines), {"difference": difference})
@@ -237,5 +237,5 @@ def _narrowed(mine: Fields, wanted: Fields, names: set[str]) -> Parsed:
     return result
 
 
-def _shown(value: object) -> str:
+def _value_or_absence(value: object) -> str:
     return ABSENT if value == ABSENT else value_text(value, 200)

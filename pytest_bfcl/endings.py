@@ -118,7 +118,7 @@ class UnknownEnding(AdapterError):
     """
 
     def __init__(self, word: object, why: str = "", *, status: int | None = None) -> None:
-        shown = _shown(word)
+        shown = _word_text(word)
         advice = "the server broke the reply off; see its log, and which endings count in docs/endings.md"
         super().__init__(AdapterTrouble.ENDING, why or _why(shown), advice=advice, status=status, retryable=True)
         self.ending = shown
@@ -139,7 +139,7 @@ def _why(word: str) -> str:
     return f"the reply ended with {word!r}, which is no way a reply ends normally"
 
 
-def _shown(word: object) -> str:
+def _word_text(word: object) -> str:
     return word[:WORD_LIMIT] if isinstance(word, str) and word.strip() else "none"
 
 

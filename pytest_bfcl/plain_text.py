@@ -31,7 +31,7 @@ def whole_text(text: str) -> str:
 
 def clean_line(text: str) -> str:
     """The text of one line with what is no plain character escaped."""
-    return text if text.isprintable() else _ODD.sub(_shown, text)
+    return text if text.isprintable() else _ODD.sub(_escaped_if_hidden, text)
 
 
 def printable(text: str) -> str:
@@ -60,7 +60,7 @@ def _unicode_escape(found: re.Match[str]) -> str:
     return character if _is_plain(character) else json.dumps(character)[1:-1]
 
 
-def _shown(found: re.Match[str]) -> str:
+def _escaped_if_hidden(found: re.Match[str]) -> str:
     character = found.group()
     return character if _is_plain(character) else _escaped(character)
 

@@ -25,7 +25,7 @@ def close_names(name: str, known: Iterable[str], most: int = MOST) -> list[str]:
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """``did you mean 'a', 'b' or 'c'?``; empty when nothing looks like the name."""
-    return _asked(close_names(name, known))
+    return _did_you_mean(close_names(name, known))
 
 
 def instead_of(name: str, known: Iterable[str]) -> str:
@@ -39,7 +39,7 @@ def _plain(name: str) -> str:
     return name.casefold().replace("-", "").replace("_", "").replace(" ", "")
 
 
-def _asked(names: list[str]) -> str:
+def _did_you_mean(names: list[str]) -> str:
     if not names:
         return ""
     *first, last = map(repr, names)

@@ -54,9 +54,9 @@ def contains_answer(message: str, answers: Sequence[Any], rules: RuleSet = OFFIC
     """Whether an accepted answer stands in the message as words of its own, after normalising both."""
     if "C18" in rules:
         message = _answer_part(message)
-        return any(_found(normalise(message), normalise(str(answer)), free_edges=True) for answer in answers)
+        return any(_contains_word(normalise(message), normalise(str(answer)), free_edges=True) for answer in answers)
     text = normalise(message)
-    return any(_found(text, normalise(str(answer))) for answer in answers)
+    return any(_contains_word(text, normalise(str(answer))) for answer in answers)
 
 
 def normalise(text: str) -> str:
@@ -64,7 +64,7 @@ def normalise(text: str) -> str:
     return text.translate(_IGNORED).lower().replace("'", '"')
 
 
-def _found(text: str, answer: str, *, free_edges: bool = False) -> bool:
+def _contains_word(text: str, answer: str, *, free_edges: bool = False) -> bool:
     r"""What ``re.search(r"\b" + re.escape(answer) + r"\b", text)`` would say, in linear time.
 
     ``free_edges`` (C18): a symbol at the edge of the answer needs no word boundary there.

@@ -31,7 +31,7 @@ def state_difference(mine: Fields, wanted: Fields) -> Parsed:
                 return found
             if isinstance(expected, str) and isinstance(called, str):
                 expected, called = parted(expected, called, MAX_SHOWN)
-            found[path] = {"expected": _shown(expected), "called": _shown(called)}
+            found[path] = {"expected": _short_leaf(expected), "called": _short_leaf(called)}
     return found
 
 
@@ -70,7 +70,7 @@ def _opened(wanted: object, mine: object) -> tuple[Any, Any]:
     return wanted, mine
 
 
-def _shown(value: object) -> Any:
+def _short_leaf(value: object) -> Any:
     """A leaf for people: plain values as they are (shortened), anything else as short text."""
     if hasattr(value, "__dict__") and not isinstance(value, type):
         try:

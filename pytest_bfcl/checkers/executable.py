@@ -120,7 +120,7 @@ def _check_any_order(
             if wrong is None:
                 unused.remove(call)
                 break
-            given = ResultDetails(called=_shown(results[call]))
+            given = ResultDetails(called=_value_or_error(results[call]))
             attempts.append(Attempt(call, wrong.reason.name, given))
         else:
             details = ResultMatchDetails(
@@ -176,7 +176,7 @@ def _kinds(entry: Entry, count: int) -> list[str]:
     return [str(kind) for kind in kinds[:count]] + ["exact_match"] * (count - len(kinds))
 
 
-def _shown(result: Outcome) -> Any:
+def _value_or_error(result: Outcome) -> Any:
     return result.value if result.ok else f"error: {result.error}"
 
 

@@ -46,13 +46,13 @@ def _held(
     """``None`` if one assertion holds, else the verdict where it alone decides."""
     turn = len(entry.question) - 1 if each.turn is None else each.turn
     if each.looked_at is not None:
-        told = _told(entry, transcript, *place)
+        told = _observed_at(entry, transcript, *place)
         there = told != {ABSENT: True}
         if each.holds(told, there=there):
             return None
         return _wrong(reasons.SERVER_STATE, turn, each.wanted, told, each.looked_at.asked)
     if each.kind in ("answer", "said"):
-        return _said(transcript, turn, each, rules)
+        return _answer_verdict(transcript, turn, each, rules)
     calls = _calls_until(transcript, turn)
     asked = _broken_rule(each, calls)
     if asked is None:
@@ -60,7 +60,7 @@ def _held(
     return _wrong(reasons.SERVER_CALLS, turn, asked, [exact_text(call) for call in calls], "the calls")
 
 
-def _said(transcript: Transcript, turn: int, each: Expectation, rules: RuleSet) -> Verdict | None:
+def _answer_verdict(transcript: Transcript, turn: int, each: Expectation, rules: RuleSet) -> Verdict | None:
     said = last_message(transcript, turn)
     wanted = each.answers or [str(each.wanted)]
     if not said:
@@ -113,7 +113,7 @@ def _calls_until(transcript: Transcript, turn: int) -> list[Call]:
     return found
 
 
-def _told(entry: Entry, transcript: Transcript, number: int, place: int) -> Any:
+def _observed_at(entry: Entry, transcript: Transcript, number: int, place: int) -> Any:
     observed = transcript.extra.get(OBSERVED)
     several = entry.expect[number].any_of is not None
     try:
@@ -129,10 +129,12 @@ def _told(entry: Entry, transcript: Transcript, number: int, place: int) -> Any:
 
 
 def _wrong(reason: Reason, turn: int, wanted: Any, told: Any, asked: str) -> Verdict:
-    details = ServerDetails(turn=turn, expected=_shown(wanted), called=_shown(told), asked=asked[:SHOWN_CHARS])
+    details = ServerDetails(
+        turn=turn, expected=_short_text(wanted), called=_short_text(told), asked=asked[:SHOWN_CHARS]
+    )
     return Verdict.wrong(reason, details)
 
 
-def _shown(value: Any) -> str:
+def _short_text(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     return text[:SHOWN_CHARS]

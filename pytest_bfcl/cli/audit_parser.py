@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
         if args.json:
             say(json.dumps(_as_json(text, ours, told)))
         elif (other or told.failing) and len(shown) < SHOWN * 6:
-            shown += _told(args.name, decoder, text, ours if other else None, told)
+            shown += _difference_lines(args.name, decoder, text, ours if other else None, told)
     if not args.json:
         _summary(args.name, decoder, len(texts), differing)
         say(
@@ -90,7 +90,9 @@ def _summary(name: str, decoder: Decoder | None, texts: int, differing: int) -> 
     say(f"{name} on {texts} texts: {held}")
 
 
-def _told(name: str, decoder: Decoder | None, text: Text, ours: Found | None, told: StreamedText) -> Iterator[str]:
+def _difference_lines(
+    name: str, decoder: Decoder | None, text: Text, ours: Found | None, told: StreamedText
+) -> Iterator[str]:
     """The lines about one text where something differs."""
     yield f"{text.where}: {_cut(text.text)}"
     yield f"  {name} unstreamed: {_cut(told.whole)}"

@@ -113,7 +113,7 @@ def run(args: argparse.Namespace) -> int:
     asked: Parsed = {"settings": settings, "gates": gates, "model_info": model_info_of(values["model-info"])}
     asked |= _selection(values, data)
     if values["dry-run"]:
-        return _told_dry(dry_run(data, models, out=args.out, precision=values["precision"], **asked))
+        return _print_dry_run(dry_run(data, models, out=args.out, precision=values["precision"], **asked))
     out = args.out or default_path(models)
     progress = _Progress(sys.stderr)
     with _sigterm_interrupts():
@@ -122,9 +122,9 @@ def run(args: argparse.Namespace) -> int:
                 result = carry_out(data, models, out=out, progress=progress, cluster=_place(args), said=print, **asked)
             finally:
                 progress.finish()
-            return _told(result, data, values, gates)
+            return _print_result(result, data, values, gates)
         except RunInterrupted as stop:
-            _told(stop.result, data, values | {"report": "none"}, gates)  # whoever pressed Ctrl-C waits
+            _print_result(stop.result, data, values | {"report": "none"}, gates)  # whoever pressed Ctrl-C waits
         except KeyboardInterrupt:  # before the first request, or after the last
             known = f"; what was answered is kept in {out}" if is_run(out) else ""
             say(f"stopped: interrupted{known}; to go on: the same command with -o {shlex.quote(str(out))}")
@@ -204,7 +204,7 @@ def _place(args: argparse.Namespace) -> Place | None:
     return places[0] if places else None
 
 
-def _told_dry(found: DryRun) -> int:
+def _print_dry_run(found: DryRun) -> int:
     """Say what a run would ask; returns the exit code."""
     from pytest_bfcl.reporting.printing import Printer
     from pytest_bfcl.session.whole_run import NOTHING_SELECTED
@@ -220,7 +220,7 @@ def _told_dry(found: DryRun) -> int:
     return int(bool(found.problems)) or NOTHING_SELECTED
 
 
-def _told(result: RunResult, data: DataSet, values: Parsed, gates: GateOptions) -> int:
+def _print_result(result: RunResult, data: DataSet, values: Parsed, gates: GateOptions) -> int:
     """Say what came of it, as `pytest --model` does; returns the exit code."""
     from pytest_bfcl.reporting import write_report
     from pytest_bfcl.reporting.annotations import append_step_summary
@@ -234,8 +234,8 @@ def _told(result: RunResult, data: DataSet, values: Parsed, gates: GateOptions) 
         printer.line(note, "yellow")
     if result.path is None:
         printer.line(NOTHING)
-        return _told_gates(printer, result, gates, values["write-expected"])
-    outcomes = _told_scores(printer, result.summary)
+        return _print_gates(printer, result, gates, values["write-expected"])
+    outcomes = _print_scores(printer, result.summary)
     if result.stopped:
         printer.line(f"stopped: {result.stopped}; results are kept", "red")
     printer.line(result.fingerprint.short())
@@ -251,10 +251,10 @@ def _told(result: RunResult, data: DataSet, values: Parsed, gates: GateOptions) 
     printer.line(f"run: {result.path}")
     if result.stopped or outcomes["error"]:
         printer.line(f"to ask for what is missing: the same command with -o {shlex.quote(str(result.path))}")
-    return _told_gates(printer, result, gates, values["write-expected"])
+    return _print_gates(printer, result, gates, values["write-expected"])
 
 
-def _told_scores(printer: Printer, summary: Summary) -> Counter[str]:
+def _print_scores(printer: Printer, summary: Summary) -> Counter[str]:
     """What each model came to; returns how many entries passed, failed and ended in an error."""
     from pytest_bfcl.reporting.score_lines import model_lines, title
 
@@ -270,7 +270,7 @@ def _told_scores(printer: Printer, summary: Summary) -> Counter[str]:
     return outcomes
 
 
-def _told_gates(printer: Printer, result: RunResult, gates: GateOptions, write_expected: str | None) -> int:
+def _print_gates(printer: Printer, result: RunResult, gates: GateOptions, write_expected: str | None) -> int:
     """The last lines: places of the data that cannot be used, the file of expected failures, the gates' verdict."""
     from pytest_bfcl.reporting.annotations import annotation_lines, are_wanted
     from pytest_bfcl.scoring.expectations import Expectations

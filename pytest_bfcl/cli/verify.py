@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
 
     _refuse(args)
     references = [open_served(text, _entries) for text in args.reference]
-    if _asked(args):
+    if _models(args):
         code = _ask(args, references[0])
         if code in STOPPED:
             return code
@@ -66,14 +66,14 @@ def run(args: argparse.Namespace) -> int:
     return 0 if args.table or not found else EXIT_CODES[found[0].verdict]
 
 
-def _asked(args: argparse.Namespace) -> list[str]:
+def _models(args: argparse.Namespace) -> list[str]:
     """The models to ask."""
     return list(getattr(args, "bfcl_model", None) or ())
 
 
 def _refuse(args: argparse.Namespace) -> None:
     """Raise `UsageError` for what says nothing together."""
-    models = _asked(args)
+    models = _models(args)
     if not 0 < args.margin <= 100:
         raise UsageError("--margin: percentage points above 0, at most 100")
     if models and args.runs:
@@ -103,7 +103,7 @@ def _ask(args: argparse.Namespace, reference: ServedRun) -> int:
 
     given = vars(args)
     args.files = []
-    args.out = args.out or default_path(_asked(args))
+    args.out = args.out or default_path(_models(args))
     known = reference.measurement.fingerprint
     if "bfcl_data" not in given and known is not None and known.dataset in ("official", "bundled"):
         args.bfcl_data = known.dataset

@@ -34,21 +34,21 @@ class Archive:
 
     def __init__(self, path: Path, worker: Worker) -> None:
         self._path, self._worker = path, worker
-        self.sizes: dict[str, int] = self._asked(path=str(path))["members"]
+        self.sizes: dict[str, int] = self._answer(path=str(path))["members"]
 
     def pieces(self, name: str, limit: int) -> Iterator[bytes]:
         """A member's bytes. Raises `UsageError` where there are more than ``limit``, or they cannot be read."""
         if (size := self.sizes[name]) > limit:
             raise UsageError(f"{name} in {self._path} has {size:,} bytes, more than the right file can have")
         begin = {"path": str(self._path), "member": name}
-        while piece := base64.b64decode(self._asked(**begin)["piece"]):
+        while piece := base64.b64decode(self._answer(**begin)["piece"]):
             limit -= len(piece)
             if limit < 0:
                 raise UsageError(f"{name} in {self._path} has more bytes than the archive says")
             yield piece
             begin = {}
 
-    def _asked(self, **request: str) -> Parsed:
+    def _answer(self, **request: str) -> Parsed:
         try:
             answer: Parsed = json.loads(self._worker.ask(json.dumps(request)))
         except Stopped as stopped:

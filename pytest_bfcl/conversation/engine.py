@@ -146,7 +146,7 @@ class _Conversation:
     async def _step(self) -> None:
         """Ask once and carry out what was called."""
         dialogue = self.dialogue
-        step = dialogue.hear(OVERFLOW if dialogue.too_long else await self._recorded_or_asked())
+        step = dialogue.hear(OVERFLOW if dialogue.too_long else await self._next_reply())
         for text in dialogue.due_calls(step):
             step.results.append(await dialogue.world.execute(text))
         dialogue.go_on(step)
@@ -155,7 +155,7 @@ class _Conversation:
 
     # -- asking --------------------------------------------------------------------------------------------------
 
-    async def _recorded_or_asked(self) -> Reply:
+    async def _next_reply(self) -> Reply:
         request = self.dialogue.request()
         if self.journal is None:
             return await self._live(request)

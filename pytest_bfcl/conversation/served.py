@@ -162,9 +162,9 @@ class ServedWorld(World):
                 due = len(self.entry.question) - 1 if one.turn is None else one.turn
                 if one.looked_at is not None and (number, place) not in self._looked and due < turn:
                     self._looked.add((number, place))
-                    told[place] = await self._told(one, one.looked_at)
+                    told[place] = await self._state_at(one, one.looked_at)
 
-    async def _told(self, each: Expectation, state: State) -> Any:
+    async def _state_at(self, each: Expectation, state: State) -> Any:
         """What the state tells there, as JSON: of structured content and text what the expectation meant.
 
         What is not there is told as an object with `ABSENT` alone.

@@ -92,19 +92,19 @@ def _bounded(kind: Any) -> Any:
     from jsonschema.validators import extend
 
     def pattern(validator: Any, wanted: str, instance: Any, schema: Any) -> Iterator[Any]:
-        if isinstance(instance, str) and not _is_found(wanted, instance):
+        if isinstance(instance, str) and not _matches(wanted, instance):
             yield ValidationError(f"{instance[:100]!r} does not match {wanted[:100]!r}")
 
     def by_pattern(validator: Any, wanted: Fields, instance: Any, schema: Any) -> Iterator[Any]:
         for text, each in wanted.items() if isinstance(instance, dict) else ():
             for name, value in instance.items():
-                if _is_found(text, name, False):
+                if _matches(text, name, False):
                     yield from validator.descend(value, each, path=name, schema_path=text)
 
     return extend(kind, {"pattern": pattern, "patternProperties": by_pattern})
 
 
-def _is_found(pattern: str, text: str, unread: bool = True) -> bool:
+def _matches(pattern: str, text: str, unread: bool = True) -> bool:
     try:
         return pattern_of(pattern).is_in(text)
     except ValueError:

@@ -78,17 +78,17 @@ def short_descriptions(entry: Entry, chance: random.Random) -> dict[str, Any]:
 
 def whitespace(entry: Entry, chance: random.Random) -> dict[str, Any]:
     """The user's words with blanks and line breaks where nobody expects them."""
-    return {"question": _said(entry, lambda text: _loose(text, chance))}
+    return {"question": _reworded_question(entry, lambda text: _loose(text, chance))}
 
 
 def lower_case(entry: Entry, chance: random.Random) -> dict[str, Any]:
     """The user's words in small letters."""
-    return {"question": _said(entry, str.lower)}
+    return {"question": _reworded_question(entry, str.lower)}
 
 
 def upper_case(entry: Entry, chance: random.Random) -> dict[str, Any]:
     """The user's words in capitals."""
-    return {"question": _said(entry, str.upper)}
+    return {"question": _reworded_question(entry, str.upper)}
 
 
 TRANSFORMS: Mapping[str, tuple[Change, frozenset[str]]] = {
@@ -257,7 +257,7 @@ def _first_sentence(text: Any) -> Any:
     return re.split(r"(?<=[.!?])\s", text.strip(), maxsplit=1)[0] if isinstance(text, str) else text
 
 
-def _said(entry: Entry, change: Callable[[str], str]) -> list[Any]:
+def _reworded_question(entry: Entry, change: Callable[[str], str]) -> list[Any]:
     """The question with the users' words changed."""
     return [
         [

@@ -138,7 +138,7 @@ def _sides(
         case TurnDetails(expected=list(), called=list()) if entry is not None:
             turn = compare_turn(entry, details)
             due, made = turn.due or [NO_CALL], turn.made or [NO_CALL]
-            return [_shown(call) for call in due[:MAX_LISTED]], [_shown(call) for call in made[:MAX_LISTED]]
+            return [_short_call(call) for call in due[:MAX_LISTED]], [_short_call(call) for call in made[:MAX_LISTED]]
         case ResultDetails() if entry is not None and transcript is not None and details.call is not None:
             calls = calls_of(entry, transcript)[details.call :][:1]
             made = [ShownCall(call_text(call, WIDTH), result=given_result(details, WIDTH)) for call in calls]
@@ -150,7 +150,7 @@ def _listed(lines: Sequence[str]) -> list[ShownCall]:
     return [ShownCall(line) for line in lines[:MAX_LISTED]]
 
 
-def _shown(call: ShownCall) -> ShownCall:
+def _short_call(call: ShownCall) -> ShownCall:
     return ShownCall(cut(clean(call.text), WIDTH), call.mark, cut(clean(call.result), WIDTH))
 
 

@@ -141,27 +141,27 @@ class RemoteConversation:
     @property
     def messages(self) -> list[Message]:
         """The conversation so far."""
-        return list(self._asked("messages"))
+        return list(self._answer_to("messages"))
 
     @property
     def tools(self) -> list[Parsed]:
         """The tools offered now."""
-        return list(self._asked("tools"))
+        return list(self._answer_to("tools"))
 
     def opening(self) -> list[Message]:
         """The first turn's messages."""
-        return list(self._asked("opening"))
+        return list(self._answer_to("opening"))
 
     def begin_turn(self) -> list[Message] | None:
         """The messages of the next turn, if there is one."""
-        found: list[Message] | None = self._asked("begin_turn")
+        found: list[Message] | None = self._answer_to("begin_turn")
         return found
 
     def end_turn(self, reply: Reply) -> None:
         """The agent's words."""
         from pytest_bfcl.runs.journal import reply_to_dict
 
-        self._asked("end_turn", reply=reply_to_dict(reply))
+        self._answer_to("end_turn", reply=reply_to_dict(reply))
 
     async def call(self, name: str, arguments: Fields) -> str:
         """The result of one call; calls of tasks that run side by side go out together, as one step."""
@@ -185,10 +185,10 @@ class RemoteConversation:
 
     def call_now(self, name: str, arguments: Fields) -> str:
         """The same for callers that cannot wait."""
-        (result,) = self._asked("calls", calls=[{"name": name, "arguments": dict(arguments)}])
+        (result,) = self._answer_to("calls", calls=[{"name": name, "arguments": dict(arguments)}])
         return str(result)
 
-    def _asked(self, do: str, **more: Any) -> Any:
+    def _answer_to(self, do: str, **more: Any) -> Any:
         return self._channel.asked(do=do, **more).result()
 
 

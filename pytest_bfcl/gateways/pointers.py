@@ -21,7 +21,7 @@ class Difference(NamedTuple):
     after: Any
 
     def __str__(self) -> str:
-        return f"{self.pointer or '/'}: recorded {_shown(self.before)}, now {_shown(self.after)}"
+        return f"{self.pointer or '/'}: recorded {_value_text(self.before)}, now {_value_text(self.after)}"
 
 
 def steps_of(pointer: str) -> tuple[str, ...]:
@@ -59,7 +59,7 @@ def differences(before: Any, after: Any, pointer: str = "") -> Iterator[Differen
         yield Difference(pointer, before, after)
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if value is None:
         return "nothing"
     text = json.dumps(value, ensure_ascii=False)

@@ -107,7 +107,7 @@ class Endpoint:
         except (aiohttp.ClientError, TimeoutError) as error:
             raise self._transport_error(error) from None
         except (OSError, ValueError) as error:
-            raise AdapterError(AdapterTrouble.CONNECTION, self._said(error), retryable=True) from None
+            raise AdapterError(AdapterTrouble.CONNECTION, self._error_text(error), retryable=True) from None
         return Answer(response.status, _text_of(data, response), response.headers)
 
     async def _streamed(self, response: aiohttp.ClientResponse, joiner: Joiner, started: float) -> Answer:
@@ -211,10 +211,10 @@ class Endpoint:
         import aiohttp
 
         if isinstance(error, aiohttp.InvalidURL):
-            return AdapterError(AdapterTrouble.BAD_REQUEST, self._said(error), advice="check the base URL")
+            return AdapterError(AdapterTrouble.BAD_REQUEST, self._error_text(error), advice="check the base URL")
         advice = f"is the server at {self.shown} running and reachable?"
         if isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError):
-            return EndpointUnreachable(f"cannot connect: {self._said(error)}", advice=advice)
+            return EndpointUnreachable(f"cannot connect: {self._error_text(error)}", advice=advice)
         if isinstance(error, TimeoutError):
             wait = f"{self.settings.timeout_s:g} s"
             return AdapterError(
@@ -222,10 +222,10 @@ class Endpoint:
                 advice="raise --bfcl-timeout or lower --bfcl-concurrency",
             )  # fmt: skip
         return AdapterError(
-            AdapterTrouble.CONNECTION, f"the connection broke: {self._said(error)}", advice=advice, retryable=True,
+            AdapterTrouble.CONNECTION, f"the connection broke: {self._error_text(error)}", advice=advice, retryable=True,
         )  # fmt: skip
 
-    def _said(self, error: BaseException) -> str:
+    def _error_text(self, error: BaseException) -> str:
         words = str(error) if isinstance(getattr(error, "message", ""), str) else ""  # else: half the head of an answer
         text = redact(words or type(error).__name__, self.secrets)
         return f"{self.shown}: {text}"

@@ -118,9 +118,9 @@ class OpenAIModel:
         """Ask once, with retries; see `Caller.call` for what is raised."""
         import aiohttp  # noqa: F401 - here, or the first reply's latency would include it
 
-        return await whole_reply(self._asked, request, self.api.remember, self.settings.step_limit)
+        return await whole_reply(self._reply_of, request, self.api.remember, self.settings.step_limit)
 
-    async def _asked(self, request: Request) -> Reply:
+    async def _reply_of(self, request: Request) -> Reply:
         return await self.calls.call(lambda: self._attempt(request))
 
     def remember(self, reply: Reply, message: Message) -> Message:

@@ -32,7 +32,7 @@ def place_of(error: BaseException) -> str | None:
     if not frames:
         return None
     last = frames[-1]
-    return f"{_shown(last.filename)}:{last.lineno}, in {last.name}"
+    return f"{_relative_name(last.filename)}:{last.lineno}, in {last.name}"
 
 
 def is_users_code(filename: str) -> bool:
@@ -49,7 +49,7 @@ def _libraries() -> tuple[str, ...]:
     return tuple(str(Path(sysconfig.get_path(name)).resolve()) for name in names)
 
 
-def _shown(filename: str) -> str:
+def _relative_name(filename: str) -> str:
     try:
         return str(Path(filename).resolve().relative_to(Path.cwd()))
     except ValueError:

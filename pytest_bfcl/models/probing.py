@@ -67,7 +67,7 @@ async def _mend(server: Endpoint, model: str) -> str:
         names = _names(await server.get("models", base=base))
         if names is not None:
             offered = f" (it offers {_listed(names)})" if names else ""
-            return f"write --bfcl-base-url {_shown(base)}: models are listed there{offered}"
+            return f"write --bfcl-base-url {_public(base)}: models are listed there{offered}"
     return ""
 
 
@@ -106,7 +106,7 @@ def _other_bases(url: str) -> list[str]:
     return [urlunsplit((parts.scheme, host, each, "", "")) for each in wanted]
 
 
-def _shown(url: str) -> str:
+def _public(url: str) -> str:
     from pytest_bfcl.redaction import public_url
 
     return public_url(url)

@@ -174,7 +174,7 @@ class Caller:
             if wished > self.policy.limit_s:
                 break
             await asyncio.sleep(max(pause, wished if suspicion.passing else 0.0))
-            found = await self._asked(self._probe)
+            found = await self._probe_trouble(self._probe)
             if found is None or (found.status in (400, 413, 422) and sign_of(found) != sign_of(suspicion.error)):
                 self.breaker.recovered(answered=found is None)
                 return
@@ -197,7 +197,7 @@ class Caller:
             number += 1
         return pauses
 
-    async def _asked(self, probe: Attempt) -> AdapterError | None:
+    async def _probe_trouble(self, probe: Attempt) -> AdapterError | None:
         try:
             async with asyncio.timeout(min(_PROBE_S, self.stopwatch.limit_s)):
                 await probe()

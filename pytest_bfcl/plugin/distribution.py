@@ -73,12 +73,12 @@ class Distribution:
             "earlier": self._run.earlier.to_dict(),
             "slot": slot,
             "slots": count,
-            "said": self._said(node),
+            "said": self._channel_to(node),
         }
         if not node.gateway.spec.popen:
             node.workerinput["bfcl"] |= self._remote(node)
 
-    def _said(self, node: Any) -> object:
+    def _channel_to(self, node: Any) -> object:
         """A channel for what people should read now: a dead server is said while workers still retry it."""
         channel = node.gateway.newchannel()
         self._open.add(channel)

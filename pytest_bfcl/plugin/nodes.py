@@ -152,7 +152,7 @@ class EntryFile(pytest.Module):
         """One item per entry, model and repeat; a broken line or own entry becomes a collector that fails."""
         for problem in (problem for name in self.categories for problem in self.dataset.problems(name)):
             if self.virtual or problem.path == self.path:
-                yield from self._told(problem)
+                yield from self._broken_lines(problem)
         first: EntryItem | None = None
         for ref in (ref for name in self.categories for ref in self.dataset.index(name)):
             if not self.virtual and ref.path != self.path:  # of another file on the command line
@@ -160,7 +160,7 @@ class EntryFile(pytest.Module):
             variants = [each for each in self.context.variants if self._is_wanted(ref.id, each.label)]
             errors = self.dataset.entry_errors(ref) if variants and self.dataset.own else []
             for problem in errors[:1]:  # mending one may mend the others; `pytest-bfcl validate` lists them all
-                for broken in self._told(problem):
+                for broken in self._broken_lines(problem):
                     broken.trials = tuple(
                         Trial.of(ref, variant.contender, self.dataset, variant.repeat) for variant in variants
                     )
@@ -174,7 +174,7 @@ class EntryFile(pytest.Module):
     def _is_wanted(self, entry_id: str, label: str | None) -> bool:
         return self.only is None or entry_id in self.only or f"{entry_id}[{label}]" in self.only
 
-    def _told(self, problem: DataProblem) -> Iterator[BrokenLine]:
+    def _broken_lines(self, problem: DataProblem) -> Iterator[BrokenLine]:
         """A problem as a collector that fails with it, once: several categories may share a file."""
         if str(problem) not in self.context.broken_lines:
             self.context.broken_lines.add(str(problem))

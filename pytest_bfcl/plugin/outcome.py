@@ -65,7 +65,7 @@ class Outcomes:
     def set_up(self, item: EntryItem, fill_fixtures: Callable[[], None]) -> None:
         """Fill the fixtures, hold the conversation, judge it. Trouble becomes a short text, no traceback."""
         self._conversations.current = item
-        with self._trouble_told(item):
+        with self._keeping_trouble(item):
             fill_fixtures()
             funcargs = item.funcargs
             if "bfcl_transcript" not in funcargs:
@@ -106,7 +106,7 @@ class Outcomes:
         return FailureRepr(error.message, f"{error.tag} {error.reason}", (str(item.ref.path), item.ref.line))
 
     @contextmanager
-    def _trouble_told(self, item: EntryItem) -> Iterator[None]:
+    def _keeping_trouble(self, item: EntryItem) -> Iterator[None]:
         """Turn what went wrong into pytest's vocabulary, with its record."""
         if RECORD in item.stash:  # the item is run again
             del item.stash[RECORD]

@@ -36,7 +36,7 @@ class _Asks:
         from pytest_bfcl.rescoring import open_data
         from pytest_bfcl.settings import Settings
 
-        asked = recording_asked(config)
+        asked = recordings_of(config)
         self.config = config
         self.matching = asked.matching
         self.note = asked.path is not None and asked.mode in ("new", "all")
@@ -67,7 +67,7 @@ class _Asks:
 
         assert self.spec is not None
         if not self.live and self.recorded is not None:
-            return as_model(_never_asked, "replay:recording", mode=self.recorded.mode)
+            return as_model(_no_model, "replay:recording", mode=self.recorded.mode)
         mode = self.spec.mode or (self.settings.mode if self.settings.mode != "auto" else "fc")
         factory = Factories(self.config).get(self.spec.provider)
         if factory is not None:
@@ -96,7 +96,7 @@ class Recordings(NamedTuple):
     matching: Matching
 
 
-def recording_asked(config: pytest.Config) -> Recordings:
+def recordings_of(config: pytest.Config) -> Recordings:
     """``--bfcl-record FILE`` is ``all``, ``--bfcl-replay FILE`` ``none``; a mode goes with the latter's file.
 
     Raises `UsageError`.
@@ -213,7 +213,7 @@ def register_recording(config: pytest.Config, stop: Callable[[str], None] = pyte
 
     ``stop`` ends the session when they cannot be kept, with a reason.
     """
-    asked = recording_asked(config)
+    asked = recordings_of(config)
     if asked.path is None or asked.mode == "none":
         return
     plugins = config.pluginmanager
@@ -225,7 +225,7 @@ def register_recording(config: pytest.Config, stop: Callable[[str], None] = pyte
         plugins.register(AnswersKept(asked, stop), "bfcl-answers-kept")
 
 
-def _never_asked(request: Request) -> str:
+def _no_model(request: Request) -> str:
     raise UsageError("a recording is asked, no model")
 
 
@@ -266,7 +266,7 @@ class Asker:
         try:
             asyncio.get_running_loop()
         except RuntimeError:
-            return _shown(lambda: self._asks.run(ask))
+            return _failing_with_text(lambda: self._asks.run(ask))
         return self._ask_here(ask)
 
     async def _ask_here(self, ask: Any) -> Answer:
@@ -274,20 +274,20 @@ class Asker:
         try:
             found: Answer = await ask(model)
         except (UsageError, AdapterError) as error:
-            raise pytest.fail.Exception(_told(error), pytrace=False) from None
+            raise pytest.fail.Exception(_error_text(error), pytrace=False) from None
         finally:
             await model.aclose()
         return found
 
 
-def _shown(run: Any) -> Any:
+def _failing_with_text(run: Any) -> Any:
     try:
         return run()
     except (UsageError, AdapterError) as error:
-        raise pytest.fail.Exception(_told(error), pytrace=False) from None
+        raise pytest.fail.Exception(_error_text(error), pytrace=False) from None
 
 
-def _told(error: UsageError | AdapterError) -> str:
+def _error_text(error: UsageError | AdapterError) -> str:
     advice = getattr(error, "advice", "")
     return f"{error}\n{advice}" if advice else str(error)
 

@@ -95,7 +95,7 @@ def _rendered(environment: Environment, templates: dict[str, Template], line: st
         if source not in templates:
             templates[source] = environment.from_string(source)
     except Exception as error:
-        return {"error": f"it cannot be read: {_told(error)}"}
+        return {"error": f"it cannot be read: {_error_text(error)}"}
     try:
         parts, length = [], 0
         for part in templates[source].generate(messages=request["messages"], **request["values"]):
@@ -105,10 +105,10 @@ def _rendered(environment: Environment, templates: dict[str, Template], line: st
                 return {"error": f"a prompt of more than {PROMPT_LIMIT} characters"}
         return {"prompt": "".join(parts)}
     except Exception as error:
-        return {"error": _told(error)}
+        return {"error": _error_text(error)}
 
 
-def _told(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return "it needs too much memory"
     return f"{type(error).__name__}: {str(error)[:_ERROR_LIMIT]}"

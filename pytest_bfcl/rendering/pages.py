@@ -77,7 +77,7 @@ def _models(row: Format) -> str:
 
 
 def _page(row: Format) -> str:
-    parts = [f"# {row.name}", _asked(row), _read(row)]
+    parts = [f"# {row.name}", _command_of(row), _read(row)]
     if row.defects:
         listed = "\n".join(f"- {defect}" for defect in row.defects)
         parts.append(f"Defects of the handler, kept under official rules, mended under corrected ones:\n\n{listed}")
@@ -88,7 +88,7 @@ def _page(row: Format) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _asked(row: Format) -> str:
+def _command_of(row: Format) -> str:
     names = registered_models(row.name)
     model = (names[0] if names else "NAME").removesuffix("-FC")
     if row.template is not None:

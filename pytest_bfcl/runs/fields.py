@@ -139,7 +139,7 @@ def _is_figure(value: object) -> bool:
     return is_number(value) or _turns(value, lambda found: found is None or is_number(found))
 
 
-def _is_said(value: object) -> bool:
+def _is_text_of_reply(value: object) -> bool:
     return isinstance(value, str) or _turns(value, lambda found: found is None or isinstance(found, str))
 
 
@@ -226,7 +226,7 @@ _BY_NAME = _by_name(
     _list("calls"),
     *map(_flag, ("underscore_names", "forced_quit", "decoded", "incomplete", "unreviewed", "trained_on")),
     Field("tool_results", _NONE, lambda value: _turns(value, _texts), "turns of steps of texts"),
-    *(Field(name, _TEXT, _is_said, "text, or turns of steps of texts") for name in
+    *(Field(name, _TEXT, _is_text_of_reply, "text, or turns of steps of texts") for name in
       ("reasoning", "finish_reasons", "problems")),
     *(Field(name, _NONE, _is_figure, "a number from 0, or turns of steps of such numbers") for name in
       ("input_tokens", "output_tokens", "latency_s", "attempts", "reasoning_tokens", "first_token_s")),

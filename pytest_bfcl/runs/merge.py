@@ -58,7 +58,7 @@ def _refuse_unfit(first: RunDirectory, other: RunDirectory) -> None:
     found = one.differences(another)
     mine, theirs = _whole(one), _whole(another)
     found += [
-        f"{name.replace('_', ' ')}: {_told(mine.get(name))} → {_told(theirs.get(name))}"
+        f"{name.replace('_', ' ')}: {_fact_text(mine.get(name))} → {_fact_text(theirs.get(name))}"
         for name in sorted({*mine, *theirs})
         if mine.get(name) != theirs.get(name)
     ]
@@ -75,7 +75,7 @@ def _whole(fingerprint: Fingerprint) -> Parsed:
     return found | {"shards": sorted({part.partition("/")[2] for part in parts})}
 
 
-def _told(value: object) -> str:
+def _fact_text(value: object) -> str:
     """A fact of a selection in a line: of thousands of ids a few."""
     if isinstance(value, list):
         more = f" … ({len(value)} in all)" if len(value) > SHOWN else ""

@@ -227,7 +227,7 @@ _TOLD = {
 
 
 def _step(line: Fields, output: object, turn: int, step: int) -> Step:
-    known = {} if _TOLD.keys().isdisjoint(line) and "served" not in line else _told(line, turn, step)
+    known = {} if _TOLD.keys().isdisjoint(line) and "served" not in line else _reply_fields(line, turn, step)
     try:
         reply = Reply.from_output(output, **known)
     except TypeError:
@@ -237,7 +237,7 @@ def _step(line: Fields, output: object, turn: int, step: int) -> Step:
     return Step(reply, results=[str(text) for text in seen] if isinstance(seen, list) else [])
 
 
-def _told(line: Fields, turn: int, step: int) -> Parsed:
+def _reply_fields(line: Fields, turn: int, step: int) -> Parsed:
     """What a line says of one reply beside its output."""
     known: Parsed = {}
     for stored, name in _TOLD.items():

@@ -294,13 +294,13 @@ class Runner:
         """
         await self.end_conversations(self.settings.grace_s if interrupted else None)
         for contender in self.contenders:
-            if text := self._pace_told(contender):
+            if text := self._pace_note(contender):
                 self._note(text)
             await contender.aclose()
         self.store.close()
         self.outside.close()
 
-    def _pace_told(self, contender: Contender) -> str | None:
+    def _pace_note(self, contender: Contender) -> str | None:
         """How many requests were in flight, where that was found out."""
         gate = contender.gate if self.settings.paced and contender.was_asked else None
         if gate is None or not gate.highest:

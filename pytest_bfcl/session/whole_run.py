@@ -161,7 +161,7 @@ class WholeRun:
                 for contender in self.contenders:
                     yield Trial.of(entry, contender, self.data, repeat)
 
-    def _asked(self, trial: Trial) -> Asked:
+    def _dealt(self, trial: Trial) -> Asked:
         several = len(self.contenders) > 1 or self.settings.repeat > 1
         return Asked(trial.entry_id, variant_label(trial.contender, trial.repeat, several=several) or "")
 
@@ -172,13 +172,13 @@ class WholeRun:
         index, count = self.selection.shard
         # What cannot be judged asks nothing and is told in every part, as files with such lines are.
         broken = {each.id for each in self.chosen if isinstance(each, tuple) and is_broken(self.data, each)}
-        every = list(map(self._asked, self._every()))
+        every = list(map(self._dealt, self._every()))
         mine = shard_of((each for each in every if each.entry_id not in broken), index, count)
         return mine | {each for each in every if each.entry_id in broken}
 
     def _selected(self) -> Iterator[Trial]:
         """The trials of this run's part."""
-        return (trial for trial in self._every() if self._mine is None or self._asked(trial) in self._mine)
+        return (trial for trial in self._every() if self._mine is None or self._dealt(trial) in self._mine)
 
     def _mine_of_chosen(self) -> Iterator[tuple[str, str]]:
         """Id and category of the entries of this run's part, settled ones too."""

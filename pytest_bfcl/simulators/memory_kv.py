@@ -268,7 +268,7 @@ def _add(say: Say, memory: dict[str, str], limits: Limits, key: object, value: o
 
 def _remove(say: Say, memory: dict[str, str], limits: Limits, key: object) -> JsonObject:
     if key not in memory:
-        return _not_found(say, limits, key)
+        return _unknown_key(say, limits, key)
     del memory[key]
     return {"status": say("core_memory_remove.done", "The text is removed.")}
 
@@ -276,7 +276,7 @@ def _remove(say: Say, memory: dict[str, str], limits: Limits, key: object) -> Js
 def _replace(say: Say, memory: dict[str, str], limits: Limits, key: object, value: object) -> JsonObject:
     key, value = str(key), str(value)
     if key not in memory:
-        return _not_found(say, limits, key)
+        return _unknown_key(say, limits, key)
     if len(value) > limits.chars:
         return _too_long(say, limits, value)
     memory[key] = value
@@ -284,10 +284,10 @@ def _replace(say: Say, memory: dict[str, str], limits: Limits, key: object, valu
 
 
 def _retrieve(say: Say, memory: dict[str, str], limits: Limits, key: object) -> JsonObject:
-    return {"value": memory[key]} if key in memory else _not_found(say, limits, key)
+    return {"value": memory[key]} if key in memory else _unknown_key(say, limits, key)
 
 
-def _not_found(say: Say, limits: Limits, key: object) -> JsonObject:
+def _unknown_key(say: Say, limits: Limits, key: object) -> JsonObject:
     return {"error": say("core_memory_remove.unknown", f"The {limits.part} memory has no key {key!r:.200}.")}
 
 

@@ -45,18 +45,18 @@ def lost_calls(text: str, functions: Sequence[Fields] = ()) -> tuple[str, list[C
         return None
     answer = part(text, "served").answer
     for name in announced(answer):
-        if calls := _found(answer, name, functions):
+        if calls := _calls_by(answer, name, functions):
             return name, calls
     offered = {wire_name(str(function.get("name"))) for function in functions}
     for sign, name in _PLAIN:
-        calls = _found(answer, name, functions) if sign in answer else []
+        calls = _calls_by(answer, name, functions) if sign in answer else []
         anyone = not offered and name != "functionary32"  # a word on a line of its own may be anything
         if calls and (anyone or any(wire_name(call.name) in offered for call in calls)):
             return name, calls
     return None
 
 
-def _found(text: str, name: str, functions: Sequence[Fields]) -> list[Call]:
+def _calls_by(text: str, name: str, functions: Sequence[Fields]) -> list[Call]:
     try:
         pairs = NOTATIONS[name].pairs(text, functions)
     except DecodeError:

@@ -57,7 +57,7 @@ def under_every_split(parser: InstalledParser, text: str, functions: Sequence[Fi
 
     def wrong(splits: Sequence[Cuts]) -> list[tuple[Cuts, Found]]:
         streamed = parser.streamed(text, functions, splits)
-        told = [(cuts, _found(each)) for cuts, each in zip(splits, streamed, strict=True)]
+        told = [(cuts, _calls_or_error(each)) for cuts, each in zip(splits, streamed, strict=True)]
         return [(cuts, found) for cuts, found in told if found != wanted]
 
     atoms = parser.atoms(text, functions)
@@ -110,5 +110,5 @@ def _shrunk(
     return cuts, found
 
 
-def _found(streamed: Calls | DecodeError) -> Found:
+def _calls_or_error(streamed: Calls | DecodeError) -> Found:
     return str(streamed) if isinstance(streamed, DecodeError) else found_by(lambda: streamed)

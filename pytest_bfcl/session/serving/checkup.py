@@ -76,7 +76,7 @@ def check_up(text: str, settings: Settings) -> Iterator[Answered]:
     first = True
     while ways:
         way = ways.pop(0)
-        found = asyncio.run(_asked(text, way, settings))
+        found = asyncio.run(_answered(text, way, settings))
         if way.thinking is not None and _refuses_parameters(found.error):
             ways = [Way(None, False), Way(None, True)]
             continue
@@ -90,7 +90,7 @@ def _refuses_parameters(error: BenchmarkError | None) -> bool:
     return isinstance(error, AdapterError) and error.status in (400, 422) and not isinstance(error, ToolsRefused)
 
 
-async def _asked(text: str, way: Way, settings: Settings) -> Answered:
+async def _answered(text: str, way: Way, settings: Settings) -> Answered:
     settings = way.applied(settings)
     model = create_model(text, settings)
     try:
