@@ -222,8 +222,11 @@ class Endpoint:
                 advice="raise --bfcl-timeout or lower --bfcl-concurrency",
             )  # fmt: skip
         return AdapterError(
-            AdapterTrouble.CONNECTION, f"the connection broke: {self._error_text(error)}", advice=advice, retryable=True,
-        )  # fmt: skip
+            AdapterTrouble.CONNECTION,
+            f"the connection broke: {self._error_text(error)}",
+            advice=advice,
+            retryable=True,
+        )
 
     def _error_text(self, error: BaseException) -> str:
         words = str(error) if isinstance(getattr(error, "message", ""), str) else ""  # else: half the head of an answer
