@@ -6,6 +6,7 @@ open.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_bfcl import extras
 from pytest_bfcl.confined import Service, Stopped, Worker
 from pytest_bfcl.dataset.tools.documents import translate
+from pytest_bfcl.dataset.tools.examples import given_example
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.plain_text import clean
@@ -31,12 +33,18 @@ SERVICE = Service(
     "pytest_bfcl.dataset.tools.openapi", "reads OpenAPI documents", cpu_s=20, wall_s=120.0, memory=2**30,
     longest=8 * MAX_BYTES,
 )  # fmt: skip
+LONGEST_NAME = 64
+"""Longer names are no tool's at any provider; the end of a longer one becomes a digest of it."""
 _PLACES = ("path", "query", "header", "cookie", "formData")
 _JSON_BODIES = ("application/json", "application/x-www-form-urlencoded", "multipart/form-data", "*/*")
 
 
+EXAMPLES = "examples"
+"""The field of a document with values its author gave: parameter → value. It is for drafts, not for models."""
+
+
 def documents_of_openapi(path: Path | str) -> list[FunctionDoc]:
-    """Documents of every operation in a file (JSON or YAML), in its order; raises `UsageError`.
+    """Documents of every operation in a file (JSON or YAML), in its order, with `EXAMPLES`; raises `UsageError`.
 
     The file is worked on by a worker process of limited time and memory: a few lines of it may stand for gigabytes.
     """
@@ -122,7 +130,10 @@ def _operations(root: Fields) -> Iterator[FunctionDoc]:
             if not isinstance(operation, Mapping):
                 continue
             document = _document(str(route), method, operation, shared, root)
-            name, number = document["name"], 2
+            name, number = document["name"][:LONGEST_NAME], 2
+            if len(document["name"]) > LONGEST_NAME:
+                name = f"{name[:-7]}_{hashlib.sha256(document['name'].encode()).hexdigest()[:6]}"
+                document["name"] = name
             while document["name"] in taken:
                 document["name"], number = f"{name}_{number}", number + 1
             taken.add(document["name"])
@@ -132,10 +143,12 @@ def _operations(root: Fields) -> Iterator[FunctionDoc]:
 def _document(route: str, method: str, operation: Fields, shared: object, root: Fields) -> FunctionDoc:
     properties: Parsed = {}
     required: list[str] = []
+    examples: Parsed = {}
     for parameter in _parameters(shared, operation.get("parameters"), root):
         name = str(parameter["name"])
         if parameter.get("in") == "body":  # Swagger 2
             _add_body(properties, required, parameter.get("schema"), parameter, root)
+            examples |= _of_body(parameter, properties, root)
             continue
         schema = parameter.get("schema")
         properties[name] = translate(schema if isinstance(schema, Mapping) else parameter, root)
@@ -144,12 +157,16 @@ def _document(route: str, method: str, operation: Fields, shared: object, root: 
             properties[name]["description"] = parameter["description"]
         if parameter.get("required") is True:
             required.append(name)
+        if (found := given_example(parameter, root)) is not None:
+            examples[name] = found
     body = _resolved(operation.get("requestBody"), root)
     content = body.get("content")
     if isinstance(content, Mapping):
         kind = next((each for each in (*_JSON_BODIES, *content) if each in content), None)
         media = content.get(kind)
-        _add_body(properties, required, media.get("schema") if isinstance(media, Mapping) else None, body, root)
+        media = media if isinstance(media, Mapping) else {}
+        _add_body(properties, required, media.get("schema"), body, root)
+        examples |= _of_body(media, properties, root)
     told = [operation.get(key) for key in ("summary", "description")]
     lines = [" ".join(text.split()) for text in told if isinstance(text, str) and text.strip()]
     description = " ".join(line if line.endswith((".", "!", "?")) else f"{line}." for line in dict.fromkeys(lines))
@@ -157,7 +174,16 @@ def _document(route: str, method: str, operation: Fields, shared: object, root: 
         "name": _name(operation.get("operationId"), method, route),
         "description": description,
         "parameters": {"type": "dict", "properties": properties, "required": list(dict.fromkeys(required))},
+        EXAMPLES: examples,
     }
+
+
+def _of_body(media: Fields, properties: Fields, root: Fields) -> Parsed:
+    """The example of a body, field by field where its fields stand beside the parameters."""
+    found = given_example(media, root)
+    if "body" in properties:
+        return {} if found is None else {"body": found}
+    return {name: value for name, value in found.items() if name in properties} if isinstance(found, dict) else {}
 
 
 def _parameters(shared: object, own: object, root: Fields) -> list[Fields]:

@@ -47,8 +47,12 @@ _FILLER = frozenset(
 
 def words(text: str) -> frozenset[str]:
     """The stems of a text's words, without filler; ``camelCase`` and ``snake_case`` are taken apart."""
+    return frozenset(word[:_STEM] for word in _whole_words(text))
+
+
+def _whole_words(text: str) -> frozenset[str]:
     apart = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", text)
-    return frozenset(word[:_STEM] for word in re.findall(r"[^\W_]+", apart.lower()) if word not in _FILLER)
+    return frozenset(word for word in re.findall(r"[^\W_]+", apart.lower()) if word not in _FILLER)
 
 
 _VAGUE = words("value data input parameter argument string number text object thing stuff function tool call any some")
@@ -166,8 +170,23 @@ def _is_said(value: object, said: str) -> bool:
         said_as = (*_TIMES.get(value, ()), *spelled, *month)
         derived = len(digits) + sum(len(re.findall(rf"\b{each}\b", text)) for each in _NUMBERS) > 1
         return derived or _is_number_in(value, digits) or value in (0, 1) or any(word in text for word in said_as)
-    mentioned, wanted = words(text), words(str(value))
+    mentioned, wanted = (set(map(_root, _whole_words(each))) for each in (text, str(value)))
     return not wanted or str(value).lower() in text or bool(wanted & mentioned)
+
+
+_ENDINGS = ("ing", "ed", "es", "s", "ly")
+
+
+def _root(word: str) -> str:
+    """A word without the ending of a plural, a tense, an adverb: ``cities`` and ``city``, ``cancelled`` and
+    ``cancelling``."""
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    ending = next((each for each in _ENDINGS if word.endswith(each) and len(word) - len(each) >= 3), "")
+    root = word.removesuffix(ending)
+    if ending in ("ing", "ed") and root[-1] == root[-2]:
+        root = root[:-1]
+    return root.rstrip("e") if len(root) > 3 else root
 
 
 def _is_number_in(value: float, digits: set[str]) -> bool:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from pytest_bfcl.printed import say_data
 
+NEIGHBOURS = 3
 SUMMARY = "begin an entry of your own, from tools you have"
 
 
@@ -25,6 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_sources(parser, required=True)
     parser.add_argument("--kind", choices=KINDS, help="default: simple for one tool, multiple for several")
     parser.add_argument("--each", action="store_true", help="one entry for each tool")
+    parser.add_argument("--neighbours", type=_count, metavar="N",
+                        help="with --each: offer the N tools nearest to it by their words, too; of --kind irrelevance "
+                        "only them (default: 3, of --kind simple 0)")  # fmt: skip
     parser.add_argument("--request", default="", metavar="TEXT", help="what the user says")
     parser.add_argument("--id", default="own_0", help="id of the entry (default: %(default)s; with --each the prefix)")
     parser.add_argument("-o", "--output", metavar="FILE", help="append to this file instead of printing")
@@ -41,14 +45,26 @@ def add_sources(parser: argparse.ArgumentParser, *, required: bool) -> argparse.
     return source
 
 
+def _count(text: str) -> int:
+    if not text.isdigit() or int(text) > 100:
+        raise argparse.ArgumentTypeError("a number of tools from 0 to 100")
+    return int(text)
+
+
 def run(args: argparse.Namespace) -> int:
     """Print or append the entries."""
+    from pytest_bfcl.extensions.lab.authoring.neighbours import Neighbours
     from pytest_bfcl.extensions.lab.authoring.skeletons import line_of, skeleton
 
     functions = chosen_functions(args)
     if args.each:
         prefix = args.id.removesuffix("_0")
-        made = [skeleton([each], f"{prefix}_{n}", args.kind, args.request) for n, each in enumerate(functions)]
+        near = Neighbours(functions)
+        count = args.neighbours if args.neighbours is not None else 0 if args.kind == "simple" else NEIGHBOURS
+        made = [
+            skeleton([each], f"{prefix}_{n}", args.kind, args.request, near.of(n, count))
+            for n, each in enumerate(functions)
+        ]
     else:
         made = [skeleton(functions, args.id, args.kind, args.request)]
     text = "".join(line_of(entry) + "\n" for entry in made)

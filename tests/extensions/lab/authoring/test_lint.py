@@ -134,3 +134,19 @@ def test_untouched_drafts_are_told(tmp_path: Path) -> None:
 
     told = {finding.field for finding in lint_entry(open_data(tmp_path / "own.jsonl").entry("own_0"))}
     assert {"question[0][0].content", "possible_answer", "reviewed"} <= told
+
+
+@pytest.mark.parametrize(
+    ("value", "said", "counts"),
+    [
+        ("interface", "The internal one, please.", False),
+        ("community", "Our committee meets in Riga for three nights.", False),
+        ("orders", "Every order in Riga.", True),
+        ("cancelled", "What was cancelling about?", True),
+        ("cities", "Which city is it?", True),
+        ("Riga, Latvia", "In Riga.", True),
+    ],
+)
+def test_a_value_is_said_by_a_form_of_its_word(value: str, said: str, counts: bool, tmp_path: Path) -> None:
+    line = entry(tmp_path, f"{said} Three nights by the sea.", {"book_room": {**ANSWER["book_room"], "city": [value]}})
+    assert any("nothing in the request" in str(each) for each in lint_entry(line)) is not counts

@@ -35,6 +35,79 @@ def test_an_entry_from_openapi_is_complete_but_for_its_request(
     assert main(["new", "entry", *source, "--kind", "simple"]) == 2
 
 
+def odd_document() -> dict[str, Any]:
+    """Operations with what public documents have: long names, dashes, words of Python, references, examples."""
+    words = ["list", "create", "remove", "archive", "share"]
+    things = ["team", "invoice", "parcel", "calendar", "sensor", "recipe"]
+
+    def parameter(name: str, **more: Any) -> dict[str, Any]:
+        return {"name": name, "in": "query", "required": True, "schema": {"type": "string"},
+                "description": f"Which {name} it is about.", **more}  # fmt: skip
+
+    paths: dict[str, Any] = {}
+    for thing in things:
+        for word in words:
+            operation = {
+                "operationId": f"{thing}/{word}-{thing}s-of-an-organization-with-all-members-and-roles-in-{word}",
+                "summary": f"{word.title()} each {thing} of an organization",
+                "parameters": [
+                    parameter(f"{thing}-id", example=f"{thing}-77"), parameter("from"), parameter("filter[state]"),
+                    parameter("X-Count", schema={"type": "integer", "minimum": 3}),
+                    parameter("size", schema={"$ref": "#/components/schemas/Size"}),
+                ],
+                "requestBody": {"required": True, "content": {"application/json": {
+                    "schema": {"type": "object", "required": ["tags", "$class", "mood"], "properties": {
+                        "tags": {"type": "array", "items": {"type": "string", "example": "blue"}},
+                        "$class": {"type": "string", "example": 7}, "mood": {"enum": ["calm", "wild"]}}},
+                    "examples": {"one": {"value": {"mood": "wild", "tags": ["green", "red"]}}}}}},
+            }  # fmt: skip
+            paths.setdefault(f"/{thing}s/{word}", {})["post"] = operation
+    size = {"type": "string", "enum": ["S", "M"], "example": "M"}
+    return {"openapi": "3.1.0", "paths": paths, "components": {"schemas": {"Size": size}}}
+
+
+def filled(value: Any) -> Any:
+    """A draft as a person fills it in."""
+    if isinstance(value, dict):
+        return {key: filled(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [filled(each) for each in value]
+    return value.replace("TODO ", "word ") if isinstance(value, str) else value
+
+
+@pytest.mark.parametrize("kind", ["multiple", "simple", "irrelevance"])
+def test_every_draft_can_be_used_once_filled(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "odd.json").write_text(json.dumps(odd_document()))
+    drafts = printed(capsys, "new", "entry", "--from-openapi", str(tmp_path / "odd.json"), "--each", "--kind", kind)
+    assert len({draft["function"][0]["name"] for draft in drafts}) > 1
+    assert {len(draft["function"]) for draft in drafts} == {{"multiple": 4, "simple": 1, "irrelevance": 3}[kind]}
+    for draft in drafts:
+        names = [name for doc in draft["function"] for name in (doc["name"], *doc["parameters"]["properties"])]
+        assert all(len(name) <= 64 and name.isidentifier() and name != "from" for name in names), names
+        if kind == "irrelevance":
+            needed = draft["question"][0][0]["content"].split("needs ")[1].partition(",")[0]
+            assert needed not in names
+        else:
+            ((_, answer),) = draft["possible_answer"][0].items()
+            known = {name: values for name, values in answer.items() if name in ("size", "tags", "mood", "X_Count")}
+            assert known == {"size": ["M"], "tags": [["green", "red"]], "mood": ["wild"], "X_Count": [3]}
+            assert next(iter(answer.values()))[0].endswith("-77")
+            assert answer["_class"] == ["TODO _class"], "an example that does not fit is none"
+    if kind == "multiple":
+        places = {[doc["name"] for doc in draft["function"]].index(next(iter(draft["possible_answer"][0])))
+                  for draft in drafts}  # fmt: skip
+        assert len(places) > 2, "the right tool is not always the first"
+    lines = tmp_path / "own.jsonl"
+    lines.write_text("".join(json.dumps({**draft, "reviewed": True}) + "\n" for draft in drafts))
+    assert main(["validate", str(lines), "--strict", "--no-proof"]) == 1
+    assert capsys.readouterr().out.count("still to be written") >= len(drafts)
+    for draft in drafts:
+        answer = draft["possible_answer"] = filled(draft.get("possible_answer"))
+        draft["question"][0][0]["content"] = f"Please: {json.dumps(answer)}"
+    lines.write_text("".join(json.dumps({**draft, "reviewed": True}) + "\n" for draft in drafts))
+    assert main(["validate", str(lines)]) == 0, capsys.readouterr().out
+
+
 def test_an_entry_from_python_and_json_is_appended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "kitchen_tools.py").write_text('def serve(bowls: int) -> None:\n    """Serve bowls of soup."""\n')
     tool = {"name": "eat", "description": "Eat.", "input_schema": {"type": "object", "properties": {}}}
