@@ -81,13 +81,14 @@ def run(args: argparse.Namespace) -> int:
 def _tools(args: argparse.Namespace) -> tuple[Parsed, ...]:
     from pytest_bfcl.dataset.json_schema import is_native
     from pytest_bfcl.dataset.tools.documents import as_document
+    from pytest_bfcl.dataset.tools.openapi import EXAMPLES
     from pytest_bfcl.extensions.lab.authoring.new_verb import chosen_functions
 
     if not any((args.from_openapi, args.from_mcp, args.from_python, args.from_json)):
         if args.tool:
             raise UsageError("--tool chooses among the tools of a --from-… option: name one")
         return ()
-    found = chosen_functions(args)
+    found = [{key: each[key] for key in each if key != EXAMPLES} for each in chosen_functions(args)]
     return tuple(as_document({**each, "dialect": None}) if is_native(each) else each for each in found)
 
 
