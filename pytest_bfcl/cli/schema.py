@@ -1,4 +1,4 @@
-"""Print a JSON Schema, for editors and other programs: of a line of own entries, or of a line of results.jsonl."""
+"""Print a JSON Schema, for editors and other programs: of own entries, of results.jsonl, of a run's events."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pytest_bfcl.printed import say_data
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""
-    parser.add_argument("what", nargs="?", choices=("entry", "result"), default="entry",
-                        help="an entry of your own (default), or a result")  # fmt: skip
+    parser.add_argument("what", nargs="?", choices=("entry", "result", "event"), default="entry",
+                        help="an entry of your own (default), a result, or an event of a run")  # fmt: skip
     parser.add_argument("-o", "--output", metavar="FILE", help="write to this file instead of printing")
 
 
@@ -21,6 +21,8 @@ def run(args: argparse.Namespace) -> int:
 
     if args.what == "result":
         from pytest_bfcl.runs.line_schema import result_line_schema as json_schema
+    elif args.what == "event":
+        from pytest_bfcl.session.events import event_schema as json_schema
     else:
         from pytest_bfcl.dataset.own_entry import json_schema
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
+from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints
+
+from typing_extensions import is_typeddict
 
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.runs.result_line import OUTCOMES, ResultLine
@@ -35,7 +37,7 @@ def schema_of(hint: Any) -> Parsed:
     origin, arguments = get_origin(hint), get_args(hint)
     if hint is Any:
         return {}
-    if origin is NotRequired:
+    if origin in (NotRequired, Annotated):
         return schema_of(arguments[0])
     if origin is Literal:
         return {"enum": list(arguments)}
@@ -43,6 +45,8 @@ def schema_of(hint: Any) -> Parsed:
         return {"anyOf": [schema_of(each) for each in arguments]}
     if origin in (Sequence, list):
         return {"type": "array", "items": schema_of(arguments[0])}
+    if origin is tuple:
+        return {"type": "array", "prefixItems": [schema_of(each) for each in arguments], "minItems": len(arguments)}
     if origin in (Mapping, dict):
         return {"type": "object", "additionalProperties": schema_of(arguments[1])}
     if is_typeddict(hint):

@@ -252,7 +252,7 @@ class Run:
         if (directory := self.directory) is not None:
             self.kept(lambda: directory.write_summary(summary))
         if self._sinks is not None:
-            self.notes += self._sinks.close(summary)
+            self.notes += self._sinks.close(summary, self.fingerprint().state, self.notes)
         return summary
 
     def release(self) -> None:

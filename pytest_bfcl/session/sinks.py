@@ -9,9 +9,10 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -24,6 +25,7 @@ from pytest_bfcl.suggestions import instead_of
 if TYPE_CHECKING:
     from pytest_bfcl.json_types import Fields
     from pytest_bfcl.runs import ResultLine, Summary
+    from pytest_bfcl.session.events import Closed, Event
 
 MOST_WAITING = 10_000
 """Lines a sink may be behind; more are not handed to it."""
@@ -44,7 +46,10 @@ class SinkRun:
 
 
 class Sink(Protocol):
-    """What an entry point ``pytest_bfcl.sinks`` makes of a `SinkRun`; all of it is called in one thread."""
+    """What an entry point ``pytest_bfcl.sinks`` makes of a `SinkRun`; all of it is called in one thread.
+
+    One with a method ``see(event)`` is handed every event (`pytest_bfcl.session.events`) instead.
+    """
 
     def take(self, line: ResultLine) -> None:
         """One result line, a copy."""
@@ -77,20 +82,30 @@ def _opener(name: str) -> Opener:
 
 
 class Sinks:
-    """The sinks of one run, a listener of its lines."""
+    """The sinks of one run: they are told its events."""
 
     def __init__(self, names: Sequence[str], run: SinkRun) -> None:
         self._threads = [_Thread(name, run) for name in names]
+        path = None if run.path is None else str(run.path)
+        self._tell({"event": "opened", "run": run.name, "path": path, "facts": dict(run.facts)})
+        self._tell({"event": "planned", "lines": run.planned})
 
     def take(self, line: ResultLine, text: str | None = None) -> None:
         """Hand a line to each; never waits."""
-        for each in self._threads:
-            each.hand(line)
+        self._tell({"event": "line", "line": line})
 
-    def close(self, summary: Summary | None) -> Iterator[str]:
-        """End them, and tell what was not taken. Without a summary they are left as they are."""
+    def _tell(self, event: Event) -> None:
         for each in self._threads:
-            each.end(summary)
+            each.hand(event)
+
+    def close(self, summary: Summary, state: str = "finished", notes: Sequence[str] = ()) -> Iterator[str]:
+        """Tell what there is to tell at the end, and say what was not taken."""
+        for note in notes:
+            self._tell({"event": "notice", "text": note})
+        if summary["gate"]["verdict"] != "none":
+            self._tell({"event": "gate", "gate": summary["gate"]})
+        for each in self._threads:
+            each.end({"event": "closed", "state": state, "summary": summary})
         until = time.monotonic() + AT_THE_END_S
         for each in self._threads:
             yield from each.told(until)
@@ -101,22 +116,22 @@ class _Thread:
 
     def __init__(self, name: str, run: SinkRun) -> None:
         self._name, self._run = name, run
-        self._waiting: queue.Queue[ResultLine | _End] = queue.Queue(MOST_WAITING)
+        self._waiting: queue.Queue[Event] = queue.Queue(MOST_WAITING)
         self._lines = self._taken = 0
         self._trouble: str | None = None
         self._thread = threading.Thread(target=self._work, name=f"bfcl-sink-{name}", daemon=True)
         self._thread.start()
 
-    def hand(self, line: ResultLine) -> None:
-        self._lines += 1
+    def hand(self, event: Event) -> None:
+        self._lines += event["event"] == "line"
         try:
-            self._waiting.put_nowait(line)
+            self._waiting.put_nowait(event)
         except queue.Full:
             self._trouble = self._trouble or "it is too slow"
 
-    def end(self, summary: Summary | None) -> None:
+    def end(self, event: Closed) -> None:
         try:
-            self._waiting.put(_End(summary), timeout=1.0)
+            self._waiting.put(event, timeout=1.0)
         except queue.Full:
             self._trouble = self._trouble or "it is too slow"
 
@@ -137,28 +152,27 @@ class _Thread:
             self._fail(error)
             return
         failures = 0
-        while not isinstance(line := self._waiting.get(), _End):
-            if failures >= MOST_FAILURES:
-                continue
-            try:
-                sink.take(deepcopy(line))
-                self._taken += 1
-                failures = 0
-            except BaseException as error:
-                self._fail(error)
-                failures += 1
-        if line.summary is None:
-            return
-        try:
-            sink.close(deepcopy(line.summary))
-        except BaseException as error:
-            self._fail(error)
+        see: Callable[[Event], object] = getattr(sink, "see", None) or partial(_told_lines, sink)
+        while True:
+            event = self._waiting.get()
+            if failures < MOST_FAILURES or event["event"] == "closed":
+                try:
+                    see(deepcopy(event))
+                    self._taken += event["event"] == "line"
+                    failures = 0
+                except BaseException as error:
+                    self._fail(error)
+                    failures += 1
+            if event["event"] == "closed":
+                return
 
     def _fail(self, error: BaseException) -> None:
         said = str(error) if isinstance(error, UsageError) else f"{type(error).__name__}: {error}"
         self._trouble = self._trouble or redact(cut(clean(" ".join(said.split())), 200))
 
 
-@dataclass(frozen=True, slots=True)
-class _End:
-    summary: Summary | None
+def _told_lines(sink: Sink, event: Event) -> None:
+    if event["event"] == "line":
+        sink.take(event["line"])
+    elif event["event"] == "closed":
+        sink.close(event["summary"])

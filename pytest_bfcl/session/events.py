@@ -1,0 +1,76 @@
+"""What happens in a run, in order, as typed records: the specification for whoever reads runs while they go on.
+
+``opened`` and ``planned`` come first, then a ``line`` for every line of ``results.jsonl`` that is kept, then ``notice``
+and ``gate`` where there is something to tell, last ``closed``. `pytest-bfcl schema event` prints the JSON Schema;
+fields may be added, none is taken away or changes its meaning within a version of the package's first number.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypedDict
+
+from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.runs.line_schema import DIALECT, result_line_schema, schema_of
+from pytest_bfcl.runs.result_line import ResultLine
+from pytest_bfcl.runs.summary_types import GateSummary, Summary
+
+
+class Opened(TypedDict):
+    """The run begins, or is gone on with. ``facts``: as in ``run.json``; ``path`` is its directory, if it has one."""
+
+    event: Literal["opened"]
+    run: str
+    path: str | None
+    facts: dict[str, Any]
+
+
+class Planned(TypedDict):
+    """How many lines the run will have, those of earlier parts included; 0 where nobody knows."""
+
+    event: Literal["planned"]
+    lines: int
+
+
+class Line(TypedDict):
+    """One entry came to its end."""
+
+    event: Literal["line"]
+    line: ResultLine
+
+
+class Notice(TypedDict):
+    """A sentence for people: a switch to prompting, a file that could not be written."""
+
+    event: Literal["notice"]
+    text: str
+
+
+class GateJudged(TypedDict):
+    """``gate``: as in ``summary.json``, its ``verdict`` and ``checks``."""
+
+    event: Literal["gate"]
+    gate: GateSummary
+
+
+class Closed(TypedDict):
+    """The last event. ``state``: ``finished``, or ``stopped:`` and why; ``summary`` as in ``summary.json``."""
+
+    event: Literal["closed"]
+    state: str
+    summary: Summary
+
+
+Event = Opened | Planned | Line | Notice | GateJudged | Closed
+KINDS: tuple[Any, ...] = (Opened, Planned, Line, Notice, GateJudged, Closed)
+
+
+def event_schema() -> Parsed:
+    """JSON Schema of one event; that of a line stands in it under ``$defs``."""
+    branches = []
+    for kind in KINDS:
+        branch = schema_of(kind)
+        if kind is Line:
+            branch["properties"]["line"] = {"$ref": "#/$defs/line"}
+        branches.append({**branch, "title": kind.__name__, "required": sorted(kind.__required_keys__)})
+    line = {key: value for key, value in result_line_schema().items() if key != "$schema"}
+    return {"$schema": DIALECT, "title": "An event of a run", "oneOf": branches, "$defs": {"line": line}}
