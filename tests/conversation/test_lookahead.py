@@ -108,7 +108,7 @@ def test_one_slow_conversation_does_not_hold_up_the_others():
 
     async def main():
         ahead = LookAhead(held, concurrency=4)
-        ahead.plan([Job(0, payload=0.1), *(Job(n, payload=0.001) for n in range(1, 64))])
+        ahead.plan([Job(0, payload=0.1), *(Job(n, payload=0) for n in range(1, 64))])
         await ahead.transcript(0)
         return ahead.waiting
 
@@ -369,3 +369,119 @@ def test_the_order_is_what_it_was(seed: int, concurrency: int, window: int | Non
 
     asyncio.run(main())
     assert " ".join(order) == ORDERS[seed, concurrency, window]
+
+
+def test_callers_that_run_the_loop_ask_and_take():
+    held = Held(0.01)
+    held.failing["bad"] = AdapterError("server", "gone", advice="wait", status=503)
+
+    async def main():
+        ahead = LookAhead(held, concurrency=1)
+        ahead.plan([Job("a"), Job("bad"), Job("after", depends_on=("bad",))])
+        promise = ahead.ask("a")
+        assert ahead.take("a") is None  # not over yet
+        assert (ahead.in_flight, ahead.waiting) == (1, 0)
+        await asyncio.wait([promise])
+        assert ahead.waiting == 1
+        assert ahead.take("a").entry_id == "a"
+        assert ahead.take("a") is ahead.take("nobody") is None
+        for key, told in (("bad", "gone"), ("after", "after: bad, which must come first, could not be run: gone")):
+            await asyncio.wait([ahead.ask(key)])
+            with pytest.raises(AdapterError) as caught:
+                ahead.take(key)
+            assert (caught.value.message, caught.value.status, caught.value.advice) == (told, 503, "wait")
+        with pytest.raises(HarnessError, match="no conversation is planned for 'nobody'"):
+            ahead.ask("nobody")
+        await ahead.aclose()
+
+    asyncio.run(main())
+    assert held.started == ["a", "bad"]
+
+
+def test_a_write_stage_that_broke_by_a_defect_stops_no_question():
+    held = Held()
+    held.failing["write"] = RuntimeError("ours")
+
+    async def main():
+        ahead = LookAhead(held, concurrency=1)
+        ahead.plan([Job("write"), Job("question", depends_on=("write",))])
+        return (await ahead.transcript("question")).entry_id
+
+    assert asyncio.run(main()) == "question"
+    harness = Held()
+    harness.failing["write"] = HarnessError("storage", "full")
+
+    async def other():
+        ahead = LookAhead(harness, concurrency=1)
+        ahead.plan([Job("write"), Job("question", depends_on=("write",))])
+        await ahead.transcript("question")
+
+    with pytest.raises(HarnessError, match="write, which must come first") as caught:
+        asyncio.run(other())
+    assert (caught.value.kind, caught.value.advice) == (
+        "storage",
+        "continue the run: what was answered is not asked again",
+    )
+
+
+@pytest.mark.parametrize(("drain_s", "ended"), [(0.0, []), (0.2, ["0"])])
+def test_what_is_in_flight_is_drained_so_long(drain_s, ended):
+    done = []
+
+    async def hold(job):
+        await asyncio.sleep(0.05 if job.key == 0 else 60)
+        done.append(str(job.key))
+        return Transcript(str(job.key), "simple_python")
+
+    async def main():
+        ahead = LookAhead(hold, concurrency=2)
+        ahead.plan(jobs(5))
+        await asyncio.sleep(0)
+        await ahead.aclose(drain_s)
+        ahead.plan([Job("late")])
+        await asyncio.sleep(0.01)
+        return ahead.in_flight, ahead.waiting
+
+    assert asyncio.run(main()) == (0, 0)
+    assert done == ended
+
+
+def test_hurry_cancels_what_is_in_flight():
+    async def main():
+        ahead = LookAhead(Held(60), concurrency=2)
+        ahead.hurry()  # before there is a loop
+        ahead.plan(jobs(2))
+        asked = asyncio.ensure_future(ahead.transcript(0))
+        await asyncio.sleep(0.01)
+        ahead.hurry()
+        with pytest.raises(asyncio.CancelledError):
+            await asked
+        return ahead.in_flight
+
+    assert asyncio.run(main()) == 0
+
+
+def test_discarded_links_of_chains_still_run():
+    held = Held(0.001)
+
+    async def main():
+        ahead = LookAhead(held, concurrency=1)
+        ahead.plan([Job("write"), Job("question", depends_on=("write", "elsewhere", "question")), Job("other")])
+        ahead.discard("write")
+        ahead.discard("other")
+        ahead.discard("nobody")
+        await ahead.transcript("question")
+        await asyncio.sleep(0.01)
+
+    asyncio.run(main())
+    assert held.started == ["write", "question"]
+
+
+@pytest.mark.parametrize(
+    ("category", "turns", "requests"),
+    [("multi_turn_base", 2, 6.0), ("multi_turn_base", None, 12.0), ("multi_turn_base", 0, 12.0),
+    ("web_search_base", 3, 10.0),
+     ("memory_kv", 1, 4.0), ("memory_kv_prereq", None, 25.0), ("simple_python", 9, 1.0), ("no_such", 9, 1.0)],
+)  # fmt: skip
+def test_requests_that_entries_take(category, turns, requests):
+    assert expected_requests(category, turns) == requests

@@ -215,3 +215,63 @@ def test_entries_without_functions_do_not_decide():
     assert not switch.switched
     run_all(switch, entries(2))
     assert switch.switched
+
+
+def test_what_is_settled_from_the_start():
+    for model, prompting in ((Endpoint("prompt"), lambda: pytest.fail("no switch")), (Endpoint(refuses=False), None)):
+        switch = ModeSwitch(model, prompting)
+        seen = []
+
+        async def hold(asked, seen=seen):
+            seen.append(asked)
+            return "held"
+
+        assert asyncio.run(switch.converse(area_entry(), hold)) == "held"
+        assert seen == [model]  # the model itself: nobody has to be told of its answer
+        assert switch.mode == model.mode
+
+
+def test_shared_connections_are_not_closed_by_a_switch():
+    refusing, prompting = Endpoint(), Endpoint("prompt")
+    refusing.connections_shared = True
+    assert len(run_all(ModeSwitch(refusing, lambda: prompting), entries(3))) == 3
+    assert (refusing.closed, prompting.closed) == (0, 0)
+
+
+def test_a_watched_model_is_what_it_was():
+    seen = []
+
+    async def hold(model):
+        seen.append((model.spec, model.mode, model.underscore_names, hasattr(model, "play"), model.remember("r", "m")))
+        await model.aclose()
+        return "held"
+
+    native = Endpoint(refuses=False)
+    native.remember = lambda reply, message: (reply, message)
+    assert asyncio.run(ModeSwitch(native, lambda: None).converse(area_entry(), hold)) == "held"
+    assert seen == [("listed:model@fc", "fc", False, False, ("r", "m"))]
+    assert native.closed == 1
+
+
+def test_an_error_of_a_refused_model_after_the_switch_is_asked_again():
+    prompting = Endpoint("prompt")
+    switch = ModeSwitch(Endpoint(), lambda: prompting)
+
+    async def main():
+        first = asyncio.Event()
+
+        async def refused(model):
+            if model.mode == "fc":
+                raise ToolsRefused("no tools")
+            first.set()
+            return "prompted"
+
+        async def slow(model):
+            if model.mode == "fc":
+                await first.wait()
+                raise AdapterError("server", "closed")
+            return "prompted too"
+
+        return await asyncio.gather(switch.converse(area_entry(), slow), switch.converse(area_entry(), refused))
+
+    assert asyncio.run(main()) == ["prompted too", "prompted"]
