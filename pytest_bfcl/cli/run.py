@@ -141,6 +141,8 @@ def _sigterm_interrupts() -> Iterator[None]:
         now = time.monotonic()
         if not began or now > began[0] + SAME_SIGNAL_S:  # `timeout` sends it twice, to the process and to its group
             began.append(now)
+            if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell starts jobs in the background so
+                signal.signal(signal.SIGINT, signal.default_int_handler)
             signal.raise_signal(signal.SIGINT)
 
     hook, again = sys.unraisablehook, list[threading.Timer]()

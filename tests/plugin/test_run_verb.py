@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -384,11 +386,14 @@ def test_gates_and_parts_in_python(place: Path, cluster: bool, tmp_path: Path, m
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no SIGTERM that can be caught")
 def test_a_scheduler_that_ends_the_job_loses_nothing(place: Path) -> None:
+    """One that a shell started in the background, too, which ignores Ctrl-C."""
     (place / "slow.json").write_text(json.dumps({"*": {"tool_calls": call(), "delay_s": 0.2}}))
     words = [*verb("ended", "--concurrency", "2"), "--model", "scripted:slow.json@fc"][2:]
+    ignored = functools.partial(signal.signal, signal.SIGINT, signal.SIG_IGN)
     with subprocess.Popen(
-        [sys.executable, "-m", "pytest_bfcl", "run", *words], cwd=place, stdout=subprocess.PIPE, text=True
-    ) as job:
+        [sys.executable, "-m", "pytest_bfcl", "run", *words], cwd=place, stdout=subprocess.PIPE, text=True,
+        preexec_fn=ignored,
+    ) as job:  # fmt: skip
         results = place / "ended" / "results.jsonl"
         deadline = time.monotonic() + 30
         while not (results.exists() and results.read_bytes()) and time.monotonic() < deadline:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import signal
@@ -126,9 +127,11 @@ def test_ctrl_c_while_the_verb_waits_for_an_engine_ends_it(project: Path) -> Non
     command = [sys.executable, "-m", "pytest_bfcl", "run", "irrelevance.jsonl", "-o", "run", "--model", "vllm:m@fc"]
     pids = project / "pids"
     command += ["--serve", f"--serve-args=--load-s 60 --worker-file {pids}"]
+    usual = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a suite in the background ignores it
     with subprocess.Popen(
-        command, cwd=project, env=_environment(project), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    ) as verb:
+        command, cwd=project, env=_environment(project), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        preexec_fn=usual,
+    ) as verb:  # fmt: skip
         deadline = time.monotonic() + 30
         while not (pids.exists() and pids.read_text().strip()) and time.monotonic() < deadline:
             time.sleep(0.05)
