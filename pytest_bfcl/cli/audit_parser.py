@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     if not is_installed_name(args.name):
         raise UsageError(f"{args.name} names no engine: vllm:{args.name} or sglang:{args.name}")
     decoder = _decoder(args.name, args.decoder)
-    texts = list(_texts(Path(args.lines)))
+    texts = list(recorded_texts(Path(args.lines)))
     parser = installed_parser(args.name, args.tokenizer)
     differing = broken = by_tokens = splits = 0
     shown: list[str] = []
@@ -139,7 +139,7 @@ def _ours(decoder: Decoder, text: Text) -> Found:
         return []
 
 
-def _texts(path: Path) -> Iterator[Text]:
+def recorded_texts(path: Path) -> Iterator[Text]:
     """The texts of a file; lines of runs and of tests of parsers are known. Raises `UsageError` without any."""
     from pytest_bfcl.runs.lines import read_json_lines
 

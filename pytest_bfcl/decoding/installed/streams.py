@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 from pytest_bfcl.decoding.errors import DecodeError
 from pytest_bfcl.decoding.installed.parser import Calls, InstalledParser, pairs_of
@@ -15,7 +16,11 @@ MOST_CUTS = 1_500
 """Places of a text that are cut one at a time; of a longer text every second, third …"""
 EVEN = (1, 2, 3, 4, 5, 8, 13, 21)
 """Lengths of deltas that are tried throughout, in atoms."""
+SCATTERED = 40
+"""Splits at random places, the same for every text of a length."""
 MOST_SHRINKS = 400
+
+T = TypeVar("T")
 
 Cuts = tuple[int, ...]
 Found = list[tuple[str, Any]] | str
@@ -66,20 +71,30 @@ def under_every_split(parser: InstalledParser, text: str, functions: Sequence[Fi
     if not failing:
         return StreamedText(whole, len(splits))
     smallest, found = min(failing, key=lambda each: (not each[0], len(each[0]), each[0]))
-    smallest, found = _shrunk(smallest, found, wrong)
-    edges = (0, *smallest, len(atoms))
-    deltas = tuple("".join(atoms[start:end]) for start, end in pairwise(edges))
+    smallest, found = shrunk(smallest, found, wrong)
+    deltas = deltas_of(atoms, smallest)
     by_tokens = any(cuts == token_cuts(atoms) for cuts, _ in failing)
     return StreamedText(whole, len(splits), len(failing), by_tokens, deltas, found)
 
 
 def splits_of(atoms: Sequence[str]) -> list[Cuts]:
-    """Every split that is tried: uncut, one cut at each place, deltas of even lengths, tokens."""
+    """Every split that is tried: uncut, one cut at each place, deltas of even lengths, tokens, scattered cuts."""
     count = len(atoms)
     step = 1 + count // MOST_CUTS
     splits: list[Cuts] = [(), *((place,) for place in range(1, count, step))]
     splits += (tuple(range(length, count, length)) for length in EVEN if length < count)
-    return list(dict.fromkeys([*splits, token_cuts(atoms)]))
+    dice = random.Random(count)
+    scattered = (_scattered(dice, count) for _ in range(SCATTERED if count > 2 else 0))
+    return list(dict.fromkeys([*splits, token_cuts(atoms), *scattered]))
+
+
+def _scattered(dice: random.Random, count: int) -> Cuts:
+    return tuple(sorted(dice.sample(range(1, count), dice.randint(1, min(count - 1, 40)))))
+
+
+def deltas_of(atoms: Sequence[str], cuts: Cuts) -> tuple[str, ...]:
+    """The pieces that arrive."""
+    return tuple("".join(atoms[start:end]) for start, end in pairwise((0, *cuts, len(atoms))))
 
 
 def token_cuts(atoms: Sequence[str]) -> Cuts:
@@ -93,9 +108,7 @@ def token_cuts(atoms: Sequence[str]) -> Cuts:
     return tuple(cut for cut in cuts if cut)
 
 
-def _shrunk(
-    cuts: Cuts, found: Found, wrong: Callable[[Sequence[Cuts]], list[tuple[Cuts, Found]]]
-) -> tuple[Cuts, Found]:
+def shrunk(cuts: Cuts, found: T, wrong: Callable[[Sequence[Cuts]], list[tuple[Cuts, T]]]) -> tuple[Cuts, T]:
     """Fewer cuts of the same split that still fail: halves first, then one by one."""
     tried, size = 0, len(cuts) // 2
     while size and tried < MOST_SHRINKS:

@@ -1,4 +1,7 @@
-"""Explain the wire checks (--list), or write the page of a run with such checks again.
+"""Explain the wire checks (--list), write the page of a run again, or cut a streaming parser's texts everywhere.
+
+--parser module:callable takes any callable from deltas of a text to events (docs/wire.md), vllm:NAME and sglang:NAME
+the parsers of an installed engine. Exit code 1 when a rule is broken.
 
 Checks are run by pytest: pytest --model openai:NAME --bfcl-base-url URL -m wire
 """
@@ -6,12 +9,21 @@ Checks are run by pytest: pytest --model openai:NAME --bfcl-base-url URL -m wire
 from __future__ import annotations
 
 import argparse
+import json
 import textwrap
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Fields
 from pytest_bfcl.printed import say
 
+if TYPE_CHECKING:
+    from pytest_bfcl.extensions.wire.cutting import Cut
+    from pytest_bfcl.extensions.wire.written import Written
+
+SHOWN = 30
+"""Deltas of a finding that are printed."""
 SUMMARY = "explain the checks of a server, write their page again"
 
 
@@ -21,6 +33,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("run", nargs="?", metavar="RUN", help="run directory: write its wire.html again")
     parser.add_argument("--list", action="store_true", help="explain every check")
+    parser.add_argument(
+        "--parser", metavar="NAME", help="module:callable, vllm:PARSER or sglang:PARSER, under every split of its texts"
+    )
+    parser.add_argument("--format", metavar="NAME", help="format of the texts (default: those the parser reads)")
+    parser.add_argument("--lines", metavar="FILE", help=".jsonl of texts (text or output, tools) instead of ours")
     parser.add_argument("--api", choices=APIS, help="only the checks of this API (default: of all)")
 
 
@@ -29,8 +46,10 @@ def run(args: argparse.Namespace) -> int:
     if args.list:
         explain(args.api)
         return 0
+    if args.parser:
+        return cut_everywhere(args.parser, args.format, args.lines)
     if not args.run:
-        raise UsageError("name a run directory, or use --list")
+        raise UsageError("name a run directory, or use --list or --parser")
     return _write_again(Path(args.run))
 
 
@@ -63,3 +82,56 @@ def _write_again(run: Path) -> int:
     write_wire_page(records, run / PAGE_FILE)
     say(run / PAGE_FILE)
     return int(any(record.state == "broke" for record in records))
+
+
+def cut_everywhere(name: str, format_name: str | None, lines: str | None) -> int:
+    """A parser's texts in every split; 1 when a rule is broken. Raises `UsageError` where nothing is read."""
+    from pytest_bfcl.extensions.wire.cutting import examined, formats_of
+    from pytest_bfcl.extensions.wire.parser import target_of
+    from pytest_bfcl.extensions.wire.written import WRITINGS, written_in
+    from pytest_bfcl.suggestions import instead_of
+
+    if format_name is not None and format_name not in WRITINGS:
+        raise UsageError(f"--format {format_name}: {instead_of(format_name, sorted(WRITINGS))}")
+    target = target_of(name)
+    if lines is not None:
+        batteries = {"texts of " + lines: _recorded(Path(lines))}
+    else:
+        formats = [format_name] if format_name is not None else formats_of(target)
+        if not formats:
+            raise UsageError(f"{name} finds no plain call in any of {len(WRITINGS)} formats: name one by --format, or "
+                             "bring texts of its own by --lines FILE")  # fmt: skip
+        batteries = {each: written_in(each) for each in formats}
+    broken = 0
+    for what, texts in batteries.items():
+        say(f"{what}: {len(texts)} texts in every split")
+        for cut in examined(target, texts):
+            broken += 1
+            _tell(cut)
+    say(f"{broken} rules broken" if broken else "every split comes to the same")
+    return int(bool(broken))
+
+
+def _tell(cut: Cut) -> None:
+    from pytest_bfcl.extensions.wire.record import printable
+
+    shown = " | ".join(json.dumps(delta, ensure_ascii=False) for delta in cut.deltas[:SHOWN])
+    say(f"  broke {cut.rule}: {printable(cut.why)}")
+    say(f"    rule    {cut.said}")
+    say(f"    text    {cut.text.what}; {cut.count} of {cut.tried} splits; the smallest found:")
+    say(f"    deltas  {shown}{' …' if len(cut.deltas) > SHOWN else ''}")
+
+
+def _recorded(path: Path) -> list[Written]:
+    from pytest_bfcl.cli.audit_parser import recorded_texts
+    from pytest_bfcl.extensions.wire.asks import Tool
+    from pytest_bfcl.extensions.wire.written import Written
+
+    def tools(functions: list[Fields]) -> tuple[Tool, ...]:
+        return tuple(
+            Tool(str(each.get("name")), each.get("parameters"), each.get("description", "")) for each in functions
+        )
+
+    return [
+        Written(each.where, each.text, (), tools=tools(each.functions), known=False) for each in recorded_texts(path)
+    ]
