@@ -1,0 +1,249 @@
+"""Text completions: the object, its stream, its end, and what else a prompt may ask for. Logprobs may be missing."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+from pytest_bfcl.extensions.wire.answers import LENGTH, STOP, Answer
+from pytest_bfcl.extensions.wire.asks import Ask
+from pytest_bfcl.extensions.wire.chat import Json, choices_of, chunks
+from pytest_bfcl.extensions.wire.check import Check, Rule
+from pytest_bfcl.extensions.wire.ends import Broke, LikelyBroke, NotCalled
+from pytest_bfcl.extensions.wire.exchange import DONE, loads
+from pytest_bfcl.extensions.wire.probe import Probe, together
+
+OBJECT = "OpenAI API reference, Completions, The completion object"
+CREATE = "OpenAI API reference, Completions, Create completion"
+PROMPT = "The numbers in order: one, two, three, four, five,"
+
+
+async def completed(probe: Probe, *, stream: bool = False, limit: int | None = None, **extra: Any) -> Answer:
+    """One completion of a plain prompt."""
+    (answer, *_) = await all_completed(probe, stream=stream, limit=limit, **extra)
+    return answer
+
+
+async def all_completed(
+    probe: Probe, *, stream: bool = False, limit: int | None = None, **extra: Any
+) -> tuple[Answer, ...]:
+    """Every choice of the completion of a plain prompt."""
+    answers = await probe.choices(Ask.of(PROMPT, limit=limit, extra=extra), stream=stream)
+    probe.called = True  # a text is all there is to be said
+    return answers
+
+
+def _first(said: Iterator[str], answer: Answer) -> None:
+    if why := next(said, None):
+        raise Broke(why, answer)
+
+
+def _form(body: Any) -> Iterator[str]:
+    if not isinstance(body.get("id"), str) or not isinstance(body.get("model"), str):
+        yield f"id or model is missing: {body.get('id')!r:.80}, {body.get('model')!r:.80}"
+    if body.get("object") != "text_completion":
+        yield f"object is {body.get('object')!r:.80}, not 'text_completion'"
+    if not isinstance(body.get("created"), int | float):
+        yield f"created is {body.get('created')!r:.80}"
+    for position, choice in enumerate(choices_of(body)):
+        if not isinstance(choice.get("text"), str):
+            yield f"choice {position} has the text {choice.get('text')!r:.80}"
+        if "message" in choice or "delta" in choice:
+            yield f"choice {position} has a message or delta, as chat completions has them"
+        if choice.get("index") != position:
+            yield f"choice {position} has the index {choice.get('index')!r:.80}"
+
+
+async def _answers(probe: Probe) -> None:
+    answer = await completed(probe)
+    kind = answer.exchange.content_type.partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise Broke(f"the content type is {kind!r:.80}", answer, proof=kind.encode())
+    _first(_form(answer.exchange.body), answer)
+
+
+async def _finish(probe: Probe) -> None:
+    for stream in (False, True):
+        answer = await completed(probe, stream=stream)
+        if answer.finish not in (STOP, LENGTH):
+            raise Broke(f"{answer.form}: finish_reason is {answer.finish!r:.80}, neither stop nor length", answer)
+
+
+async def _limit(probe: Probe) -> None:
+    plain = await completed(probe)
+    for stream in (False, True):
+        answer = await completed(probe, stream=stream, limit=2)
+        if answer.usage is not None and answer.usage.output is not None and answer.usage.output > 2:
+            raise Broke(f"{answer.form}: max_tokens 2, and {answer.usage.output} tokens", answer)
+        if len(answer.text) > 200:
+            raise Broke(f"{answer.form}: max_tokens 2, and {len(answer.text)} characters", answer)
+        if not (plain.text.startswith(answer.text) and len(answer.text) < len(plain.text)):
+            raise NotCalled("the model writes something else where less is allowed", answer, plain)
+        if answer.finish != LENGTH:
+            raise LikelyBroke(f"{answer.form}: cut by max_tokens, and it ends with {answer.finish!r:.80}", answer)
+
+
+async def _usage(probe: Probe) -> None:
+    answer = await completed(probe)
+    usage = answer.usage
+    if usage is None or None in (usage.input, usage.output, usage.total):
+        raise Broke(f"usage is missing or has a field that is no whole number: {usage}", answer)
+    if usage.total != (usage.input or 0) + (usage.output or 0) or not usage.input:
+        raise Broke(f"{usage.input} prompt tokens and {usage.output} make {usage.total}", answer)
+
+
+async def _stream(probe: Probe) -> None:
+    answer = await completed(probe, stream=True)
+    exchange = answer.exchange
+    if not exchange.streamed:
+        raise Broke(f"the content type is {exchange.content_type!r:.80}, not text/event-stream", answer)
+    for event in exchange.events:
+        if not event.ended:
+            raise Broke("the last event has no empty line at its end", answer, proof=event.raw)
+        if event.data.strip() != DONE and not isinstance(loads(event.data), dict):
+            raise Broke("an event's data is no JSON object", answer, proof=event.raw)
+    datas = [event.data.strip() for event in exchange.events]
+    if datas.count(DONE) != 1 or datas[-1] != DONE:
+        raise Broke(f"the stream does not end with data: {DONE}", answer, proof=exchange.received[-200:])
+
+
+async def _chunks(probe: Probe) -> None:
+    answer = await completed(probe, stream=True)
+    found = list(chunks(answer.exchange))
+    if len({str(chunk.get("id")) for chunk in found}) != 1:
+        raise Broke("chunks of one answer have different ids", answer)
+    for chunk in found:
+        _first(_form({**chunk, "choices": chunk.get("choices") or []}), answer)
+
+
+async def _finish_last(probe: Probe) -> None:
+    answer = await completed(probe, stream=True)
+    finishes = 0
+    for chunk in chunks(answer.exchange):
+        for choice in choices_of(chunk):
+            if finishes and choice.get("text"):
+                raise Broke("text comes after the finish reason", answer, proof=repr(chunk).encode())
+            finishes += choice.get("finish_reason") is not None
+    if finishes != 1:
+        raise Broke(f"the stream has {finishes} finish reasons", answer)
+
+
+async def _stream_usage(probe: Probe) -> None:
+    whole, streamed = await together(completed(probe), completed(probe, stream=True))
+    if streamed.usage is None:
+        raise Broke("the stream tells no usage, though it was asked for", streamed)
+    if whole.usage is not None and whole.usage.input != streamed.usage.input:
+        said = f"{whole.usage.input} tokens unstreamed and {streamed.usage.input} streamed"
+        raise Broke(f"the same prompt has {said}", whole, streamed)
+
+
+async def _stream_text(probe: Probe) -> None:
+    """The same text streamed, where the model says the same unstreamed every time."""
+    wholes = await together(*(completed(probe) for _ in range(3)))
+    if len({answer.text for answer in wholes}) > 1:
+        raise NotCalled("the model answers now so, now otherwise", wholes[0])
+    streams = await together(*(completed(probe, stream=True) for _ in range(3)))
+    if all(answer.text != wholes[0].text for answer in streams):
+        why = f"the text is {wholes[0].text!a:.120}, streamed {streams[0].text!a:.120}, three times of three"
+        raise LikelyBroke(why, wholes[0], streams[0])
+
+
+async def _stop(probe: Probe) -> None:
+    plain = await completed(probe)
+    words = plain.text.split()
+    if len(words) < 3 or words[1] in words[0]:
+        raise NotCalled("the text is too short to be stopped", plain)
+    for stream in (False, True):
+        answer = await completed(probe, stream=stream, stop=[words[1]])
+        if words[1] in answer.text:
+            raise Broke(f"{answer.form}: the stop sequence {words[1]!a:.40} stands in the text", answer)
+        if answer.text and plain.text.startswith(answer.text) and answer.finish != STOP:
+            raise LikelyBroke(f"{answer.form}: stopped, and it ends with {answer.finish!r:.80}", answer)
+
+
+async def _echo(probe: Probe) -> None:
+    for stream in (False, True):
+        answer = await completed(probe, stream=stream, echo=True)
+        if not answer.text.startswith(PROMPT):
+            raise Broke(f"{answer.form}: with echo the text begins with {answer.text!a:.80}", answer)
+
+
+async def _several(probe: Probe) -> None:
+    answers = await all_completed(probe, n=2)
+    if sorted(answer.choice for answer in answers) != [0, 1]:
+        raise Broke(f"n is 2, and the choices have the indexes {[answer.choice for answer in answers]}", answers[0])
+
+
+async def _prompts(probe: Probe) -> None:
+    answers = await all_completed(probe, prompt=[PROMPT, "One, two,"])
+    if len(answers) != 2:
+        raise Broke(f"two prompts, and {len(answers)} choices", answers[0])
+
+
+async def _logprobs(probe: Probe) -> None:
+    answer = await completed(probe, logprobs=1)
+    choice: Json = choices_of(answer.exchange.body)[0]
+    told = choice.get("logprobs")
+    if told is None:
+        return  # absent is fine
+    tokens = told.get("tokens") if isinstance(told, dict) else None
+    values = told.get("token_logprobs") if isinstance(told, dict) else None
+    if not isinstance(tokens, list) or not isinstance(values, list) or len(tokens) != len(values):
+        raise Broke("logprobs has no tokens and token_logprobs of one length", answer)
+    if any(value is not None and (not isinstance(value, int | float) or value > 1e-6) for value in values):
+        raise Broke("a logprob is no number up to 0", answer)
+    if all(isinstance(token, str) and "\ufffd" not in token for token in tokens) and "".join(tokens) != answer.text:
+        raise LikelyBroke(f"the tokens join to {''.join(tokens)!a:.120}, not to the text", answer)
+
+
+async def _wrong(probe: Probe) -> None:
+    exchange = await probe.wrong({"model": probe.line.model, "prompt": {"text": 7}, "max_tokens": "many"})
+    probe.called = True
+    if not 400 <= exchange.status < 500:
+        raise Broke(f"a wrong request is answered with {exchange.status}", exchange)
+    body = exchange.body
+    error = body.get("error") if isinstance(body, dict) else None
+    if not isinstance(error, dict) or not isinstance(error.get("message"), str):
+        raise Broke("the error is no object with error.message", exchange, proof=exchange.received[:400])
+
+
+def _check(
+    name: str, text: str, judge: Callable[[Probe], Awaitable[None]], *after: str, where: str = CREATE,
+    optional: bool = False,
+) -> Check:  # fmt: skip
+    roots = () if name == "text_answers" else ("text_answers",)
+    return Check(name, Rule(text, where), judge, (*roots, *after), ("completions",), optional)
+
+
+CHECKS = (
+    _check(
+        "text_answers",
+        "A prompt is answered with a text_completion: id, model, created, and choices with index and text.",
+        _answers,
+        where=OBJECT,
+    ),
+    _check("text_finish", "The finish reason is stop or length.", _finish, "text_stream", where=OBJECT),
+    _check("text_usage", "usage counts prompt, completion, and both together.", _usage, where=OBJECT),
+    _check("text_stream", "A stream is an event stream of JSON objects that ends with [DONE].", _stream),
+    _check(
+        "text_chunks", "Every chunk is a text_completion with the same id, and its choices have a text.", _chunks,
+        "text_stream", where=OBJECT,
+    ),
+    _check("text_finish_last", "A stream has one finish reason, and no text after it.", _finish_last, "text_stream"),
+    _check("text_stream_text", "The texts of a stream join to the unstreamed text.", _stream_text, "text_stream"),
+    _check(
+        "text_stream_usage", "A stream that is asked for usage tells it, with the same prompt tokens.", _stream_usage,
+        "text_stream", "text_usage",
+    ),
+    _check("text_limit", "max_tokens cuts the text, and the finish reason then is length.", _limit, "text_finish",
+           "text_stream"),
+    _check("text_stop", "A stop sequence ends the text and does not stand in it.", _stop, "text_finish", "text_stream",
+           optional=True),
+    _check("text_echo", "With echo the text begins with the prompt.", _echo, "text_stream", optional=True),
+    _check("text_n", "n choices have the indexes 0 to n - 1.", _several, optional=True),
+    _check("text_prompts", "Two prompts have two choices.", _prompts, optional=True),
+    _check("text_logprobs", "logprobs, where there are any, have a number up to 0 for every token of the text.",
+           _logprobs, where=OBJECT, optional=True),
+    _check("text_errors", "A wrong request is refused with a 4xx and an object with error.message.", _wrong,
+           where="OpenAI API reference, Error codes"),
+)  # fmt: skip

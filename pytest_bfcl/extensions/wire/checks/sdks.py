@@ -1,0 +1,67 @@
+"""What official clients make of the same bytes."""
+
+from __future__ import annotations
+
+import asyncio
+from importlib.util import find_spec
+
+from pytest_bfcl.extensions.wire.answers import Answer
+from pytest_bfcl.extensions.wire.asks import Ask
+from pytest_bfcl.extensions.wire.check import Check, Rule
+from pytest_bfcl.extensions.wire.checks.completions import PROMPT
+from pytest_bfcl.extensions.wire.differences import Wanted
+from pytest_bfcl.extensions.wire.ends import LikelyBroke, NotCalled
+from pytest_bfcl.extensions.wire.probe import Probe, together
+from pytest_bfcl.extensions.wire.second_readers import EXTRA, READERS, differs
+from pytest_bfcl.extensions.wire.tasks import NOTE, PING, dictate, note, write
+from pytest_bfcl.extras import install_command
+
+
+async def _same(probe: Probe) -> None:
+    """One call, two, a text, thought before a call: each whole and streamed."""
+    sdk, _ = READERS[probe.api]
+    if find_spec(sdk) is None:
+        raise NotCalled(f"{sdk} is not installed: {install_command(EXTRA)}")
+    answers = await together(*(probe.ask(ask, stream=stream) for ask in _asks(probe) for stream in (False, True)))
+    probe.called = probe.called or probe.api == "completions"
+    for answer in answers:
+        said = await asyncio.to_thread(differs, answer, probe.api)
+        if said:
+            why = f"{answer.form}: {said}: the server, the client or our reader is wrong"
+            raise LikelyBroke(why, answer, proof=_proof(answer))
+
+
+def _asks(probe: Probe) -> list[Ask]:
+    if probe.api == "completions":
+        return [Ask.of(PROMPT)]
+    one, two = note(probe.word()), Wanted(PING.name, {"host": probe.word()})
+    return [
+        dictate(one), dictate(one, two, tools=(NOTE, PING)), write(f"The word is {probe.word()}."),
+        dictate(two, tools=(PING,), think=True, before="I look."),
+    ]  # fmt: skip
+
+
+def _proof(answer: Answer) -> bytes:
+    return answer.exchange.received[:4000]
+
+
+CHECKS = (
+    Check(
+        "sdk_reads",
+        Rule(
+            "The official client (openai; anthropic for Messages) finds the same calls, text and end in the bytes.",
+            "openai-python and anthropic-sdk-python, the reading of answers and streams",
+        ),
+        _same,
+        (
+            "answers", "message_form", "call_recognised", "call_id", "call_type", "arguments_text", "arguments_parse",
+            "stream_events", "chunk_form", "finish_last", "delta_index", "delta_id", "delta_type", "delta_name",
+            "delta_arguments", "finish_calls", "finish_stop", "stream_calls", "events_names", "events_sequence",
+            "events_begin", "events_items", "events_arguments", "events_completed", "events_text",
+            "blocks_message", "blocks_fields", "blocks_input", "blocks_stream", "blocks_names", "blocks_order",
+            "blocks_indexes", "blocks_start", "blocks_deltas", "blocks_inputs", "blocks_stop_reason",
+            "blocks_end", "text_answers", "text_stream", "text_chunks", "text_finish",
+        ),
+        ("chat", "responses", "completions", "anthropic"),
+    ),
+)  # fmt: skip

@@ -1,0 +1,195 @@
+"""Anthropic's Messages: how an `Ask` is written, how a message of content blocks and a stream of events are read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pytest_bfcl.extensions.wire.answers import CALLS, LENGTH, STOP, Answer, Call, Usage, text_of, transport_problem
+from pytest_bfcl.extensions.wire.asks import Ask, Made, Returned, Said, Tool, Turn
+from pytest_bfcl.extensions.wire.exchange import Exchange, loads
+from pytest_bfcl.json_types import Parsed
+
+Json = Parsed
+LIMIT = 4096
+"""Tokens of an answer, which the API wants to be told; enough for the longest dictated text."""
+ENDS = {
+    "tool_use": CALLS, "end_turn": STOP, "stop_sequence": STOP, "max_tokens": LENGTH, "pause_turn": "pause_turn",
+    "refusal": "refusal", "model_context_window_exceeded": LENGTH,
+}  # fmt: skip
+"""The reasons to stop that the API has; what they are in no API's words."""
+THINKING = ("thinking", "redacted_thinking")
+LONGEST = 20_000
+
+
+class Messages:
+    """``POST /messages``."""
+
+    name = "anthropic"
+    path = "/messages"
+    limit_name = "max_tokens"
+
+    def body(self, ask: Ask, model: str) -> Json:
+        """The JSON body of a request."""
+        system = [turn.text for turn in ask.turns if isinstance(turn, Said) and turn.role in ("system", "developer")]
+        body: Json = {"model": model, "max_tokens": ask.limit or LIMIT, "messages": _messages(ask.turns)}
+        if ask.limit is None and len(str(body["messages"])) > LONGEST:
+            body["max_tokens"] = 8 * LIMIT
+        if system:
+            body["system"] = "\n\n".join(system)
+        if ask.tools:
+            body["tools"] = [_tool(tool) for tool in ask.tools]
+        if ask.choice is not None or ask.parallel is not None:
+            body["tool_choice"] = _choice(ask.choice or "auto", ask.parallel)
+        if ask.stream:
+            body["stream"] = True
+        return body | dict(ask.extra)
+
+    def read(self, exchange: Exchange) -> tuple[Answer, ...]:
+        """The answer in an unstreamed message."""
+        problem = transport_problem(exchange)
+        body = exchange.body
+        if problem or not isinstance(body, dict) or not isinstance(body.get("content"), list):
+            return (Answer(exchange, problem=problem or "the answer is no message with content"),)
+        return (_answer(exchange, blocks_of(body), body),)
+
+    def join(self, exchange: Exchange) -> tuple[Answer, ...]:
+        """The answer that the events of a stream add up to."""
+        problem = transport_problem(exchange)
+        if problem:
+            return (Answer(exchange, problem=problem),)
+        joined = _Joined()
+        for event in events(exchange):
+            joined.take(event)
+        if not joined.message and not joined.blocks:
+            return (Answer(exchange, problem="the stream has no message and no content block"),)
+        return (_answer(exchange, [joined.blocks[index].block() for index in sorted(joined.blocks)], joined.message),)
+
+
+def events(exchange: Exchange) -> Iterator[Json]:
+    """The event objects of a stream; what is no JSON object with a type is skipped."""
+    for event in exchange.events:
+        parsed = event.parsed
+        if isinstance(parsed, dict) and isinstance(parsed.get("type"), str):
+            yield parsed
+
+
+def blocks_of(message: Json) -> list[Json]:
+    """The content blocks that are objects."""
+    found = message.get("content")
+    return [block for block in found if isinstance(block, dict)] if isinstance(found, list) else []
+
+
+@dataclass(slots=True)
+class _Block:
+    """A content block while its deltas arrive."""
+
+    first: Json
+    texts: dict[str, list[str]] = field(default_factory=dict)
+
+    def block(self) -> Json:
+        block = dict(self.first)
+        for name, pieces in self.texts.items():
+            # Two halves of a surrogate pair in two deltas are one character in every language that joins UTF-16.
+            text = "".join(pieces).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+            if name != "partial_json":
+                block[name] = f"{block.get(name) or ''}{text}"
+            elif text:
+                value = loads(text)
+                block["input"] = value if isinstance(value, dict) else text
+        return block
+
+
+DELTAS = {
+    "text_delta": ("text", "text"),
+    "input_json_delta": ("tool_use", "partial_json"),
+    "thinking_delta": ("thinking", "thinking"),
+    "signature_delta": ("thinking", "signature"),
+}
+"""Type of a delta → the type of the block it belongs to, and the field with the piece."""
+
+
+@dataclass(slots=True)
+class _Joined:
+    message: Json = field(default_factory=dict)
+    blocks: dict[int, _Block] = field(default_factory=dict)
+
+    def take(self, event: Json) -> None:
+        kind, index, delta = event["type"], event.get("index"), event.get("delta")
+        if kind == "message_start" and isinstance(event.get("message"), dict):
+            self.message = dict(event["message"])
+        elif kind == "message_delta":
+            self.message |= delta if isinstance(delta, dict) else {}
+            usage = [each for each in (self.message.get("usage"), event.get("usage")) if isinstance(each, dict)]
+            self.message["usage"] = {name: value for each in usage for name, value in each.items()}
+        elif kind == "content_block_start" and isinstance(index, int) and isinstance(event.get("content_block"), dict):
+            self.blocks[index] = _Block(event["content_block"])
+        elif kind == "content_block_delta" and index in self.blocks and isinstance(delta, dict):
+            name = DELTAS.get(str(delta.get("type")), ("", ""))[1]
+            if isinstance(piece := delta.get(name), str):
+                self.blocks[index].texts.setdefault(name, []).append(piece)
+
+
+def _answer(exchange: Exchange, blocks: list[Json], message: Json) -> Answer:
+    calls = tuple(
+        Call(block.get("id"), block.get("name"), _arguments(block.get("input")))
+        for block in blocks
+        if block.get("type") == "tool_use"
+    )
+    text = "".join(text_of(block.get("text")) for block in blocks if block.get("type") == "text")
+    reasoning = "".join(text_of(block.get("thinking")) for block in blocks if block.get("type") == "thinking")
+    word = message.get("stop_reason")
+    finish = ENDS.get(word, f"unknown: {word}") if isinstance(word, str) else None
+    usage = Usage.of(message.get("usage"), "input_tokens", "output_tokens")
+    return Answer(exchange, calls, text, reasoning, finish, usage)
+
+
+def _arguments(found: object) -> object:
+    """An input as a text of JSON, as the other APIs have it; what is no object stays as it is."""
+    return json.dumps(found, ensure_ascii=False) if isinstance(found, Mapping) else found
+
+
+def _tool(tool: Tool) -> Json:
+    made: Json = {"name": tool.name, "description": tool.description}
+    made["input_schema"] = tool.parameters if tool.parameters is not None else {"type": "object", "properties": {}}
+    return made | ({"strict": tool.strict} if tool.strict is not None else {})
+
+
+def _choice(choice: str, parallel: bool | None) -> Json:
+    if choice.startswith("="):
+        made: Json = {"type": "tool", "name": choice[1:]}
+    else:
+        made = {"type": "any" if choice == "required" else choice}
+    return made if parallel is None or choice == "none" else {**made, "disable_parallel_tool_use": not parallel}
+
+
+def _messages(turns: tuple[Turn, ...]) -> list[Json]:
+    """Messages of blocks; what follows each other in one role is one message."""
+    found: list[Json] = []
+    for turn in turns:
+        if isinstance(turn, Said) and turn.role in ("system", "developer"):
+            continue
+        role, blocks = _blocks(turn)
+        if found and found[-1]["role"] == role:
+            found[-1]["content"] += blocks
+        else:
+            found.append({"role": role, "content": blocks})
+    return found
+
+
+def _blocks(turn: Turn) -> tuple[str, list[Json]]:
+    if isinstance(turn, Said):
+        return turn.role, [{"type": "text", "text": turn.text}]
+    if isinstance(turn, Made):
+        said: list[Json] = [{"type": "text", "text": turn.text}] if turn.text else []
+        made = [
+            {"type": "tool_use", "id": call.id, "name": call.name, "input": call.values or {}} for call in turn.calls
+        ]
+        return "assistant", said + made
+    assert isinstance(turn, Returned)
+    content: Any = turn.content
+    if not isinstance(content, str):
+        content = [{"type": "text", "text": text} for text in content]
+    return "user", [{"type": "tool_result", "tool_use_id": turn.call_id, "content": content}]
