@@ -39,6 +39,7 @@ EXTRAS: Mapping[str, Extra] = {
     "llamacpp": Extra(("xllamacpp",), "llama.cpp's server for .gguf files, where --bfcl-serve finds no llama-server"),
     "otel": Extra(("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"), "--bfcl-sink otel: spans as OTLP"),
     "wandb": Extra(("wandb",), "--bfcl-sink wandb"),
+    "sdks": Extra(("openai", "anthropic"), "what official clients read in a server's bytes (-m wire)"),
     "view": Extra(("starlette", "uvicorn"), "pages over many runs in a browser"),
 }
 

@@ -10,8 +10,10 @@ from typing import Literal
 
 from pytest_bfcl.extensions.wire.probe import Probe
 
-Api = Literal["chat", "responses"]
-APIS: tuple[Api, ...] = ("chat", "responses")
+Api = Literal["chat", "responses", "anthropic", "completions"]
+APIS: tuple[Api, ...] = ("chat", "responses", "anthropic", "completions")
+OPENAI: tuple[Api, ...] = ("chat", "responses")
+"""The two that have one set of checks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ class Check:
     rule: Rule
     judge: Callable[[Probe], Awaitable[None]]
     after: tuple[str, ...] = ()
-    apis: tuple[Api, ...] = APIS
+    apis: tuple[Api, ...] = OPENAI
     optional: bool = False
     alone: bool = False
     group: str = ""

@@ -8,7 +8,7 @@ import json
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_bfcl.extensions.wire.exchange import Exchange, Trouble
@@ -42,13 +42,14 @@ class Place:
     @classmethod
     def of(cls, spec: ModelSpec, settings: Settings) -> Place:
         """The place a model spec names; raises `UsageError` for models that are not asked over HTTP by ourselves."""
-        model = create_model(spec, settings)
-        if not isinstance(model, OpenAIModel) or model.api.name not in ("chat", "responses"):
+        rendered = settings.api_for(spec.provider) == "completions"  # no prompt is rendered for these checks
+        model = create_model(spec, replace(settings, api="chat") if rendered else settings)
+        if not isinstance(model, OpenAIModel):
             raise UsageError(
-                f"the wire checks need an endpoint that speaks chat completions or Responses, not {spec.text}: "
+                f"the wire checks need an endpoint that is asked over HTTP by ourselves, not {spec.text}: "
                 "write openai:NAME with --bfcl-base-url URL, or vllm:NAME, sglang:NAME, llamacpp:NAME, …"
             )
-        return cls(model.server, model.name, model.api.name, model.settings.parameters)
+        return cls(model.server, model.name, "completions" if rendered else model.api.name, model.settings.parameters)
 
     @property
     def shown(self) -> str:

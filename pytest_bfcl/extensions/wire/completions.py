@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from pytest_bfcl.extensions.wire.answers import LENGTH, STOP, Answer, Usage, transport_problem
 from pytest_bfcl.extensions.wire.asks import Ask, Said
@@ -59,7 +58,8 @@ class Completions:
 
 def _answer(exchange: Exchange, choices: list[Json], usage: Usage | None, position: int) -> Answer:
     found = choices[0].get("index")
-    word: Any = next((word for choice in reversed(choices) if (word := choice.get("finish_reason"))), None)
+    words = (choice.get("finish_reason") for choice in reversed(choices))
+    word = next(filter(None, words), None)
     return Answer(
         exchange, text="".join(texts_of(choices)), finish=ENDS.get(word, word) if isinstance(word, str) else None,
         usage=usage, choice=found if isinstance(found, int) else position,

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from pytest_bfcl.extensions.wire.chat import Chat
 from pytest_bfcl.extensions.wire.checks import checks_for
 from pytest_bfcl.extensions.wire.client import HttpTransport, Place, WireClient
+from pytest_bfcl.extensions.wire.dialects import DIALECTS
 from pytest_bfcl.extensions.wire.examiner import Examiner
 from pytest_bfcl.extensions.wire.probe import Conduct, Line
-from pytest_bfcl.extensions.wire.responses import Responses
 from pytest_bfcl.settings import Settings
 
 
 def examiner_of(place: Place, settings: Settings) -> Examiner:
     """The checks of the place's API over HTTP, run as the settings say: attempts, concurrency, limits, retries."""
-    dialect = Responses() if place.api == "responses" else Chat()
     client = WireClient(
         HttpTransport(place.server),
         concurrency=settings.first_concurrency,
@@ -26,5 +24,5 @@ def examiner_of(place: Place, settings: Settings) -> Examiner:
         retries=settings.retries,
         schemas=settings.wire_schemas,
     )
-    line = Line(client, dialect, place.model, conduct, place.parameters)
-    return Examiner(line, checks_for("responses" if place.api == "responses" else "chat"))
+    line = Line(client, DIALECTS[place.api](), place.model, conduct, place.parameters)
+    return Examiner(line, checks_for(place.api))

@@ -91,7 +91,7 @@ class CallableParser:
     def _read(self, deltas: Sequence[str], tools: list[Parsed]) -> Read:
         try:
             with _bounded(LIMIT_S):
-                parse = self._parse() if inspect.isclass(self._parse) else self._parse
+                parse: Any = self._parse() if inspect.isclass(self._parse) else self._parse
                 given = (iter(deltas), tools) if _takes_two(parse) else (iter(deltas),)
                 chunks = [_chunk(event) for event in _listed(parse(*given)) if event is not None]
         except _Late:

@@ -12,18 +12,16 @@ from typing import Any, TypeVar
 
 from pytest_bfcl.extensions.wire.answers import Answer
 from pytest_bfcl.extensions.wire.asks import Ask
-from pytest_bfcl.extensions.wire.chat import Chat
 from pytest_bfcl.extensions.wire.client import WireClient
+from pytest_bfcl.extensions.wire.dialects import Dialect
 from pytest_bfcl.extensions.wire.differences import Match, Wanted, compare
 from pytest_bfcl.extensions.wire.ends import Broke, LikelyBroke, NotCalled, Refused, Suspected
 from pytest_bfcl.extensions.wire.exchange import Exchange
-from pytest_bfcl.extensions.wire.responses import Responses
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.troubles import AdapterTrouble
 
 T = TypeVar("T")
-Dialect = Chat | Responses
 _LETTERS = "bcdfghjkmnpqrstvwxz"
 _RETRIED = (429, 502, 503, 504)
 _ADAPTED = ("temperature", "max_tokens")

@@ -16,6 +16,7 @@ from typing import Any
 from pytest_bfcl.extensions.wire.client import Place
 from pytest_bfcl.extensions.wire.exchange import Exchange
 from pytest_bfcl.extensions.wire.outcome import STATES, Outcome
+from pytest_bfcl.models.anthropic import VERSION
 
 SENT_LIMIT = 150_000
 """Longest request kept, in characters."""
@@ -123,8 +124,11 @@ def curl(exchange: Exchange, place: Place) -> str:
     """The request for a shell: without the key, and without reading the body's signs."""
     words = ["curl", "-sS", "-N", shlex.quote(place.shown + exchange.path), "-H 'content-type: application/json'"]
     words += [f"-H {shlex.quote(f'{name}: …')}" for name in place.server.settings.headers]
+    if place.api == "anthropic":
+        words.append(f"-H 'anthropic-version: {VERSION}'")
     if place.server.has_key:
-        words.append(f'-H "authorization: Bearer ${place.server.key_variable}"')
+        header = "x-api-key: " if place.api == "anthropic" else "authorization: Bearer "
+        words.append(f'-H "{header}${place.server.key_variable}"')
     body = _text(exchange.sent)
     if len(body) > SENT_LIMIT:
         body = f"{body[:SENT_LIMIT]} … {len(body) - SENT_LIMIT} characters left out …"

@@ -19,6 +19,7 @@ from pytest_bfcl.json_types import Fields
 from pytest_bfcl.printed import say
 
 if TYPE_CHECKING:
+    from pytest_bfcl.extensions.wire.check import Check
     from pytest_bfcl.extensions.wire.cutting import Cut
     from pytest_bfcl.extensions.wire.written import Written
 
@@ -59,7 +60,10 @@ def explain(api: str | None) -> None:
     from pytest_bfcl.extensions.wire.checks import checks_for
 
     wanted = [each for each in APIS if api in (None, each)]
-    checks = {check.name: check for each in wanted for check in checks_for(each)}
+    checks: dict[str, Check] = {}
+    for each in wanted:
+        for check in checks_for(each):
+            checks.setdefault(check.name, check)  # as the first of the APIs has it written
     group = ""
     for check in checks.values():
         if check.group != group:
@@ -70,7 +74,8 @@ def explain(api: str | None) -> None:
             say(textwrap.fill(text, 110, initial_indent="      ", subsequent_indent="      "))
         say()
     counts = ", ".join(f"{len(checks_for(each))} over {each}" for each in wanted)
-    say(f"{len(checks)} checks ({counts}). Reason of a failure: wire:<check>, tag WIRE_FAULT.")
+    say(f"{len(checks)} checks ({counts}).")
+    say("Reason of a failure: wire:<check>, tag WIRE_FAULT.")
 
 
 def _write_again(run: Path) -> int:

@@ -84,28 +84,27 @@ def _signs(value: object, quote: str) -> str:
     return json.dumps(value)
 
 
-_LISTED = {"between": ", "}
 _PARAMETER = "<parameter=$key>\n$value\n</parameter>\n"
 _KEYS = "<arg_key>$key</arg_key>\n<arg_value>$value</arg_value>\n"
 _ELEMENT = '<parameter name="$key">$value</parameter>\n'
 WRITINGS: Mapping[str, Writing] = {
     "hermes": Writing("<tool_call>\n$member\n</tool_call>"),
     "longcat": Writing("<longcat_tool_call>\n$member\n</longcat_tool_call>"),
-    "tool-calls-list": Writing("$member", "<tool_calls>\n[", "]\n</tool_calls>", **_LISTED),
-    "toolcall-json": Writing("$member", "<TOOLCALL>[", "]</TOOLCALL>", **_LISTED),
-    "granite3": Writing("$member", "<|tool_call|>[", "]", **_LISTED),
+    "tool-calls-list": Writing("$member", "<tool_calls>\n[", "]\n</tool_calls>", between=", "),
+    "toolcall-json": Writing("$member", "<TOOLCALL>[", "]</TOOLCALL>", between=", "),
+    "granite3": Writing("$member", "<|tool_call|>[", "]", between=", "),
     "granite20b": Writing("<function_call> $member"),
-    "phi4-mini": Writing("$member", "functools[", "]", **_LISTED),
+    "phi4-mini": Writing("$member", "functools[", "]", between=", "),
     "internlm": Writing("<|action_start|><|plugin|>\n$member<|action_end|>"),
     "gigachat": Writing("<|function_call|>$member"),
     "command": Writing(
         '{"tool_call_id": "$number", "tool_name": "$name", "parameters": $json}', "<|START_ACTION|>[\n",
         "\n]<|END_ACTION|>", ",\n",
     ),
-    "apertus": Writing('{"$name": $json}', "<|tools_prefix|>[", "]<|tools_suffix|>", **_LISTED),
+    "apertus": Writing('{"$name": $json}', "<|tools_prefix|>[", "]<|tools_suffix|>", between=", "),
     "inkling": Writing('<|content_invoke_tool_json|>{"name": "$name", "args": $json}<|end_message|>'),
     "llama3-json": Writing('{"name": "$name", "parameters": $json}', between="; ", alone=True),
-    "xlam": Writing("$member", "[", "]", alone=True, **_LISTED),
+    "xlam": Writing("$member", "[", "]", alone=True, between=", "),
     "glm4": Writing("$name\n$json", alone=True),
     "deepseek": Writing(
         "<｜tool▁call▁begin｜>$name<｜tool▁sep｜>$json<｜tool▁call▁end｜>", "<｜tool▁calls▁begin｜>",
@@ -115,8 +114,8 @@ WRITINGS: Mapping[str, Writing] = {
         "<|tool_call_begin|>functions.$name:$number<|tool_call_argument_begin|>$json<|tool_call_end|>",
         "<|tool_calls_section_begin|>", "<|tool_calls_section_end|>", "",
     ),
-    "mistral": Writing("$member", "[TOOL_CALLS][", "]", **_LISTED),
-    "mistral-json": Writing("$member", "[TOOL_CALLS][", "]", **_LISTED),
+    "mistral": Writing("$member", "[TOOL_CALLS][", "]", between=", "),
+    "mistral-json": Writing("$member", "[TOOL_CALLS][", "]", between=", "),
     "functionary31": Writing("<function=$name>$json</function>", between=""),
     "functionary32": Writing(">>>$name\n$json", alone=True),
     "solar": Writing(
@@ -156,10 +155,10 @@ WRITINGS: Mapping[str, Writing] = {
         element='<steptml:parameter name="$key">$value</steptml:parameter>',
     ),
     "minicpm5": Writing('<function name="$name">$elements</function>', element='<param name="$key">$value</param>'),
-    "pythonic": Writing("$python", "[", "]", alone=True, **_LISTED),
+    "pythonic": Writing("$python", "[", "]", alone=True, between=", "),
     "olmo3": Writing("$python", "<function_calls>", "</function_calls>"),
-    "lfm2": Writing("$python", "<|tool_call_start|>[", "]<|tool_call_end|>", **_LISTED),
-    "toolcall": Writing("$python", "<TOOLCALL>[", "]</TOOLCALL>", **_LISTED),
+    "lfm2": Writing("$python", "<|tool_call_start|>[", "]<|tool_call_end|>", between=", "),
+    "toolcall": Writing("$python", "<TOOLCALL>[", "]</TOOLCALL>", between=", "),
     "functiongemma": Writing("<start_function_call>$signs<end_function_call>", between="", quote="<escape>"),
     "gemma4": Writing("<|tool_call>$signs<tool_call|>", between="", quote='<|"|>'),
 }  # fmt: skip

@@ -7,14 +7,13 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-from pytest_bfcl.extensions.wire.chat import Chat
 from pytest_bfcl.extensions.wire.check import Api
 from pytest_bfcl.extensions.wire.checks import checks_for
 from pytest_bfcl.extensions.wire.client import HttpTransport, Place, WireClient
+from pytest_bfcl.extensions.wire.dialects import DIALECTS
 from pytest_bfcl.extensions.wire.examiner import Examiner
 from pytest_bfcl.extensions.wire.outcome import Outcome
 from pytest_bfcl.extensions.wire.probe import Conduct, Line
-from pytest_bfcl.extensions.wire.responses import Responses
 from pytest_bfcl.models.endpoint import Endpoint
 from pytest_bfcl.settings import Settings
 from tests.extensions.wire.reference import Direct, Reference
@@ -27,9 +26,7 @@ def examine(
 
     async def work() -> list[Outcome]:
         client = WireClient(Direct(server), concurrency=64, limit_s=20.0)
-        line = Line(
-            client, Chat() if api == "chat" else Responses(), "m", Conduct(repeat=repeat, slack_s=slack_s, wait_s=0.0)
-        )
+        line = Line(client, DIALECTS[api](), "m", Conduct(repeat=repeat, slack_s=slack_s, wait_s=0.0))
         examiner = Examiner(line, checks_for(api))
         try:
             return await examiner.outcomes(names)
@@ -64,7 +61,7 @@ def examine_http(
         place = place_of(url, api, key=key)
         client = WireClient(HttpTransport(place.server), limit_s=limit_s)
         conducted = Conduct(**{"wait_s": 0.0, "slack_s": 5.0} | conduct)
-        examiner = Examiner(Line(client, Chat() if api == "chat" else Responses(), "m", conducted), checks_for(api))
+        examiner = Examiner(Line(client, DIALECTS[api](), "m", conducted), checks_for(api))
         try:
             return await examiner.outcomes(names)
         finally:

@@ -154,7 +154,7 @@ def refused(refusal: Refusal) -> tuple[int, Json]:
 
 # -- text completions ------------------------------------------------------------------------------------------------
 
-STORY = " six, seven, eight, nine, ten, and so on without an end."
+STORY = " six, seven, eight, nine, ten, and so on" + " and on" * 20 + " without an end."
 
 
 def hear_text(api: str, body: Any) -> Heard:

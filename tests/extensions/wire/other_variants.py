@@ -353,5 +353,8 @@ TEXTS = (
     texts("logprobs of other tokens", fails("text_logprobs"), in_choices(
         lambda choice: choice["logprobs"] and choice["logprobs"].update(tokens=["else"]))),
     texts("wrong requests are answered", fails("text_errors"), {"hear": _hear_everything}),
+    texts("an error beside the text", fails("sdk_reads"), in_chunks(
+        lambda events: [{**event, "error": {"message": "busy"}} if number == 1 else event
+                        for number, event in enumerate(events)])),
     texts("errors are texts", fails("text_errors"), {"refuse": lambda refusal: (400, {"detail": refusal.message})}),
 )  # fmt: skip

@@ -58,6 +58,7 @@ class Heard:
     size: int = 0
     model: str = "m"
     sealed: bool = False
+    echo: bool = False
 
 
 @dataclass
@@ -71,6 +72,7 @@ class Said:
     finish: str = "stop"
     ids: list[str] = field(default_factory=list)
     tokens: int = 0
+    stopped: str | None = None
 
     @property
     def text(self) -> str:
@@ -120,7 +122,7 @@ def hear(api: str, body: Any) -> Heard:
     heard.n = body.get("n") or 1
     heard.logprobs = bool(body.get("logprobs"))
     heard.choice = _choice(body.get("tool_choice", "auto"), tools)
-    _check_history(turns)
+    check_history(turns)
     return heard
 
 
@@ -171,7 +173,7 @@ def _choice(choice: Any, tools: list[tuple[str, Json]]) -> str:
     return f"={name}"
 
 
-def _check_history(turns: list[Turn]) -> None:
+def check_history(turns: list[Turn]) -> None:
     waiting: set[str] = set()
     made: set[str] = set()
     for turn in turns:
@@ -445,6 +447,33 @@ def response_events(saids: list[Said], heard: Heard, size: int) -> Iterator[Json
 Stage = Callable[..., Any]
 
 
+def refused(refusal: Refusal) -> tuple[int, Json]:
+    return refusal.status, {"error": {"message": refusal.message, "type": "invalid_request_error", "code": None}}
+
+
+@dataclass(frozen=True)
+class Form:
+    """How an API is heard and written. ``named``: events have a line ``event:``; ``end``: what stands behind them."""
+
+    hear: Stage
+    whole: Stage
+    events: Stage
+    named: bool = False
+    end: str = ""
+    think: Stage = think
+    cut: Stage = cut
+    refuse: Stage = refused
+
+
+PATHS = {
+    "/responses": "responses",
+    "/messages": "anthropic",
+    "/chat/completions": "chat",
+    "/completions": "completions",
+}
+"""End of the path → API."""
+
+
 class Reference:
     """The pipeline. ``stages`` replace what they name: hear, think, cut, whole, chunks, encode, refuse, end,
     release.
@@ -476,6 +505,15 @@ class Reference:
     def stage(self, name: str, given: Stage) -> Stage:
         return self.stages.get(name, given)
 
+    def form(self, api: str) -> Form:
+        from tests.extensions.wire.other_apis import FORMS
+
+        own = {
+            "chat": Form(hear, chat_whole, chat_chunks, end="data: [DONE]\n\n"),
+            "responses": Form(hear, response_whole, response_events, named=True),
+        }
+        return (own | FORMS)[api]
+
     def new_id(self) -> str:
         return self.stage("new_id", lambda server, n: f"call_{n:08x}{n * 7919 % 65521:04x}")(self, next(self._ids))
 
@@ -484,18 +522,18 @@ class Reference:
         self.asked += 1
         if self.delay_s:
             await asyncio.sleep(self.delay_s)
-        api = "responses" if path.endswith("/responses") else "chat"
+        api = next((api for end, api in PATHS.items() if path.endswith(end)), "chat")
         try:
             heard, saids = await self._said(api, content)
         except Refusal as refusal:
-            return self._json(*self.stage("refuse", refused)(refusal))
+            return self._json(*self.stage("refuse", self.form(api).refuse)(refusal))
         except (LookupError, TypeError, AttributeError, ValueError) as error:  # as servers do that check nothing
             return self._json(500, {"error": {"message": f"internal error: {error!r}"}})
         if heard.stream:
             return Served(200, self.stream_type, self._stream(saids, heard))
         async with self.slots:
             await asyncio.sleep(0)
-        whole = (chat_whole if api == "chat" else response_whole)(saids, heard)
+        whole = self.form(api).whole(saids, heard)
         return self._json(200, self.stage("whole", lambda body, heard: body)(whole, heard))
 
     async def _said(self, api: str, content: bytes) -> tuple[Heard, list[Said]]:
@@ -504,17 +542,17 @@ class Reference:
         except ValueError as error:
             raise Refusal(f"the body is no JSON: {error}") from None
         body = self._continued(self.stage("body", lambda body: body)(body))
-        heard = self.stage("hear", hear)(api, body)
+        heard = self.stage("hear", self.form(api).hear)(api, body)
         saids = []
         for _ in range(heard.n):
-            said = self.stage("think", think)(heard)
+            said = self.stage("think", self.form(api).think)(heard)
             self.flying.append(said)
             try:
                 await asyncio.sleep(0)
                 said = self.stage("fly", lambda server, said: said)(self, said)
             finally:  # also when the client has left meanwhile
                 self.flying.pop(0)
-            said = self.stage("cut", cut)(said, heard, self.size)
+            said = self.stage("cut", self.form(api).cut)(said, heard, self.size)
             said.ids = [self.new_id() for _ in range(len(said.calls) + 1)]
             saids.append(said)
         if api == "responses":
@@ -537,27 +575,23 @@ class Reference:
         return Served(status, self.stage("kind", lambda: "application/json")(), once())
 
     async def _stream(self, saids: list[Said], heard: Heard) -> AsyncIterator[bytes]:
-        made = (chat_chunks if heard.api == "chat" else response_events)(saids, heard, self.size)
+        form = self.form(heard.api)
+        made = form.events(saids, heard, self.size)
         events = self.stage("chunks", lambda events, heard: events)(made, heard)
         encode = self.stage("encode", lambda event, text: text)
         await self.slots.acquire()
         finished = False
         try:
             for event in events:
-                name = f"event: {event['type']}\n" if heard.api == "responses" else ""
+                name = f"event: {event['type']}\n" if form.named else ""
                 text = f"{name}data: {ENCODE[self.ascii_only](event)}\n\n"
                 yield encode(event, text).encode("utf-8", "surrogatepass")
                 if heard.size > 10_000:
                     await asyncio.sleep(self.pace_s)
-            end = "data: [DONE]\n\n" if heard.api == "chat" else ""
-            yield self.stage("end", lambda text: text)(end).encode()
+            yield self.stage("end", lambda text: text)(form.end).encode()
             finished = True
         finally:
             self.stage("release", lambda server, finished: server.slots.release())(self, finished)
-
-
-def refused(refusal: Refusal) -> tuple[int, Json]:
-    return refusal.status, {"error": {"message": refusal.message, "type": "invalid_request_error", "code": None}}
 
 
 class Direct:

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 from aiohttp import web
 
-from pytest_bfcl.extensions.wire.check import Api
+from pytest_bfcl.extensions.wire.check import APIS, Api
 from pytest_bfcl.extensions.wire.checks import checks_for
 from pytest_bfcl.extensions.wire.client import HttpTransport, Place, WireClient
 from pytest_bfcl.extensions.wire.record import record_of
@@ -193,11 +193,10 @@ def test_only_endpoints_of_our_own_are_asked(monkeypatch: pytest.MonkeyPatch) ->
     assert place.shown == "http://localhost:1/v1"
     assert KEY not in repr(place)
     assert place.hidden(f"{KEY} word abcdef") == "[hidden] [hidden] [hidden]"
-    with pytest.raises(UsageError, match="chat completions or Responses"):
+    with pytest.raises(UsageError, match="asked over HTTP by ourselves"):
         Place.of(parse_spec("oracle:"), Settings())
-    with pytest.raises(UsageError, match="chat completions or Responses"):
-        Place.of(parse_spec("openai:m"), replace(settings, api="anthropic"))
-    assert Place.of(parse_spec("openai:m"), replace(settings, api="responses")).api == "responses"
+    for api in APIS:  # a prompt is needed by none of the checks of text completions
+        assert Place.of(parse_spec("openai:m"), replace(settings, api=api)).api == api
 
 
 def test_query_and_password_travel_with_the_request() -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pytest_bfcl.extensions.wire import matrix
-from pytest_bfcl.extensions.wire.check import Api, Check
+from pytest_bfcl.extensions.wire.check import Check
 from pytest_bfcl.extensions.wire.checks import (
     arguments,
+    blocks,
     calls,
+    completions,
     endings,
     faults,
     fuzz,
@@ -18,6 +20,7 @@ from pytest_bfcl.extensions.wire.checks import (
     measures,
     results,
     schemas,
+    sdks,
 )
 
 GROUPS = {
@@ -31,6 +34,9 @@ GROUPS = {
     "endings": endings,
     "faults": faults,
     "load": load,
+    "messages": blocks,
+    "completions": completions,
+    "clients": sdks,
     "measures": measures,
 }
 
@@ -38,9 +44,10 @@ GROUPS = {
 def all_checks() -> tuple[Check, ...]:
     """Every check of every API."""
     own = (replace(check, group=name) for name, module in GROUPS.items() for check in module.CHECKS)
-    return (*matrix.checks(), *own)
+    return (*matrix.checks(), *(blocks.shared(check) for check in own))
 
 
-def checks_for(api: Api) -> tuple[Check, ...]:
+def checks_for(api: str) -> tuple[Check, ...]:
     """The checks of an API, in order."""
-    return tuple(check for check in all_checks() if api in check.apis)
+    found = (check for check in all_checks() if api in check.apis)
+    return tuple(map(blocks.of_messages, found)) if api == "anthropic" else tuple(found)

@@ -23,6 +23,14 @@ BASICS = (
     "stream_arguments",
     "events_items",
     "events_arguments",
+    "blocks_message",
+    "blocks_fields",
+    "blocks_input",
+    "blocks_stream",
+    "blocks_order",
+    "blocks_indexes",
+    "blocks_deltas",
+    "blocks_inputs",
 )
 """What a check about anything finer builds on."""
 

@@ -168,7 +168,7 @@ def checks_of(
             and record.state in SETTLED
             and sum(record.counts.values()) >= settings.repeat
         }
-        names = [check.name for check in checks_for("responses" if place.api == "responses" else "chat")]
+        names = [check.name for check in checks_for(place.api)]
         found.append((contender, [name for name in names if name not in settled]))
     return found
 

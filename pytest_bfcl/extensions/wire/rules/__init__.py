@@ -5,15 +5,16 @@ To add one: a function from `Judged` to findings, and a `Row` in the ``ROWS`` of
 
 from __future__ import annotations
 
-from pytest_bfcl.extensions.wire.rules import calls, endings, events, messages, streams, texts
+from pytest_bfcl.extensions.wire.rules import blocks, calls, endings, events, messages, streams, texts
 from pytest_bfcl.extensions.wire.rules.row import Finding, Form, Found, Row
 
-GROUPS = {
+_OF_OPENAI = {
     "answers": (*messages.ROWS, *calls.ROWS, *texts.ROWS),
     "streams": streams.ROWS,
     "events": events.ROWS,
     "endings": endings.ROWS,
 }
+GROUPS = {group: tuple(map(blocks.shared, rows)) for group, rows in _OF_OPENAI.items()} | {"messages": blocks.ROWS}
 """Group of the report → its rules."""
 ROWS: tuple[Row, ...] = tuple(row for rows in GROUPS.values() for row in rows)
 

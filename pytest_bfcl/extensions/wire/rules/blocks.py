@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 from pytest_bfcl.extensions.wire.cells import Judged
 from pytest_bfcl.extensions.wire.check import Rule
@@ -131,7 +132,7 @@ def _usage(message: Json) -> Iterator[str]:
 
 def _counts(usage: object, *names: str) -> Iterator[str]:
     for name in names:
-        found = usage.get(name) if isinstance(usage, dict) else None
+        found: Any = usage.get(name) if isinstance(usage, dict) else None
         if not is_count(found) or found < 0:
             yield f"usage.{name} is {found!r:.80}, no whole number"
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pytest_bfcl.extensions.wire.cells import Judged
-from pytest_bfcl.extensions.wire.check import APIS, Api, Rule
+from pytest_bfcl.extensions.wire.check import OPENAI, Api, Rule
 
 Form = Literal["unstreamed", "streamed", "both"]
 
@@ -43,7 +43,7 @@ class Row:
     judge: Callable[[Judged], Found]
     form: Form = "unstreamed"
     after: tuple[str, ...] = ()
-    apis: tuple[Api, ...] = APIS
+    apis: tuple[Api, ...] = OPENAI
     optional: bool = False
     gate: bool = False
 
