@@ -23,7 +23,7 @@ class Completions:
 
     def body(self, ask: Ask, model: str) -> Json:
         """The JSON body of a request: what was said, as one prompt."""
-        prompt = "\n".join(turn.text for turn in ask.turns if isinstance(turn, Said))
+        prompt = "\n".join(str(turn.text) for turn in ask.turns if isinstance(turn, Said))
         body: Json = {"model": model, "prompt": prompt, self.limit_name: ask.limit or LIMIT}
         if ask.stream:
             body |= {"stream": True, "stream_options": {"include_usage": True}}

@@ -33,7 +33,12 @@ class Messages:
 
     def body(self, ask: Ask, model: str) -> Json:
         """The JSON body of a request."""
-        system = [turn.text for turn in ask.turns if isinstance(turn, Said) and turn.role in ("system", "developer")]
+        system = [
+            text
+            for turn in ask.turns
+            if isinstance(turn, Said) and turn.role in ("system", "developer")
+            for text in _texts(turn)
+        ]
         body: Json = {"model": model, "max_tokens": ask.limit or LIMIT, "messages": _messages(ask.turns)}
         if ask.limit is None and len(str(body["messages"])) > LONGEST:
             body["max_tokens"] = 8 * LIMIT
@@ -179,9 +184,13 @@ def _messages(turns: tuple[Turn, ...]) -> list[Json]:
     return found
 
 
+def _texts(turn: Said) -> list[str]:
+    return [turn.text] if isinstance(turn.text, str) else list(turn.text)
+
+
 def _blocks(turn: Turn) -> tuple[str, list[Json]]:
     if isinstance(turn, Said):
-        return turn.role, [{"type": "text", "text": turn.text}]
+        return turn.role, [{"type": "text", "text": text} for text in _texts(turn)]
     if isinstance(turn, Made):
         said: list[Json] = [{"type": "text", "text": turn.text}] if turn.text else []
         made = [
