@@ -102,6 +102,7 @@ def _processes(text: str) -> int:
 def run(args: argparse.Namespace) -> int:
     """Judge and write; the number of lines and of errors goes to stderr if that is a terminal."""
     from pytest_bfcl.cli import tell_left_out
+    from pytest_bfcl.runs.unpacked import unpacked
 
     with no_collections():
         from pytest_bfcl.rescoring import open_data, score_lines
@@ -114,7 +115,9 @@ def run(args: argparse.Namespace) -> int:
     progress = _Progress(sys.stderr)
     left_out = LeftOut()
     with ExitStack() as stack:
-        if Path(args.path).is_dir():
+        if args.path != STREAM:
+            args.path = str(stack.enter_context(unpacked(Path(args.path))))
+        if is_folder(args.path):
             data = _data_of_run(Path(args.path)) if args.data == "auto" else open_data(args.data)
         else:
             data = args.data
@@ -207,10 +210,17 @@ def _many(args: argparse.Namespace) -> int:
     return 1 if bad else 0
 
 
+def is_folder(path: str) -> bool:
+    """Whether a path is a folder of results, or an official result file, which is read as one."""
+    from pytest_bfcl.runs.official_layout import result_files
+
+    return Path(path).is_dir() or (Path(path).is_file() and bool(result_files(Path(path))))
+
+
 @contextmanager
 def _ahead(args: argparse.Namespace, left_out: LeftOut) -> Iterator[Iterator[Any]]:
     """The lines of a file once more, for what its calls prove; none of a stream, or of a folder, which says it."""
-    if args.path == STREAM or Path(args.path).is_dir():
+    if args.path == STREAM or is_folder(args.path):
         yield iter(())
         return
     with _lines(args, left_out, args.data) as found:
@@ -229,7 +239,7 @@ def _lines(args: argparse.Namespace, left_out: LeftOut, data: DataSet | str) -> 
         yield iter(sys.stdin.buffer)
         return
     source = Path(args.path)
-    if source.is_dir():
+    if is_folder(args.path):
         from pytest_bfcl.runs import read_replay_lines
 
         dataset = None if isinstance(data, str) else data

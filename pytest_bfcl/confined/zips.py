@@ -1,4 +1,4 @@
-"""Zip archives of others: listed and unpacked by a worker process, a piece at a time, nothing written by it.
+"""Archives of others (zip, tar): listed and unpacked by a worker process, a piece at a time, nothing written by it.
 
 What is taken is what the caller names by a closed list: regular members of plain relative names, within bounds of count
 and size. Encrypted members, links and names that stand twice are refused.
@@ -10,9 +10,11 @@ import base64
 import json
 import re
 import stat
+import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from pytest_bfcl.confined.service import Service
@@ -22,25 +24,34 @@ from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plain_text import clean
 
 MOST_MEMBERS = 20_000
+MOST_ODD = 1_000
 PIECE = 2**20
 SERVICE = Service("pytest_bfcl.confined.zips", "reads archives", allowed=("open",), longest=16 * 2**20)
 """It may open files; what the system lets no process of a worker's do is write one."""
+TARS = replace(SERVICE, cpu_s=30, wall_s=120.0)
+"""A packed tar has to be unpacked to its end to be listed."""
+MOST_UNPACKED = 2**31
+"""Bytes of a tar, headers and other members included."""
+_TAR = re.compile(r"\.(?:tar(?:\.(?:gz|bz2|xz))?|tgz|tbz2?|txz)$", re.IGNORECASE)
 _LATE = ("encodings.cp437",)
-_PLAIN = re.compile(r"(?!\.)[A-Za-z0-9_.+-]+(/(?!\.)[A-Za-z0-9_.+-]+)*")
+_PLAIN = re.compile(r"(?![. ])[A-Za-z0-9_.+@(),=~ -]+(/(?![. ])[A-Za-z0-9_.+@(),=~ -]+)*")
 
 
 class Archive:
-    """A zip file, opened by `zip_archive`. ``sizes``: name → bytes of its regular members of plain names."""
+    """A file opened by `zip_archive` or `archive`. ``sizes``: name → bytes of its regular members of plain names."""
 
-    def __init__(self, path: Path, worker: Worker) -> None:
-        self._path, self._worker = path, worker
-        self.sizes: dict[str, int] = self._answer(path=str(path))["members"]
+    def __init__(self, path: Path, worker: Worker, kind: str = "zip") -> None:
+        self._path, self._worker, self._kind = path, worker, kind
+        listed = self._answer(path=str(path), kind=kind)
+        self.sizes: dict[str, int] = listed["members"]
+        self.odd: list[str] = listed["odd"]
+        """Names of the regular members that are not taken, the first ones."""
 
     def pieces(self, name: str, limit: int) -> Iterator[bytes]:
         """A member's bytes. Raises `UsageError` where there are more than ``limit``, or they cannot be read."""
         if (size := self.sizes[name]) > limit:
             raise UsageError(f"{name} in {self._path} has {size:,} bytes, more than the right file can have")
-        begin = {"path": str(self._path), "member": name}
+        begin = {"path": str(self._path), "member": name, "kind": self._kind}
         while piece := base64.b64decode(self._answer(**begin)["piece"]):
             limit -= len(piece)
             if limit < 0:
@@ -70,9 +81,29 @@ def zip_archive(path: Path) -> Iterator[Archive]:
         worker.close()
 
 
+def is_archive(path: Path) -> bool:
+    """Whether a file's name says that it is an archive that `archive` opens."""
+    return path.suffix.lower() == ".zip" or _TAR.search(path.name) is not None
+
+
+@contextmanager
+def archive(path: Path) -> Iterator[Archive]:
+    """A zip or a tar, packed or not, by its name. Raises `UsageError` for one that cannot be listed."""
+    if path.suffix.lower() == ".zip":
+        with zip_archive(path) as found:
+            yield found
+        return
+    worker = Worker(TARS)
+    try:
+        yield Archive(path, worker, "tar")
+    finally:
+        worker.close()
+
+
 def opened() -> Callable[[str], str]:
     """The worker's side: the answers to request lines. ``{}`` asks for the next piece."""
     import bz2  # noqa: F401 - all that zipfile may want later
+    import gzip  # noqa: F401
     import lzma  # noqa: F401
     import zlib  # noqa: F401
     from importlib import import_module
@@ -93,27 +124,58 @@ def opened() -> Callable[[str], str]:
 
 
 def _answered(request: Parsed, reading: list[object]) -> Parsed:
+    tar = request.get("kind") == "tar"
     if "member" in request:
-        archive = zipfile.ZipFile(request["path"])
-        reading[:] = [archive.open(request["member"]), archive]
+        if tar:  # listed before in this process; going on from there spares unpacking it from its beginning
+            reading[:] = [reading[1].extractfile(request["member"]), reading[1]]  # type: ignore[attr-defined]
+        else:
+            archive = zipfile.ZipFile(request["path"])
+            reading[:] = [archive.open(request["member"]), archive]
+    elif "path" in request and tar:
+        stream = tarfile.open(request["path"])  # noqa: SIM115 - read from later
+        reading[:] = [None, stream]
+        return _listed_tar(stream)
     elif "path" in request:
         with zipfile.ZipFile(request["path"]) as archive:
-            return {"members": _listed(archive.infolist())}
+            return _listed(archive.infolist())
     return {"piece": base64.b64encode(reading[0].read(PIECE)).decode()}  # type: ignore[attr-defined]
 
 
-def _listed(members: list[zipfile.ZipInfo]) -> dict[str, int]:
-    """Name → size of the regular members of plain names; raises `ValueError` where one is not what it seems."""
-    if len(members) > MOST_MEMBERS:
-        raise ValueError(f"it has {len(members):,} members")
-    found: dict[str, int] = {}
-    for info in members:
-        kind = stat.S_IFMT(info.external_attr >> 16)
-        if info.is_dir() or kind not in (0, stat.S_IFREG) or not _PLAIN.fullmatch(info.filename):
+def _listed_tar(stream: tarfile.TarFile) -> Parsed:
+    """The same of a tar, in its order; a leading ``./`` is no part of a name."""
+    members: list[tuple[str, int]] = []
+    for number, info in enumerate(stream):
+        if number >= MOST_MEMBERS:
+            raise ValueError(f"it has more than {MOST_MEMBERS:,} members")
+        if info.offset_data + info.size > MOST_UNPACKED:  # before it is passed over, which unpacks it
+            raise ValueError(f"it has more than {MOST_UNPACKED >> 30} GB unpacked")
+        if info.isreg() and not info.issparse():
+            members.append((info.name, info.size))
+    return _of_plain_names(members)
+
+
+def _listed(infos: list[zipfile.ZipInfo]) -> Parsed:
+    """``members``: name → size of the regular ones of plain names; ``odd``: other names. Raises `ValueError`."""
+    if len(infos) > MOST_MEMBERS:
+        raise ValueError(f"it has {len(infos):,} members")
+    members: list[tuple[str, int]] = []
+    for info in infos:
+        if info.is_dir() or stat.S_IFMT(info.external_attr >> 16) not in (0, stat.S_IFREG):
             continue
-        if info.flag_bits & 1:
+        if info.flag_bits & 1 and _PLAIN.fullmatch(info.filename):
             raise ValueError(f"{info.filename} is encrypted")
-        if info.filename in found:
-            raise ValueError(f"{info.filename} stands in it twice")
-        found[info.filename] = info.file_size
-    return found
+        members.append((info.filename, info.file_size))
+    return _of_plain_names(members)
+
+
+def _of_plain_names(members: list[tuple[str, int]]) -> Parsed:
+    found: dict[str, int] = {}
+    odd = []
+    for name, size in members:
+        if _PLAIN.fullmatch(name.removeprefix("./")) is None:
+            odd.append(name[-200:])
+        elif name in found:
+            raise ValueError(f"{name} stands in it twice")
+        else:
+            found[name] = size
+    return {"members": found, "odd": odd[:MOST_ODD]}

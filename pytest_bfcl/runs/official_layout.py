@@ -41,22 +41,24 @@ def result_files(path: Path) -> list[tuple[str, str, Path]]:
     """
     if path.is_file():
         match = _RESULT_NAME.fullmatch(path.name)
-        return [(path.resolve().parent.name, match["category"], path)] if match else []
+        whole = path.resolve()
+        above = whole.parents[min(4, len(whole.parents) - 1)]
+        return [(model_folder(above, whole), match["category"], path)] if match else []
     found = []
     for file in sorted(path.rglob("*_result.json")):
         match = _RESULT_NAME.fullmatch(file.name)
         if match and file.is_file() and is_below(path, file):
-            found.append((_model_folder(path, file), match["category"], file))
+            found.append((model_folder(path, file), match["category"], file))
     return found
 
 
 def results_of(root: Path) -> Path | None:
     """Where the result files of a folder are: in it, or beside the ``score/`` folder it is (or lies in)."""
     beside = (folder.with_name("result") for folder in (root, *root.parents) if folder.name == "score")
-    return next((folder for folder in (root, *beside) if folder.is_dir() and result_files(folder)), None)
+    return next((folder for folder in (root, *beside) if folder.exists() and result_files(folder)), None)
 
 
-def _model_folder(root: Path, file: Path) -> str:
+def model_folder(root: Path, file: Path) -> str:
     """The folder above the group folder; the group folder is only a convention, so anything else is taken as it is."""
     parts = (root.resolve().name, *file.relative_to(root).parts)
     groups = {row.folder.split("/")[0] for row in CATEGORIES.values() if row.folder}

@@ -23,6 +23,7 @@ from pytest_bfcl.runs.official_layout import INFERENCE_ERROR, import_official, r
 from pytest_bfcl.runs.paths import refuse_links_out
 from pytest_bfcl.runs.result_line import ReplayLine
 from pytest_bfcl.runs.results import conversation_fields, read_results
+from pytest_bfcl.runs.unpacked import is_packed, unpacked
 from pytest_bfcl.runs.wire_names import Names
 from pytest_bfcl.transcript import Mode, OtherReading, Reply, Served, Step, Transcript, Turn
 
@@ -38,7 +39,7 @@ def read_replay_lines(
     dataset: DataSet | None = None,
 ) -> Iterator[ReplayLine]:
     """Every replay line of a ``.jsonl``, a ``.jsonl.gz``, a run directory, or official result files, one or a
-    folder of them, of any release.
+    folder of them, packed or not (`unpacked`), of any release.
 
     Streams; input order (a run directory: the last line of each key). Damaged lines go to ``on_damaged`` at the
     moment they are met; without it they raise `UsageError` naming file and line. Also raises `UsageError` when there
@@ -47,7 +48,10 @@ def read_replay_lines(
     """
     report = _refuse if on_damaged is None else on_damaged
     try:
-        if path.is_dir() or (path.is_file() and result_files(path)):
+        if is_packed(path):
+            with unpacked(path) as folder:
+                yield from _read_folder(folder, report, decoder, names, dataset)
+        elif path.is_dir() or (path.is_file() and result_files(path)):
             yield from _read_folder(path, report, decoder, names, dataset)
         else:
             for line in read_json_lines(path, report):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.dataset.categories import CATEGORIES, category_of
+from pytest_bfcl.dataset.categories import CATEGORIES, EARLIER, category_of, present_id
 from pytest_bfcl.dataset.expansion import sort_key
 from pytest_bfcl.endings import PASSED_BY_REFERENCE
 from pytest_bfcl.failures import UsageError
@@ -20,6 +20,7 @@ from pytest_bfcl.runs.official_layout import (
     error_text,
     find_entry,
     inference_log,
+    model_folder,
     official_output,
 )
 from pytest_bfcl.runs.paths import write_below
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet
     from pytest_bfcl.dataset.entry import Entry
 
-_SCORE_NAME = re.compile(r"BFCL_v\d+_(?P<category>.+)_score\.json")
+_SCORE_NAME = re.compile(r"(?:BFCL_v(?P<release>\d+)_|gorilla_openfunctions_v\d+_test_)?(?P<category>.+)_score\.json")
+"""Of all releases: the first ones had the second name, or none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,8 @@ class ScoreFile:
     path: Path
     header: Fields
     failed: Mapping[str, Fields]
+    release: int = 4
+    """The release that scored, by the file's name."""
 
     @property
     def accuracy(self) -> float:
@@ -68,23 +72,32 @@ def is_score_folder(path: Path) -> bool:
 
 
 def read_scores(root: Path) -> dict[str, dict[str, ScoreFile]]:
-    """Model folder → category → score file, for every score file below ``root``.
+    """Model folder → category → score file, for every score file below ``root``, of any release.
+
+    Categories and ids are those of now; the first releases counted entries from 1 instead of naming them.
 
     Raises `UsageError` for a file whose first line is not a header, and for a line that cannot be read: it is of an
     entry that failed, and without it the entry would count as passed.
     """
     found: dict[str, dict[str, ScoreFile]] = {}
-    for path in sorted(root.rglob("BFCL_v*_score.json")):
+    for path in sorted(root.rglob("*_score.json")):
         match = _SCORE_NAME.fullmatch(path.name)
-        if match is None:
+        if match is None or (category := EARLIER.get(match["category"], match["category"])) not in CATEGORIES:
             continue
         lines = _lines(path)
-        category = match["category"]
-        depth = len(category_folder(category).parts)
-        model = path.parents[depth].name if len(path.parents) > depth else root.name
-        failed = {str(line["id"]): line for line in lines[1:]}
-        found.setdefault(model, {})[category] = ScoreFile(path, lines[0], failed)
+        failed = {_present(line, match["category"]): line for line in lines[1:]}
+        release = int(match["release"] or 1)
+        found.setdefault(model_folder(root, path), {})[category] = ScoreFile(path, lines[0], failed, release)
     return found
+
+
+def _present(line: Fields, said: str) -> str:
+    """The id now of a failed entry; of a number, the entry's own where the line tells its question."""
+    given, prompt = line["id"], line.get("prompt")
+    if isinstance(given, int):
+        told = prompt.get("id") if isinstance(prompt, Mapping) else None
+        given = told if isinstance(told, str) else f"{said}_{given - 1}"
+    return present_id(str(given), said)
 
 
 def _lines(path: Path) -> list[Parsed]:
@@ -98,7 +111,7 @@ def _lines(path: Path) -> list[Parsed]:
     if not _is_share(header.get("accuracy")) or not _is_count(header.get("total_count")):
         raise UsageError(f"{path}:1: not the header of a score file")
     for line in lines[1:]:
-        if not isinstance(line.value.get("id"), str):
+        if not isinstance(line.value.get("id"), str | int):
             refuse(DamagedLine(path, line.number, "no id"))
     return [line.value for line in lines]
 

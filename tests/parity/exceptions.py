@@ -19,6 +19,7 @@ BOUNDS = re.compile(
 
 REASONS: dict[str, Callable[[str], bool]] = {
     "texts of the vector memory are texts": lambda ours: ours.startswith(f"{ERROR_PREFIX}a text is needed"),
+    "mpmath of another release words an error otherwise": lambda ours: "object has no attribute 'rstrip'" in ours,
     "work has a bound": lambda ours: BOUNDS.match(ours.removeprefix(ERROR_PREFIX)) is not None,
 }
 """Reason → whether a text of ours is of its kind."""

@@ -23,6 +23,7 @@ from pytest_bfcl.rescoring import rejudged, score_lines
 from pytest_bfcl.runs import read_replay_lines, transcript_from_line
 from pytest_bfcl.runs.damage import LeftOut
 from pytest_bfcl.runs.official_layout import find_entry, results_of
+from pytest_bfcl.runs.readings import BothReadings
 from pytest_bfcl.scoring.official_scores import (
     ScoreFile,
     official_reason,
@@ -38,14 +39,15 @@ if TYPE_CHECKING:
 
 PASSED = "passed"
 COMPARED = "verdict and error type"
+NOW = 4
+"""The release whose checker is ours."""
 
 
 def prove_folder(root: Path, dataset: DataSet, names: Names = "auto", left_out: LeftOut | None = None) -> list[Part]:
     """One part for each model and category that has results and scores.
 
-    ``root`` holds ``result/`` and ``score/`` (or is one of the two, beside the other); ``left_out`` collects lines of
-    results that cannot be read. Raises `UsageError` when there
-    is not both.
+    ``root`` holds ``result/`` and ``score/``, or is one of the two or one result file, beside the other; ``left_out``
+    collects lines of results that cannot be read. Raises `UsageError` when there is not both.
     """
     scores = _scores(root)
     folder = results_of(root)
@@ -55,21 +57,58 @@ def prove_folder(root: Path, dataset: DataSet, names: Names = "auto", left_out: 
     lines = read_replay_lines(folder, left_out, names=names, dataset=dataset)
     files: dict[tuple[str, str], _File] = {}
     unscored: dict[tuple[str, str], int] = {}
+    readings: dict[str, _Read] = {}
     for line, verdict in rejudged(lines, dataset):
         key = (line["model"], line["category"])
+        readings.setdefault(key[0], _Read()).add(line, verdict)
         score = scores.get(key[0], {}).get(key[1])
         if score is not None:
             files.setdefault(key, _File(key, score, dataset)).add(line, verdict)
         elif CATEGORIES[key[1]].group != "memory_prereq":
             unscored[key] = unscored.get(key, 0) + 1
     parts = [file.part() for file in files.values()]
-    parts += [
-        _without_results(model, name) for model, of in scores.items() for name in of if (model, name) not in files
-    ]
-    notes = [f"{count:,} results of {model}, {name} have no score file" for (model, name), count in unscored.items()]
-    if parts:
-        parts[0].notes += [*notes, *left_out.told()]
+    if root.is_dir():  # of one file nothing else is missing
+        parts += [
+            _without_results(model, name) for model, of in scores.items() for name in of if (model, name) not in files
+        ]
+    for (model, name), count in unscored.items():
+        _note(parts, model, f"{count:,} results of {model}, {name} have no score file")
+    for model, read in readings.items():
+        if told := str(read):
+            _note(parts, model, told)
+    known = {model for model, _ in (*files, *unscored)}
+    for damaged in left_out.lines:
+        model = next((part for part in reversed(damaged.path.parts) if part in known), "")
+        _note(parts, model, f"left out: {damaged}")
     return parts
+
+
+MOST_NOTES = 12
+
+
+def _note(parts: list[Part], model: str, note: str) -> None:
+    """Put a note under the first part of the model it is about; of a model without one, under the first of all."""
+    about = next((part for part in parts if part.name.startswith(f"{model}, ")), parts[0] if parts else None)
+    if about is not None and len(about.notes) < MOST_NOTES and note not in about.notes:
+        about.notes.append(note)
+
+
+class _Read:
+    """How one model's results were read, where that had to be found out, and what the other reading comes to."""
+
+    def __init__(self) -> None:
+        self._both = BothReadings()
+        self._proof = ""
+
+    def add(self, line: ReplayLine, verdict: Fields) -> None:
+        """One judged line."""
+        other = verdict.get("other_reading")
+        self._both.add(verdict.get("valid") is True, other, other is not None and bool(other.get("valid")))
+        self._proof = self._proof or str(line.get("proved") or "")
+
+    def __str__(self) -> str:
+        both = str(self._both)
+        return f"{self._proof}: {both}" if both and self._proof else both or self._proof
 
 
 def _scores(root: Path) -> Mapping[str, Mapping[str, ScoreFile]]:
@@ -77,7 +116,7 @@ def _scores(root: Path) -> Mapping[str, Mapping[str, ScoreFile]]:
     for folder in (root, *beside):
         if folder.is_dir() and (found := read_scores(folder)):
             return found
-    raise UsageError(f"{root} holds no score files (BFCL_v4_*_score.json): there are no verdicts to compare with")
+    raise UsageError(f"{root} holds no score files (BFCL_v*_score.json): there are no verdicts to compare with")
 
 
 def _without_results(model: str, category: str) -> Part:
@@ -142,7 +181,7 @@ class _File:
                 return causes.NAMES
         if failed is not None and self._other_data(line["id"], failed):
             return causes.OTHER_DATA
-        return causes.UNKNOWN
+        return causes.UNKNOWN if self._score.release >= NOW else causes.EARLIER_RELEASE
 
     def _other_data(self, entry_id: str, failed: Fields) -> bool:
         """Whether the line was scored against another question or answer than ours."""

@@ -2,8 +2,12 @@
 
   pytest-bfcl prove bfcl-run/ -o proof.md
 
-A folder holds result/ and score/ as BFCL writes them. Printed is what was compared, how much of it is equal, and each
-difference with its cause. Exit code 0 when every difference has a known cause, 1 otherwise.
+A folder holds result/ and score/ as BFCL writes them, of any release. One result file beside its score/ will do; an
+archive (.zip, .tar, .tar.gz, .tar.bz2, .tar.xz) or a revision of a git repository (REPO@REVISION, or REPO alone for the
+newest commit with results) is unpacked for as long as it takes.
+
+Printed is what was compared, how much of it is equal, and each difference with its cause. Exit code 0 when every
+difference has a known cause, 1 otherwise.
 """
 
 from __future__ import annotations
@@ -26,7 +30,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""
     from pytest_bfcl.runs.wire_names import NAMES
 
-    parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help="holds result/ and score/")
+    parser.add_argument(
+        "folders", nargs="+", type=Path, metavar="FOLDER",
+        help="holds result/ and score/; also one result file, a .zip or .tar.*, or REPO@REVISION of a git history",
+    )  # fmt: skip
     parser.add_argument("--data", default="official", help="the data that was asked (default: %(default)s)")
     parser.add_argument(
         "--names", choices=NAMES, default="auto",
@@ -43,15 +50,17 @@ def run(args: argparse.Namespace) -> int:
     from pytest_bfcl.extensions.lab.proving.proof import proof_markdown
     from pytest_bfcl.rescoring import open_data
     from pytest_bfcl.runs.damage import LeftOut
+    from pytest_bfcl.runs.unpacked import is_packed, unpacked
 
     for folder in args.folders:
-        if not folder.is_dir():
-            raise UsageError(f"{folder} is no folder: name one that holds result/ and score/")
+        if not folder.exists() and not is_packed(folder):
+            raise UsageError(f"{folder} is not there: name a folder with result/ and score/, an archive, or REPO@REV")
     data = open_data(args.data)
     parts: list[Part] = []
     left_out = LeftOut()
     for folder in args.folders:
-        found = prove_folder(folder, data, args.names, left_out)
+        with unpacked(folder) as opened:
+            found = prove_folder(opened, data, args.names, left_out)
         for part in found if len(args.folders) > 1 else ():
             part.name = f"{folder.name}: {part.name}"
         parts += found

@@ -17,6 +17,7 @@ from pytest_bfcl.dataset import DataSet
 from pytest_bfcl.extensions.lab.proving.folder import prove_folder
 from pytest_bfcl.extensions.lab.proving.proof import Part, proof_markdown
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.runs.damage import LeftOut
 from pytest_bfcl.session.evaluation import open_data, run
 
 CATEGORIES = ["simple_python", "multiple", "parallel", "irrelevance", "multi_turn_base", "memory_kv"]
@@ -210,3 +211,63 @@ def test_a_recorded_run_and_its_planted_wrong_verdict(golden_dir: Path, tmp_path
     change(score_file(tmp_path, "multi_turn_base"), lambda lines: lines.pop(7))
     (difference,) = found(tmp_path, official)
     assert difference[4] == "unknown"
+
+
+def test_one_file_and_an_archive_are_proved_as_the_folder_is(folder: Path, data: DataSet, tmp_path: Path) -> None:
+    (result,) = folder.glob("result/**/BFCL_v4_multiple_result.json")
+    (part,) = prove_folder(result, data)
+    assert part.name.endswith(", multiple")
+    assert part.differences == []
+    packed = shutil.make_archive(str(tmp_path / "packed"), "gztar", folder)
+    assert main(["prove", packed, "--data", "bundled", "-o", str(tmp_path / "proof.md")]) == 0
+    assert r", multi\_turn\_base |" in (tmp_path / "proof.md").read_text()
+
+
+def test_scores_of_earlier_releases_are_found_under_the_names_of_now(folder: Path, data: DataSet) -> None:
+    (result,) = folder.glob("result/**/BFCL_v4_simple_python_result.json")
+    score = score_file(folder, "simple_python")
+    model = result.parents[1].name
+    failed = [json.loads(text) for text in score.read_text().splitlines()[1:]]
+    wrong = failed[0]["id"]
+
+    def renamed(path: Path, name: str, change: Callable[[dict[str, Any]], object]) -> None:
+        lines = [json.loads(text) for text in path.read_text().splitlines()]
+        for line in lines:
+            change(line)
+        target = folder / path.relative_to(folder).parts[0] / model / name
+        target.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        path.unlink()
+
+    def earlier(line: dict[str, Any]) -> None:
+        if "id" in line:
+            line["id"] = line["id"].replace("simple_python_", "simple_")
+
+    def numbered(line: dict[str, Any]) -> None:
+        if "id" in line:
+            line["prompt"] = {"id": line["id"].replace("simple_python_", "simple_")}
+            line["id"] = 7
+        if line.get("prompt", {}).get("id") == wrong.replace("simple_python_", "simple_"):
+            line["error_type"] = "planted:other"
+
+    renamed(result, "BFCL_v2_simple_result.json", earlier)
+    renamed(score, "BFCL_v2_simple_score.json", numbered)
+    assert [each[1:] for each in found(folder, data)] == [
+        (wrong, "planted:other", failed[0]["error_type"], "earlier release")
+    ]
+
+
+def test_a_note_stands_under_the_model_it_is_about(folder: Path, data: DataSet) -> None:
+    first, second = "a_model", "b_model"
+    for side in ("result", "score"):
+        (there,) = (each for each in (folder / side).iterdir() if each.is_dir())
+        shutil.copytree(there, folder / side / second)
+        there.rename(folder / side / first)
+    (unscored,) = (folder / "score" / second).rglob("BFCL_v4_multiple_score.json")
+    unscored.unlink()
+    (damaged,) = (folder / "result" / second).rglob("BFCL_v4_parallel_result.json")
+    damaged.write_text(damaged.read_text() + "{broken\n")
+    notes = {part.name: part.notes for part in prove_folder(folder, data, left_out=LeftOut()) if part.notes}
+    about = [note for name, found in notes.items() for note in found if name.startswith(second)]
+    assert any("have no score file" in note for note in about)
+    assert any("left out" in note for note in about)
+    assert not [note for name, found in notes.items() for note in found if name.startswith(first) and second in note]
