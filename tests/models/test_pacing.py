@@ -309,3 +309,49 @@ def test_one_wish_and_the_wish_of_a_quota_close_nothing(wishes: int, seconds: fl
     for _ in range(wishes):
         pace.refused_at(1.0, seconds)
     assert pace.closed_until < 1.0
+
+
+def test_an_answer_that_was_sent_after_the_first_refusal_ends_their_row() -> None:
+    for sent_at, closed in ((1.3, False), (0.9, True)):
+        pace = Pace(8, 8)
+        for now in (1.0, 2.0):
+            pace.refused_at(now, 5.0)
+        pace.answered(2.5, 2.5 - sent_at, wanted=True)
+        pace.refused_at(3.0, 5.0)
+        assert (pace.closed_until == 8.0) is closed
+
+
+@pytest.mark.parametrize(("wished", "row", "limit", "closed"), [
+    (LONGEST_CLOSED_S, 3, 8, True), (LONGEST_CLOSED_S + 0.1, 3, 8, False), (0.0, 3, 8, False), (None, 3, 8, False),
+    (1.0, 2, 8, False), (1.0, 4, 20, False), (1.0, 5, 20, True),
+])  # fmt: skip
+def test_how_many_wishes_close_the_gate(wished: float | None, row: int, limit: int, closed: bool) -> None:
+    pace = Pace(limit, limit)
+    for _ in range(row):
+        pace.refused_at(1.0, wished)
+    assert (pace.closed_until == 1.0 + (wished or 0.0)) is closed
+    assert pace.refused == row
+
+
+def test_places_of_refusals_are_kept_for_spread_times() -> None:
+    pace = Pace(8, 8)
+    assert [round(pace.kept_s(), 4) for _ in range(3)] == [0.559, 0.368, 0.6771]
+    pace.usual_s = 30.0
+    assert 0.5 <= pace.kept_s() <= 1.5
+
+
+@pytest.mark.parametrize(
+    ("error", "kept"),
+    [(AdapterError("rate_limit", "x"), True), (AdapterError("timeout", "x"), True),
+    (AdapterError("server", "x", status=503), True),
+     (AdapterError("server", "x", status=504), False), (ValueError("x"), False)],
+)  # fmt: skip
+def test_which_failures_keep_their_place(error: Exception, kept: bool) -> None:
+    async def main() -> None:
+        gate = Gate(Pace(1, 1))
+        with pytest.raises(type(error)):
+            async with gate:
+                raise error
+        assert (gate.inside, gate.pace.refused) == (int(kept), int(kept))
+
+    asyncio.run(main())
