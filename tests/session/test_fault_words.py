@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.session.conftest import Bench
 
-IDS = "simple_python_(7|21)$"
 OPTIONS = ("--bfcl-retries=1", "--bfcl-concurrency=16", "--bfcl-max-errors=100", "-k", "simple_python")
+PASSING = ("quota_words", "payment_words", "bad_gateway_page", "error_in_200")
+LASTING = ("suspended", "forbidden_page", "not_found", "not_found_page", "bad", "error_in_200")
+OVERFLOWS = ("openai", "vllm", "tgi", "groq", "tensorrt", "llamacpp")
 
 
-@pytest.mark.parametrize("kind", ["quota_words", "payment_words", "bad_gateway_page", "error_in_200"])
-def test_passing_trouble_passes(bench: Bench, session, kind: str) -> None:
-    bench.serve({"kind": kind, "ids": IDS, "first": 1})
+def served(bench: Bench, *kinds: str, **more: int) -> list[str]:
+    """Each kind of trouble has an entry of its own: their ids."""
+    ids = [f"simple_python_{3 * number + 5}" for number, _ in enumerate(kinds)]
+    bench.serve(*({"kind": kind, "ids": f"{name}$", **more} for name, kind in zip(ids, kinds, strict=True)))
+    return ids
+
+
+def test_passing_trouble_passes(bench: Bench, session) -> None:
+    served(bench, *PASSING, first=1)
     session(*OPTIONS).assert_outcomes(passed=30, deselected=10)
 
 
-@pytest.mark.parametrize("kind", ["suspended", "forbidden_page", "not_found", "not_found_page", "bad", "error_in_200"])
-def test_lasting_trouble_of_some_entries_is_theirs(bench: Bench, session, kind: str) -> None:
-    bench.serve({"kind": kind, "ids": IDS})
-    session(*OPTIONS).assert_outcomes(passed=28, errors=2, deselected=10)
-    for number in (7, 21):
-        outcome, reason = bench.verdicts()[f"simple_python_{number}"]
-        assert (outcome, str(reason).partition(":")[0]) == ("error", "adapter")
+def test_lasting_trouble_of_some_entries_is_theirs(bench: Bench, session) -> None:
+    ids = served(bench, *LASTING)
+    session(*OPTIONS).assert_outcomes(passed=24, errors=6, deselected=10)
+    found = [bench.verdicts()[name] for name in ids]
+    assert [(outcome, str(reason).partition(":")[0]) for outcome, reason in found] == [("error", "adapter")] * 6
 
 
-@pytest.mark.parametrize("server", ["openai", "vllm", "tgi", "groq", "tensorrt", "llamacpp"])
-def test_an_overflow_is_the_models_in_every_servers_words(bench: Bench, session, server: str) -> None:
-    bench.serve({"kind": f"overflow_{server}", "ids": IDS})
-    session(*OPTIONS).assert_outcomes(passed=28, failed=2, deselected=10)
-    assert {bench.verdicts()[f"simple_python_{number}"][0] for number in (7, 21)} == {"failed"}
+def test_an_overflow_is_the_models_in_every_servers_words(bench: Bench, session) -> None:
+    ids = served(bench, *(f"overflow_{server}" for server in OVERFLOWS))
+    session(*OPTIONS).assert_outcomes(passed=24, failed=6, deselected=10)
+    assert [bench.verdicts()[name] for name in ids] == [("failed", "reply:context_overflow")] * 6

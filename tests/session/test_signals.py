@@ -15,7 +15,7 @@ from .conftest import Bench, Server
 ALL = 40
 MOMENTS = 20
 DOORS = ("plugin", "workers", "verb")
-FAST = {("plugin", 15), ("workers", 4), ("verb", 9)}
+FAST = {("plugin", 15), ("verb", 9)}
 
 
 def start(bench: Bench, door: str, *more: str) -> subprocess.Popen[str]:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_bfcl.cli import main
 from tests.distributed import WORKERS
 from tests.session.serving.processes import alive
 from tests.session.serving.test_discovery import Answering, _models
@@ -181,24 +182,36 @@ def test_an_engine_that_crashes_on_the_way_stops_the_run_with_the_end_of_its_log
     assert [line["outcome"] for line in _lines(project)][:3] == ["passed"] * 3
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("--model", "openai:gpt-4o"), "--bfcl-serve starts vllm, sglang, llamacpp, transformers, ollama"),
-        (("--model", "vllm:"), "which model? write --model vllm:PATH_OR_NAME"),
-        (("--model", "vllm:m", "--bfcl-base-url", "http://localhost:1/v1"), "give one of them"),
-        (("--model", "vllm:m", "--bfcl-serve-args='"), "cannot be split into arguments"),
-        (("--model", "sglang:m"), "SGLang is not installed where this runs"),
-    ],
-)
-def test_mistakes_are_said_before_anything_starts(project: Path, arguments: tuple[str, ...], said: str) -> None:
+MISTAKES = [
+    (("--model", "openai:gpt-4o"), "--bfcl-serve starts vllm, sglang, llamacpp, transformers, ollama"),
+    (("--model", "vllm:"), "which model? write --model vllm:PATH_OR_NAME"),
+    (("--model", "vllm:m", "--base-url", "http://localhost:1/v1"), "give one of them"),
+    (("--model", "vllm:m", "--serve-args='"), "cannot be split into arguments"),
+    (("--model", "sglang:m"), "SGLang is not installed where this runs"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "said"), MISTAKES)
+def test_mistakes_are_said_before_anything_starts(
+    project: Path,
+    arguments: tuple[str, ...],
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(project)
+    monkeypatch.setenv("PATH", _environment(project)["PATH"])
+    assert main(["run", "irrelevance.jsonl", "-o", "run", *arguments, "--serve"]) == 2
+    assert said in capsys.readouterr().err
+    assert not (project / "run").exists()
+
+
+def test_pytest_says_a_mistake_too(project: Path) -> None:
+    arguments, said = MISTAKES[0]
     done = _pytest(project, *arguments, "--bfcl-serve")
     assert done.returncode == 4, done.stdout
     assert said in done.stderr + done.stdout
     assert "starting: " not in done.stdout
-    verb = _verb(project, *(each.replace("--bfcl-", "--") for each in arguments), "--serve")
-    assert verb.returncode == 2, verb.stdout
-    assert said in verb.stderr
     assert not (project / "run").exists()
 
 
