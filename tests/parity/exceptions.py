@@ -9,20 +9,22 @@ from typing import Any
 from pytest_bfcl.simulators import ERROR_PREFIX
 
 BOUNDS = re.compile(
-    "the result (is too large|has .* characters)|the (number is too long|exponent is too large)|too many decimal|"
+    f"{ERROR_PREFIX}"
+    "(the result (is too large|has .* characters)|the (number is too long|exponent is too large)|too many decimal|"
     "at most .* can be computed|a (tweet|file|name) (holds|has) at most|directories can be nested|"
     "the file system is full|results handed on as arguments are too large|the memory would have|"
-    "(find|du): (there are too many|directories are)"
+    "(find|du): (there are too many|directories are))"
 )
 """How the simulators refuse work above a bound (`Oversized`)."""
+NAMED = re.compile(r"parity\w*_instance\.")
 
-
-REASONS: dict[str, Callable[[str], bool]] = {
-    "texts of the vector memory are texts": lambda ours: ours.startswith(f"{ERROR_PREFIX}a text is needed"),
-    "mpmath of another release words an error otherwise": lambda ours: "object has no attribute 'rstrip'" in ours,
-    "work has a bound": lambda ours: BOUNDS.match(ours.removeprefix(ERROR_PREFIX)) is not None,
+REASONS: dict[str, Callable[[str, str], bool]] = {
+    "texts of the vector memory are texts": lambda ours, theirs: f"{ERROR_PREFIX}a text is needed" in ours,
+    "mpmath of another release words an error otherwise": lambda ours, theirs: "has no attribute 'rstrip'" in ours,
+    "work has a bound": lambda ours, theirs: BOUNDS.search(ours) is not None,
+    "a tool's name before a bracket in a text becomes an instance's": lambda ours, theirs: bool(NAMED.search(theirs)),
 }
-"""Reason → whether a text of ours is of its kind."""
+"""Reason → whether a text of ours and one of the reference's are of its kind."""
 
 
 def excused(request: dict[str, Any], ours: dict[str, Any], theirs: dict[str, Any]) -> str:
@@ -30,14 +32,13 @@ def excused(request: dict[str, Any], ours: dict[str, Any], theirs: dict[str, Any
     first = next(_parted(ours, theirs), None)  # what comes after may follow from it
     if first is None or request["do"] == "judge":
         return ""
-    results = re.findall(rf"{ERROR_PREFIX}[^'\"]*", first) or [first]  # prompting shows several in one text
-    return next((reason for reason, holds in REASONS.items() if any(map(holds, results))), "")
+    return next((reason for reason, holds in REASONS.items() if holds(*first)), "")
 
 
-def _parted(ours: Any, theirs: Any) -> Iterator[str]:
-    """Texts of ours for which the other side says something else, in order."""
-    if isinstance(ours, str) and ours != theirs:
-        yield ours
+def _parted(ours: Any, theirs: Any) -> Iterator[tuple[str, str]]:
+    """Texts that are not the same on both sides, in order."""
+    if isinstance(ours, str) and isinstance(theirs, str) and ours != theirs:
+        yield ours, theirs
     elif isinstance(ours, list) and isinstance(theirs, list):
         for here, there in zip(ours, theirs, strict=False):
             yield from _parted(here, there)
