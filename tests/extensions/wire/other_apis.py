@@ -75,14 +75,15 @@ def think(heard: Heard) -> Said:
     results = [turn for turn in heard.turns if turn.role == "tool"]
     if last.role == "assistant":
         return Said(before=" and continued.")
-    if last.role == "user" and results and heard.turns[-2].role == "tool":
+    ordered = "with exactly these arguments" in last.text
+    if last.role == "user" and results and heard.turns[-2].role == "tool" and not ordered:
         heard.turns.pop()
     return reference.think(heard)
 
 
 def cut_messages(said: Said, heard: Heard, size: int) -> Said:
     whole = said.text
-    said = cut(said, heard, size)
+    said = cut(said, heard, max(size, 3))  # 8,192 tokens hold every dictated text
     said.stopped = next((stop for stop in heard.stop if stop in whole), None)
     return said
 

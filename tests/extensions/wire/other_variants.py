@@ -216,8 +216,8 @@ MESSAGES = (
     ),
     messages("thinking is unsigned", fails("blocks_thinking", "reasoning_apart"),
              in_blocks("thinking", dropped("signature"))),
-    messages("no usage", fails("blocks_usage"), in_whole(dropped("usage"))),
-    messages("usage in OpenAI's words", fails("blocks_usage"), in_whole(
+    messages("no usage", fails("blocks_usage", "usage_grows"), in_whole(dropped("usage"))),
+    messages("usage in OpenAI's words", fails("blocks_usage", "usage_grows"), in_whole(
         lambda body: body.update(usage={"prompt_tokens": 1, "completion_tokens": 1}))),
     messages("stop_reason in OpenAI's words", fails("blocks_stop_reason", "finish_stop"), in_whole(
         lambda body: body.update(stop_reason="stop") if body["stop_reason"] == "end_turn" else None)),
@@ -259,11 +259,12 @@ MESSAGES = (
         "think": lambda heard: heard.nowhere if heard.turns[-1].role == "assistant" else other_apis.think(heard)}),
     messages("stop sequences are not heard", fails("blocks_stop_sequence"), {"cut": _never_stopped}),
     messages("stop sequences are not told", fails("blocks_stop_sequence"), {"cut": _untold_stop}),
-    messages("limits are not heard", fails("blocks_limit"), {"cut": _unlimited}),
+    messages("limits are not heard", fails("blocks_limit", "cut_in_call"), {"cut": _unlimited}),
     messages("limits are not told", fails("blocks_limit"), {"cut": _limit_untold}),
     messages("errors as OpenAI has them", fails("blocks_error_form", "blocks_missing_result", "blocks_unknown_result"),
              {"refuse": lambda refusal: (400, {"error": {"message": refusal.message}})}),
-    messages("nothing is refused", fails("blocks_error_form", "blocks_missing_result", "blocks_unknown_result"),
+    messages("nothing is refused",
+             fails("blocks_error_form", "blocks_missing_result", "blocks_unknown_result", "fault_choice"),
              {"hear": _hear_anything}),
     messages("missing results are made up", fails("blocks_missing_result"), _history_unchecked(only_missing=True)),
     messages("results for no call", fails("blocks_unknown_result"), _history_unchecked(only_missing=False)),

@@ -19,7 +19,7 @@ def passed(api: Api, size: int, *, names: set[str]) -> bool:
 
 
 @pytest.mark.parametrize("api", ["anthropic", "completions"])
-@pytest.mark.parametrize("size", [1, 3, 50])
+@pytest.mark.parametrize("size", [3, *(pytest.param(size, marks=pytest.mark.slow) for size in (1, 50))])
 def test_the_reference_passes_everything(api: Api, size: int) -> None:
     assert passed(api, size, names={check.name for check in checks_for(api)} - {"sdk_reads"})
 

@@ -170,6 +170,51 @@ def _text(ask: Ask) -> str:
 
 SHARED = {
     **dict.fromkeys((check.name for check in arguments.CHECKS), f"{TOOLS}: input"),
+    **dict.fromkeys(
+        ("calls_one", "calls_five", "calls_same_twice", "calls_after_empty", "text_before", "parallel_off"),
+        f"{TOOLS}: parallel tool use",
+    ),
+    **dict.fromkeys(("tools_1", "tools_64", "tools_200", "name_dashes", "name_64"), f"{TOOLS}: tools"),
+    **dict.fromkeys(
+        (
+            "schema_deep",
+            "schema_recursive",
+            "schema_any_of",
+            "schema_ref",
+            "schema_enum_numbers",
+            "schema_type_lists",
+            "schema_items",
+            "schema_pattern",
+            "schema_further",
+            "schema_limits",
+            "schema_enum",
+            "schema_long_description",
+            "schema_none",
+            "schemas_generated",
+        ),
+        f"{TOOLS}: input_schema",
+    ),
+    **dict.fromkeys(
+        (
+            "ids_accepted",
+            "ids_unique",
+            "result_string",
+            "result_parts",
+            "result_empty",
+            "result_error",
+            "results_reordered",
+            "result_answered",
+            "conversation_20",
+            "history_text",
+        ),
+        f"{TOOLS}: tool_result",
+    ),
+    **dict.fromkeys(("role_system", "role_user", "user_parts"), f"{MESSAGE}: messages, system"),
+    **dict.fromkeys(("usage_grows", "cut_in_call", "fault_unknown_tool", "fault_choice", "fault_tool"), MESSAGE),
+    "choice_auto": f"{TOOLS}: tool_choice auto",
+    "crosstalk": MESSAGE,
+    "disconnect": MESSAGE,
+    "measures": MESSAGE,
 }
 """Checks of the other APIs that hold here, too; where they are written."""
 
