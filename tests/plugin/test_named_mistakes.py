@@ -90,7 +90,8 @@ def script_of(calls: Calls, wrong: Any, mode: str) -> Any:
     return {"tool_calls": sent, "text": ""}
 
 
-@pytest.mark.parametrize("mode", [pytest.param("fc", marks=pytest.mark.slow), "prompt"])
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["fc", "prompt"])
 def test_the_histogram_is_exact(mode: str, tmp_path: Path) -> None:
     data = open_data("bundled")
     names = list(MISTAKES)

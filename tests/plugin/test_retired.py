@@ -51,6 +51,7 @@ def test_they_run_when_named_and_have_their_own_table(pytester: pytest.Pytester)
     assert "retired" not in json.dumps(model["overall"])
 
 
+@pytest.mark.slow
 def test_they_are_not_part_of_a_plain_run(pytester: pytest.Pytester) -> None:
     result = run(pytester, "--collect-only", "-q")
     assert "bfcl/simple_python.jsonl" in result.stdout.str()
@@ -81,9 +82,3 @@ def test_what_lacks_a_recording_is_skipped_with_the_reason(pytester: pytest.Pyte
         "--model", "oracle:", str(path), "--bfcl-out", "two", "--bfcl-rest", f"replay:{folder}"
     )
     again.assert_outcomes(passed=1)
-
-
-def test_an_unknown_provider_is_a_usage_error(pytester: pytest.Pytester) -> None:
-    result = run(pytester, "--bfcl-rest", "telepathy")
-    assert result.ret == 4
-    result.stderr.fnmatch_lines(["*--bfcl-rest*telepathy*"])

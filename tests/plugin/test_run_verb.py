@@ -237,8 +237,10 @@ def test_a_dry_run_in_python(place: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 PARTS = [
     # options, models
-    ("--categories memory_kv,simple_java,format_sensitivity", ["oracle:@fc"]),
-    ("--categories memory_kv,simple_java --repeat 2", ["oracle:@fc", "oracle:@prompt"]),
+    pytest.param("--categories memory_kv,simple_java,format_sensitivity", ["oracle:@fc"], marks=pytest.mark.slow),
+    pytest.param(
+        "--categories memory_kv,simple_java --repeat 2", ["oracle:@fc", "oracle:@prompt"], marks=pytest.mark.slow
+    ),
     ("--ids ids.txt", ["oracle:@fc"]),
     ("--categories live,simple_java --sample 20 --transform whitespace", ["oracle:@prompt"]),
 ]

@@ -52,6 +52,7 @@ def assert_same(ours: Path, theirs: Path) -> list[dict[str, Any]]:
     return library
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["fc", "prompt"])
 def test_run_and_plugin_write_the_same_lines(mode: str, tmp_path: Path) -> None:
     run("bundled", f"lexical:@{mode}", categories=["single_turn"], out=tmp_path / "library")
