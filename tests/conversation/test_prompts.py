@@ -6,7 +6,6 @@ import json
 import pytest
 
 from pytest_bfcl.conversation import prompts
-from pytest_bfcl.conversation.documents import documents_text
 from pytest_bfcl.dataset import Entry, Texts
 
 TEXTS = Texts.own()
@@ -35,64 +34,6 @@ DOCUMENT = {
 def entry(**fields):
     question = [[{"role": "user", "content": "Where to?"}]]
     return Entry(**({"id": "simple_python_1", "category": "simple_python", "question": question} | fields))
-
-
-def test_json_layout():
-    assert documents_text([DOCUMENT]) == json.dumps([DOCUMENT], indent=4)
-
-
-def test_python_layout():
-    assert documents_text([DOCUMENT], "python").splitlines()[:13] == [
-        "# Function: find.trips",
-        '    """',
-        "    Find trips.",
-        "",
-        "    Args:",
-        "        days (int, default=3): How long",
-        "        tags (list[str], default=['sea', 'sun']): Any of",
-        "        when (str):  Enum values: ['may', 'june'].",
-        "        who (dict): Party",
-        "            adults (float): Count",
-        "            dog (bool): ",
-        '    """',
-        "",
-    ]
-
-
-def test_xml_layout_loses_the_commas_of_its_tags():
-    assert documents_text([DOCUMENT], "xml").splitlines() == [
-        '<function name="find.trips">',
-        "  <desc>Find trips.</desc>",
-        "  <params>",
-        '    <param name="days" type="integer" required="true" default="3">',
-        "      <desc>How long</desc>",
-        "    </param>",
-        """    <param name="tags" type="array[string]" required="false" default="['sea' 'sun']">""",
-        "      <desc>Any of</desc>",
-        "    </param>",
-        '    <param name="when" type="string" required="false">',
-        "      <desc> Enum values: ['may', 'june'].</desc>",
-        "    </param>",
-        '    <param name="who" type="dict" required="false">',
-        "      <desc>Party</desc>",
-        "      <params>",
-        '        <param name="adults" type="float" required="true">',
-        "          <desc>Count</desc>",
-        "        </param>",
-        '        <param name="dog" type="boolean" required="false">',
-        "          <desc></desc>",
-        "        </param>",
-        "      </params>",
-        "    </param>",
-        "  </params>",
-        "</function>",
-    ]
-
-
-@pytest.mark.parametrize("layout", ["json", "python", "xml"])
-def test_documents_without_parameters(layout):
-    assert "nothing" in documents_text([{"name": "nothing"}], layout)
-    assert documents_text([], layout) in ("", "[]")
 
 
 def test_the_system_prompt_stands_in_front_of_one_there_already():
@@ -180,15 +121,3 @@ def first_messages_digest(dataset):
 def test_official_prompts_are_those_of_the_reference(official):
     # Taken when all 10,306 entries (without memory content) equalled what the reference sends, byte for byte.
     assert first_messages_digest(official) == "689b718ab360464712f7910b9751de1562b79fe568c52ffa0d9414638d758ecf"
-
-
-def test_documents_are_indented_as_json_does_whatever_they_hold() -> None:
-    odd = [
-        {
-            "name": "f",
-            "parameters": {"properties": {"é": {"default": 1e16, "enum": ["a\n\u2028", None, True]}}, "x": []},
-        },
-        {"name": "g", "nothing": {}, "large": 10**30, "small": -0.0, "endless": [float("nan"), float("inf")]},
-    ]
-    for documents in ([], odd[:1], odd, [*odd, {"name": "\ud800"}], odd):
-        assert documents_text(documents) == json.dumps(documents, indent=4)

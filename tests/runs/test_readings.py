@@ -11,7 +11,7 @@ import pytest
 from pytest_bfcl.cli import main
 from pytest_bfcl.rescoring import open_data, score_lines
 from pytest_bfcl.rewards import reward
-from pytest_bfcl.runs.readings import Readings
+from pytest_bfcl.runs.readings import BothReadings, Readings, documented_names
 from pytest_bfcl.session.evaluation import run
 from tests.runs.test_folder_families import ENTRY, folder
 
@@ -134,3 +134,72 @@ def test_nothing_is_told_where_table_and_calls_agree(own_data: Any, tmp_path: Pa
     result = run(own_data, f"replay:{path}")
     assert "other_reading" not in result.records[0]
     assert "remarks" not in next(iter(result.summary["models"].values()))
+
+
+def call(name: str, **more: Any) -> dict[str, Any]:
+    return {"id": "simple_python_0", "output": [{"name": name, "arguments": "{}"}], **more}
+
+
+@pytest.mark.parametrize(
+    ("how", "line", "mode", "underscores"),
+    [
+        ({}, call(UNDER), "fc", True), ({}, call(DOTS), "fc", False), ({}, call("other"), "fc", False),
+        ({"names": "underscores"}, call(DOTS), "fc", True), ({"names": "dots"}, call(UNDER), "fc", False),
+        ({"names": "underscores"}, call(DOTS, underscore_names=False), "fc", False),
+        ({}, call(UNDER, underscore_names=False), "fc", False), ({}, call(UNDER, mode="prompt"), "prompt", False),
+        ({"mode": "fc"}, call(UNDER, output="x"), "fc", False),
+        ({"decoder": "hermes"}, call(UNDER, output="x"), "prompt", False),
+        ({"mode": "fc", "decoder": "hermes"}, call(UNDER, output="x"), "fc", False),
+        ({}, call(UNDER, mode="fc", underscore_names=True), "fc", True),
+    ],
+)  # fmt: skip
+def test_how_a_line_is_read(how: dict[str, Any], line: dict[str, Any], mode: str, underscores: bool) -> None:
+    transcript = Readings(**how).transcript(line, lambda: [DOTS])
+    assert (transcript.mode, transcript.underscore_names) == (mode, underscores)
+
+
+def test_what_was_learnt_ahead_holds_for_all_lines_of_a_model() -> None:
+    ahead = [call(UNDER, model="a"), call(UNDER, model="a"), call(DOTS, model="a"), call("other", model="b"),
+    {"id": "broken"},
+             call(DOTS, model="c", mode="fc", underscore_names=True),
+             call(DOTS, model="d", underscore_names=True)]  # fmt: skip
+    readings = Readings()
+    readings.learn(ahead, lambda line: [DOTS])
+    lines = [call(DOTS, model="a"), *(call(name, model="b") for name in (DOTS, UNDER, "other"))]
+    found = [readings.transcript(line, lambda: [DOTS]).underscore_names for line in lines]
+    assert found == [True, False, True, False]  # of b only what went by is known; a tie leaves each to its own proof
+    assert readings.told_of("a") == (
+        "mode fc (native calls prove it); names with underscores (2 of the called ones prove it, 1 with dots)"
+    )
+    assert readings.told_of("c") == readings.told_of("nobody") == ""
+    assert readings.told_of("d") == "mode fc (native calls prove it)"
+    assert [each.partition(":")[0] for each in readings.told()] == ["a", "b", "d"]
+
+
+def test_what_lines_say_was_proved_is_told() -> None:
+    readings = Readings(mode="fc")
+    for proof in ("two", "one", "two", ""):
+        readings.transcript(call(UNDER, model="m", mode="fc", underscore_names=True, proved=proof), lambda: [DOTS])
+    assert readings.told() == ["m: one; two"]
+    readings.transcript(call("x"), list)
+    assert readings.told_of("") == ""  # it was said that calls are native
+
+
+def test_both_readings_are_counted() -> None:
+    both = BothReadings()
+    assert str(both) == ""
+    for passed, by, other in (
+        (True, "leaderboard", False),
+        (False, "evidence", True),
+        (True, "evidence", True),
+        (True, "x", True),
+    ):
+        both.add(passed, {"by": by}, other)
+    both.add(True, None, True)
+    assert both.entries == 3
+    assert str(both) == "the leaderboard says 33.3 % (1 of 3), the evidence says 100.0 % (3 of 3)"
+
+
+def test_names_of_documents() -> None:
+    assert documented_names({"function": [{"name": "a"}, {}, "x"]}) == ["a", ""]
+    assert documented_names({"function": None}) == documented_names(object()) == []
