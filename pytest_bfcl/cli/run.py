@@ -224,12 +224,12 @@ def _print_dry_run(found: DryRun) -> int:
 
 def _print_result(result: RunResult, data: DataSet, values: Parsed, gates: GateOptions) -> int:
     """Say what came of it, as `pytest --model` does; returns the exit code."""
-    from pytest_bfcl.reporting import write_report
     from pytest_bfcl.reporting.annotations import append_step_summary
     from pytest_bfcl.reporting.plugged import tell_listeners
     from pytest_bfcl.reporting.printing import Printer
+    from pytest_bfcl.reporting.report import write_asked
+    from pytest_bfcl.runs import RunDirectory
     from pytest_bfcl.session.skips import skip_lines
-    from pytest_bfcl.settings import level_for
 
     printer = Printer()
     for note in [*result.notes, *skip_lines(result.skips)]:
@@ -241,12 +241,11 @@ def _print_result(result: RunResult, data: DataSet, values: Parsed, gates: GateO
     if result.stopped:
         printer.line(f"stopped: {result.stopped}; results are kept", "red")
     printer.line(result.fingerprint.short())
-    level = level_for(values["report"], sum(outcomes.values()))
-    if level != "none":
-        try:
-            printer.line(f"report: {write_report(result.path, entry_source=data, level=level)}")
-        except OSError as error:  # a full disk
-            printer.line(f"the report could not be written: {error.strerror or error}", "red")
+    written, told = write_asked(RunDirectory.open(result.path), values["report"], data)
+    if written is not None:
+        printer.line(f"report: {written}")
+    if told:
+        printer.line(told, "yellow")
     trouble = append_step_summary(result.summary, os.environ)
     for text in [*tell_listeners(result.path, result.summary), *([trouble] if trouble else [])]:
         printer.line(text, "yellow")

@@ -25,7 +25,6 @@ from pytest_bfcl.plugin.outcome import Outcomes
 from pytest_bfcl.plugin.own_tests import register_recording
 from pytest_bfcl.plugin.progress import Progress
 from pytest_bfcl.plugin.recording import earlier_parts, run_of, run_path
-from pytest_bfcl.plugin.report_pages import ReportPages
 from pytest_bfcl.plugin.results import Results
 from pytest_bfcl.plugin.session import SESSION, Session
 from pytest_bfcl.plugin.session_end import SessionEnd
@@ -99,15 +98,12 @@ def _build(config: pytest.Config) -> None:
         plugins.register(WorkerEnd(session.worker["said"], termination), "bfcl-worker-end")
     plugins.register(GcThresholds(config), "bfcl-gc")
     plugins.register(UsersModel(config, conversations), "bfcl-users-model")
-    pages = None if session.is_worker else ReportPages(session, run, store)
-    spare = pages.work if pages is not None else None
-    for module in fixtures_of(config, conversations, models=len(contenders), spare=spare):
+    for module in fixtures_of(config, conversations, models=len(contenders)):
         plugins.register(module, module.__name__)
-    if pages is not None:
-        plugins.register(pages, "bfcl-pages")
-        results = Results(session, run, variants, outcomes.take_fresh, pages)
+    if not session.is_worker:
+        results = Results(session, run, variants, outcomes.take_fresh)
         plugins.register(results, "bfcl-results")
-        _build_controller(session, run, results, conversations, engines, pages, termination)
+        _build_controller(session, run, results, conversations, engines, termination)
 
 
 def _check_sets(session: Session, contenders: Sequence[Contender], run: Run) -> list[CheckSet]:
@@ -127,11 +123,10 @@ def _build_controller(
     results: Results,
     conversations: Conversations,
     engines: Engines | None,
-    pages: ReportPages,
     termination: Termination,
 ) -> None:
     plugins = session.config.pluginmanager
-    end = SessionEnd(session, run, results, pages, termination)
+    end = SessionEnd(session, run, results, termination)
     plugins.register(SessionStart(session, run, results, conversations, engines, end.gates), "bfcl-start")
     plugins.register(end, "bfcl-end")
     failures = FoldedFailures()
@@ -149,7 +144,7 @@ def _build_controller(
     if any(map(plugins.hasplugin, ("html", "pytest_html.plugin"))):
         from pytest_bfcl.plugin.html_columns import Columns
 
-        plugins.register(Columns(session, run, pages), "bfcl-html")
+        plugins.register(Columns(session, run), "bfcl-html")
 
 
 def _store_path(session: Session, path: Path) -> Path:

@@ -16,21 +16,15 @@ OLDEST_ASYNCIO = (1, 1)
 
 STEPS_OF_A_TURN = 4
 """Turns of the event loop between two items that need not wait: from bytes on a socket to the next request sent."""
-EMPTY_S = 0.000_05
-"""A turn of the event loop that takes longer had something to do: a reply arrived, a request was sent."""
 TURN_EVERY_S = 0.002
 """Items that need not wait and follow faster than this share a turn of the event loop."""
 
 
 class Loop:
-    """An event loop, driven from synchronous fixtures.
+    """An event loop, driven from synchronous fixtures."""
 
-    ``spare`` does one small thing when nothing else is to do, and says whether there was any.
-    """
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, spare: Callable[[], bool] | None = None) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
-        self._spare = spare
         self._awaited: asyncio.Future[Any] | None = None
         self._turned = 0.0
 
@@ -42,22 +36,12 @@ class Loop:
         """Run until it is done, whatever it holds."""
         self._awaited = future
         future.add_done_callback(self._arrived)
-        if self._spare is not None:
-            self._step = self.loop.call_soon(self._use_time, self._spare, 0.0)
         try:
             self.loop.run_forever()
         finally:
             self._awaited = None
             future.remove_done_callback(self._arrived)
-            if self._spare is not None:
-                self._step.cancel()
             self._turned = self.loop.time()
-
-    def _use_time(self, spare: Callable[[], bool], before: float) -> None:
-        """Work while turns of the loop are empty, which is while they take next to no time."""
-        now = self.loop.time()
-        if now - before > EMPTY_S or spare():
-            self._step = self.loop.call_soon(self._use_time, spare, self.loop.time())
 
     def _arrived(self, future: asyncio.Future[Any]) -> None:
         if future is self._awaited:  # Ctrl-C in between: or the loop would be stopped when it runs next
@@ -84,20 +68,20 @@ class Loop:
 Close = Callable[[], Coroutine[Any, Any, None]]
 
 
-def loop_fixture(config: pytest.Config, close: Close, spare: Callable[[], bool] | None) -> Any:
-    """The fixture ``bfcl_loop``; ``close`` is awaited in the loop before it ends; ``spare``: see `Loop`.
+def loop_fixture(config: pytest.Config, close: Close) -> Any:
+    """The fixture ``bfcl_loop``; ``close`` is awaited in the loop before it ends.
 
     Where pytest-asyncio is active its session loop is ours too, so users' async models share it.
     """
-    return _shared_loop(close, spare) if has_asyncio(config) else _own_loop(close, spare)
+    return _shared_loop(close) if has_asyncio(config) else _own_loop(close)
 
 
-def _own_loop(close: Close, spare: Callable[[], bool] | None) -> Any:
+def _own_loop(close: Close) -> Any:
     @pytest.fixture(scope="session")
     def bfcl_loop() -> Iterator[Loop]:
         """The session's event loop."""
         with asyncio.Runner() as runner:
-            loop = Loop(runner.get_loop(), spare)
+            loop = Loop(runner.get_loop())
             try:
                 yield loop
             finally:
@@ -106,13 +90,13 @@ def _own_loop(close: Close, spare: Callable[[], bool] | None) -> Any:
     return bfcl_loop
 
 
-def _shared_loop(close: Close, spare: Callable[[], bool] | None) -> Any:
+def _shared_loop(close: Close) -> Any:
     import pytest_asyncio
 
     @pytest_asyncio.fixture(scope="session", loop_scope="session")
     async def bfcl_loop() -> AsyncIterator[Loop]:
         """The session's event loop."""
-        yield Loop(asyncio.get_running_loop(), spare)
+        yield Loop(asyncio.get_running_loop())
         await close()
 
     return bfcl_loop

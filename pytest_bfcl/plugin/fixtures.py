@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -27,12 +27,8 @@ if TYPE_CHECKING:
     from pytest_bfcl.transcript import Transcript
 
 
-def fixtures_of(
-    config: pytest.Config, conversations: Conversations, *, models: int, spare: Callable[[], bool] | None
-) -> list[ModuleType]:
+def fixtures_of(config: pytest.Config, conversations: Conversations, *, models: int) -> list[ModuleType]:
     """Plugin modules with one fixture each, to be registered; ``models`` is how many models the run has.
-
-    ``spare`` is work for moments in which the event loop has nothing to do (`pytest_bfcl.plugin.event_loop.Loop`).
 
     Each has a module of its own because fixtures as methods of an object are deprecated. The short names are left to
     whoever else has them.
@@ -40,7 +36,7 @@ def fixtures_of(
     made = [
         *_model_fixtures(conversations, "session" if models == 1 else "function"),
         *_entry_fixtures(conversations),
-        loop_fixture(config, conversations.aclose, spare),
+        loop_fixture(config, conversations.aclose),
     ]
     short = ("model", "transcript")
     kept = [each for each in made if each.name not in short or not _is_theirs(config, each.name)]

@@ -15,9 +15,9 @@ from urllib.parse import quote
 import pytest
 
 from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.settings import level_for
 
 if TYPE_CHECKING:
-    from pytest_bfcl.plugin.report_pages import ReportPages
     from pytest_bfcl.plugin.session import Session
     from pytest_bfcl.session.run import Run
 
@@ -27,8 +27,9 @@ COLUMNS = ("category", "tag", "reason", "cost", "latency", "entry")
 class Columns:
     """The hooks of pytest-html."""
 
-    def __init__(self, session: Session, run: Run, pages: ReportPages) -> None:
-        self._pages = pages
+    def __init__(self, session: Session, run: Run) -> None:
+        self._report = session.plan.report
+        self._planned = run
         self._models = [spec.text for spec in session.specs]
         self._run = run.folder
         report = getattr(session.config.option, "htmlpath", None)
@@ -60,15 +61,13 @@ class Columns:
         latency = total_of(record.get("latency_s"))
         if latency is not None:
             values["latency"] = f"{latency:.3f}"
-        if self._pages.has_pages:
+        if level_for(self._report, self._planned.planned) == "full":
             values["entry"] = f'<a href="{html.escape(self._link(record))}">page</a>'
         return values
 
     def _link(self, record: Parsed) -> str:
         """The entry's page, relative to the report."""
-        from pytest_bfcl.reporting import page_name
-        from pytest_bfcl.reporting.links import ENTRIES
+        from pytest_bfcl.reporting.links import page_link
 
         models = self._models if len(self._models) > 1 else [str(record.get("model") or "")]
-        target = self._run / ENTRIES / page_name(record, models)
-        return quote(Path(os.path.relpath(target, self._folder)).as_posix())
+        return f"{quote(Path(os.path.relpath(self._run, self._folder)).as_posix())}/{page_link(record, models)}"

@@ -17,7 +17,6 @@ from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.plugin.contenders import Variant
-    from pytest_bfcl.plugin.report_pages import ReportPages
     from pytest_bfcl.plugin.session import Session
     from pytest_bfcl.runs import ResultLine
     from pytest_bfcl.session.run import Run
@@ -36,7 +35,6 @@ class Results:
         run: Run,
         variants: Sequence[Variant],
         fresh: Callable[[], ResultLine | None],
-        pages: ReportPages,
     ) -> None:
         self._session = session
         self.run = run
@@ -45,7 +43,7 @@ class Results:
         self.planned: list[str] = []
         self._broken: list[str] = []
         self.foreign_failures = 0
-        run.listeners += [pages.add, lambda line, text: session.config.hook.pytest_bfcl_result(record=line)]
+        run.listeners.append(lambda line, text: session.config.hook.pytest_bfcl_result(record=line))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

@@ -12,7 +12,6 @@ from pytest_bfcl.plugin.data import category_at
 from pytest_bfcl.plugin.gating import JUDGED, SessionGates
 
 if TYPE_CHECKING:
-    from pytest_bfcl.plugin.report_pages import ReportPages
     from pytest_bfcl.plugin.results import Results
     from pytest_bfcl.plugin.session import Session
     from pytest_bfcl.plugin.termination import Termination
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
     from pytest_bfcl.session.run import Run
 
 INTERRUPTED = "interrupted"
+HURRIED_S = 5.0
+"""How long whoever pressed Ctrl-C waits for the report, at most."""
 MAXFAIL = "stopping after "
 """How pytest and xdist begin to say that ``-x`` or ``--maxfail`` stopped a session."""
 
@@ -32,14 +33,12 @@ class SessionEnd:
         session: Session,
         run: Run,
         results: Results,
-        pages: ReportPages,
         termination: Termination,
     ) -> None:
         self._session = session
         self._notices = session.notices
         self._run = run
         self._results = results
-        self._pages = pages
         self._termination = termination
         self.gates = SessionGates(session, run)
 
@@ -67,10 +66,7 @@ class SessionEnd:
         self._session.config.hook.pytest_bfcl_summary(summary=summary)
         self._tell_listeners(run.directory, summary)
         by_hand = stopped == INTERRUPTED and session.exitstatus == pytest.ExitCode.INTERRUPTED
-        if by_hand or self._termination.asked:  # whoever pressed Ctrl-C waits
-            self._notices.note(f"no report yet: pytest-bfcl report {run.folder} writes it")
-        else:
-            self._pages.write(run.directory, summary)
+        self._write_report(run.directory, HURRIED_S if by_hand or self._termination.asked else None)
         self._write_step_summary(summary)
         run.kept(run.release)
         for note in run.notes:
@@ -121,6 +117,13 @@ class SessionEnd:
         """What fails the session though its gates are met: tests that are no entries."""
         count = self._results.foreign_failures
         return [f"{count} other tests failed"] if count else []
+
+    def _write_report(self, run: RunDirectory, within_s: float | None) -> None:
+        from pytest_bfcl.reporting.report import write_asked
+
+        _, told = write_asked(run, self._session.plan.report, self._session.data.measured, within_s)
+        if told:
+            self._notices.note(told)
 
     def _write_step_summary(self, summary: Summary) -> None:
         """The summary as Markdown, where GitHub shows it with a job."""

@@ -17,7 +17,8 @@ from pytest_bfcl.dataset.categories import groups_of
 from pytest_bfcl.explaining import headline
 from pytest_bfcl.explaining.causes import cause_of, holds_two_calls
 from pytest_bfcl.json_types import Fields
-from pytest_bfcl.reporting.links import ENTRIES, page_name
+from pytest_bfcl.reporting.links import ENTRIES, page_name, place_in_index
+from pytest_bfcl.reporting.packing import FIRST_SHARD
 from pytest_bfcl.reporting.side_by_side import Answer, SideBySide, side_by_side
 from pytest_bfcl.scoring.measurements import VERIFIED
 
@@ -196,11 +197,14 @@ def _link(folder: Path | None, record: Fields | None, page: Path | None) -> str:
     if folder is None or record is None or page is None:
         return ""
     model = str(record.get("model") or "")
-    for models in ([], [model]):  # with the model's suffix, as in runs of several; then the plain name
-        found = folder / ENTRIES / page_name(record, models)
-        if found.is_file():
-            try:
-                return quote(Path(os.path.relpath(found, page.parent)).as_posix())
-            except ValueError:  # on another drive
-                return found.resolve().as_uri()
-    return ""
+    names = [page_name(record, ()), page_name(record, [model])]  # of several models, of one
+    found = next((path for name in names if (path := folder / ENTRIES / name).is_file()), None)
+    place = ""
+    if found is None:
+        found, place = folder / "index.html", place_in_index(names[0])
+        if not (folder / ENTRIES / FIRST_SHARD).is_file():
+            return ""
+    try:
+        return quote(Path(os.path.relpath(found, page.parent)).as_posix()) + place
+    except ValueError:  # on another drive
+        return found.resolve().as_uri() + place

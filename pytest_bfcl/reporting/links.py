@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, metadata
+from urllib.parse import quote
 
 from pytest_bfcl.json_types import Fields
 
@@ -41,6 +42,22 @@ def page_name(record: Fields, models: Sequence[str]) -> str:
     repeat = record.get("repeat") or 1
     number = f"-r{repeat}" if repeat != 1 else ""
     return f"{safe_id(str(record['id']))}{model_suffix(str(record.get('model') or ''), models)}{number}.html"
+
+
+def is_packed(outcome: object) -> bool:
+    """Whether an entry's page is one of those packed together: files are of what failed."""
+    return outcome in ("passed", "skipped")
+
+
+def page_link(record: Fields, models: Sequence[str]) -> str:
+    """Where a record's page is, seen from the run's folder: a file, or a place in ``index.html``."""
+    name = page_name(record, models)
+    return f"index.html{place_in_index(name)}" if is_packed(record.get("outcome")) else f"{ENTRIES}/{quote(name)}"
+
+
+def place_in_index(name: str) -> str:
+    """Where ``index.html`` shows the packed page of that name (`page_name`)."""
+    return f"#entry={quote(name.removesuffix('.html'))}"
 
 
 @cache

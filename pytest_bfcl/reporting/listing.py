@@ -65,11 +65,15 @@ class Alike:
 class Listing:
     """Collects the rows of a run, one record at a time.
 
-    ``pages``: whether entries have pages to link to; ``place`` is what stands before their names in links.
+    ``pages``: whether entries have pages to link to, ``shard``: how many of those of entries that did not fail lie in
+    one script (0: they are files, too); ``place`` is what stands before their names in links.
     """
 
-    def __init__(self, models: Sequence[str], known_issues: Container[tuple[str, str]], *, pages: bool = True) -> None:
+    def __init__(
+        self, models: Sequence[str], known_issues: Container[tuple[str, str]], *, pages: bool = True, shard: int = 0
+    ) -> None:
         self.pages = pages
+        self.shard = shard
         self.place = f"{ENTRIES}/"
         self._models = models
         self._known = known_issues
@@ -163,6 +167,7 @@ class Listing:
             "outcomes": OUTCOMES,
             "models": self._model_words.listed(),
             "suffixes": [model_suffix(model, self._models) for model in self._model_words.listed()],
+            "slugs": [model_suffix(model, ()) for model in self._model_words.listed()],
             "tags": self._tags.listed(),
             "reasons": self._reasons.listed(),
             "categories": self._categories.listed(),
@@ -171,6 +176,7 @@ class Listing:
             "rows": self._rows,
             "pages": self.pages,
             "place": self.place,
+            "shard": self.shard,
             "shortened": False,
         }
         for width in (60, 0):

@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from pytest_bfcl.checkers.corrected import CORRECTED_RULES
+from pytest_bfcl.dataset.known_issues import known_issues
 from pytest_bfcl.explaining import explain
-from pytest_bfcl.failures import UsageError
+from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.plain_text import clean, shortened
 from pytest_bfcl.reporting import rendering
 from pytest_bfcl.reporting.chat import chat, shown
 from pytest_bfcl.reporting.functions import Documentation, as_json
 from pytest_bfcl.reporting.links import rerun_command
 from pytest_bfcl.reporting.listing import total_of
 from pytest_bfcl.reporting.replayed import results_again, stored_memory
+from pytest_bfcl.runs import EntryKey, TranscriptStore
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
-    from pytest_bfcl.runs import ModelFingerprint
+    from pytest_bfcl.runs import Fingerprint, ModelFingerprint, RunDirectory
     from pytest_bfcl.transcript import Transcript
 
 TEMPLATE = "entry.html.jinja"
 MAX_FUNCTIONS = 200
 MAX_REQUEST = 3_000
+REQUEST = 140
 
 
 class Neighbours(NamedTuple):
@@ -45,6 +49,13 @@ class PageContext:
     known_issues: Mapping[tuple[str, str], str]
     documentation: Documentation = field(default_factory=Documentation)
     run: Path | None = None
+
+    @classmethod
+    def of(cls, run: RunDirectory, choice: str) -> PageContext:
+        """What the pages of a run share."""
+        prints = run.fingerprint
+        data = f"{prints.dataset} {prints.dataset_version}".strip()
+        return cls(data, choice, prints.models, issues_of(prints), run=run.path)
 
 
 class About(NamedTuple):
@@ -66,19 +77,50 @@ class About(NamedTuple):
     corrected_rules: tuple[tuple[str, str], ...]
 
 
-def entry_page(
-    record: Fields,
-    entry: Entry | None,
-    stored: Fields | None,
-    context: PageContext,
-    neighbours: Neighbours,
-) -> tuple[str, bytes]:
-    """What the user asked (`request_of`), and the HTML of one record's page.
+class Told(NamedTuple):
+    """A result and what is known of it: its entry, its transcript record (``messages``, ``functions``)."""
 
-    ``stored`` is its transcript record (``messages``, ``functions``), if there is.
-    """
-    title, values = entry_values(record, entry, stored, context, neighbours)
-    return values["entry"].request, rendering.framed("entry", title, rendering.macro(TEMPLATE, "body", **values))
+    record: Fields
+    entry: Entry | None
+    stored: Fields | None
+
+    @property
+    def request(self) -> str:
+        """The beginning of what the user asked, for the list of entries."""
+        return beginning(request_of(self.record, self.entry, (self.stored or {}).get("messages") or ()))
+
+    @property
+    def functions(self) -> Iterator[tuple[Fields, str]]:
+        """What was offered, each function with a note."""
+        return _functions(self.entry, self.stored)
+
+
+Made = TypeVar("Made")
+
+
+def shown_at_any_rate(make: Callable[[Told], Made], told: Told) -> Made:
+    """What is made of a result. A line edited by hand must not cost the others their pages: it says what is wrong."""
+    try:
+        return make(told)
+    except Exception as error:
+        detail = {"error": f"the details on this line cannot be shown: {error!r}"}
+        return make(told._replace(record={**told.record, "detail": detail}))
+
+
+def entry_page(told: Told, context: PageContext, neighbours: Neighbours) -> bytes:
+    """The HTML of one record's page."""
+    title, values = entry_values(*told, context, neighbours)
+    return rendering.framed("entry", title, rendering.macro(TEMPLATE, "body", **values))
+
+
+def packed_values(told: Told, context: PageContext) -> tuple[Any, ...]:
+    """What ``packed_entry.js`` makes a page of: values that JSON can hold, functions left out."""
+    record, entry, stored = told
+    messages = (stored or {}).get("messages") or ()
+    why = explain(record, entry, None)
+    verdict = (why.headline, why.expected, why.called_label, why.called, why.facts, why.rule, why.advice)
+    about = _about(record, context, *_request(record, entry, messages))
+    return about, verdict, chat(record, entry, messages), _usage(record), _command(record, context)
 
 
 def entry_values(
@@ -120,6 +162,28 @@ def _command(record: Fields, context: PageContext) -> str:
     base_url = asked.base_url if asked is not None else None
     name = asked.model if asked is not None else recorded
     return rerun_command(record, name, data=context.choice, base_url=base_url)
+
+
+def beginning(request: str) -> str:
+    """What a list of entries shows of a request."""
+    return shortened(clean(request[: 4 * REQUEST].replace("\n", " ")), REQUEST)
+
+
+def issues_of(fingerprint: Fingerprint) -> dict[tuple[str, str], str]:
+    """(id, mode) → what is known to be wrong with the entry, in words."""
+    return {
+        (issue.id, mode): f"{issue.kind.replace('_', ' ')}: {issue.why}"
+        for issue in known_issues(fingerprint.dataset_version)
+        for mode in issue.modes
+    }
+
+
+def stored_of(store: TranscriptStore, record: Fields) -> Fields | None:
+    """The stored transcript of a result; a damaged one is simply not shown."""
+    try:
+        return store.load(EntryKey(record["model"], record["mode"], record["id"], record.get("repeat") or 1))
+    except HarnessError:
+        return None
 
 
 def request_of(record: Fields, entry: Entry | None, messages: Sequence[Fields] = ()) -> str:

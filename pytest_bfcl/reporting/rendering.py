@@ -127,41 +127,51 @@ def _finalize(value: object) -> Any:
 
 
 class Assets:
-    """A page's style and script as inlined markup, and the policy that allows exactly these."""
+    """A page's style and script as inlined markup, and the policy that allows exactly these.
 
-    def __init__(self, style: str, script: str) -> None:
+    ``shards``: and scripts that lie beside the page.
+    """
+
+    def __init__(self, style: str, script: str, shards: bool = False) -> None:
         from markupsafe import Markup
 
         self.style = Markup(style)
         self.script = Markup(script)
+        beside = " 'self'" if shards else ""
         self.policy = (
-            f"default-src 'none'; style-src {_digest(style)}; script-src {_digest(script)}; "
+            f"default-src 'none'; style-src {_digest(style)}; script-src {_digest(script)}{beside}; "
             "base-uri 'none'; form-action 'none'"
         )
 
 
-_STYLES = {"entry": ("entry.css",), "comparison": ("index.css", "side_by_side.css")}
+_STYLES = {
+    "entry": ("entry.css",),
+    "index": ("index.css", "entry.css"),
+    "comparison": ("index.css", "side_by_side.css"),
+}
 """Styles of a page kind, after the common one."""
 
 
 @cache
 def assets(script: str) -> Assets:
     """Style and script of a page kind (``index``, ``entry``, ``leaderboard``, ``comparison``)."""
-    return Assets(style_of(script), script_of(script))
+    return Assets(style_of(script), script_of(script), shards=script == "index")
 
 
 def style_of(kind: str) -> str:
     """The style sheet of a page kind."""
-    return "".join(map(_read, ("common.css", *_STYLES.get(kind, ("index.css",)))))
+    return "".join(map(part_text, ("common.css", *_STYLES.get(kind, ("index.css",)))))
 
 
 def script_of(kind: str) -> str:
     """The script of a page kind; one that is not there adds nothing to the theme's."""
     own = f"{kind}.js"
-    return _read("theme.js") + (_read(own) if (TEMPLATES / own).is_file() else "")
+    more = ("inflate.js", "packed_entry.js") if kind == "index" else ()
+    return "".join(map(part_text, ("theme.js", *more, own) if (TEMPLATES / own).is_file() else ("theme.js",)))
 
 
-def _read(name: str) -> str:
+def part_text(name: str) -> str:
+    """One file of styles or scripts."""
     return (TEMPLATES / name).read_text(encoding="utf-8")
 
 

@@ -55,24 +55,18 @@ def _any_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def memory_shown(record: Fields) -> str | None:
-    """The memory (its backend) whose content the page of a result shows; ``None`` when it shows none."""
-    row = CATEGORIES.get(str(record.get("category")))
-    if row is None or row.checker == "none" or record.get("outcome") != "failed":
-        return None
-    return row.backend or None
-
-
 def stored_memory(run: Path | None, record: Fields, entry: Entry | None) -> str | None:
     """What the memory held when a failed question of the memory categories was asked, as JSON, if it was stored."""
-    backend = memory_shown(record)
-    if run is None or entry is None or backend is None or not entry.scenario:
+    row = CATEGORIES.get(str(record.get("category")))
+    if run is None or entry is None or row is None or not row.backend or not entry.scenario:
+        return None
+    if row.checker == "none" or record.get("outcome") != "failed":
         return None
     from pytest_bfcl.runs import snapshots_of
 
     try:
         snapshots = snapshots_of(run, str(record.get("model") or ""), record.get("repeat") or 1)
-        held = snapshots.load(backend, entry.scenario)
+        held = snapshots.load(row.backend, entry.scenario)
     except BenchmarkError:  # damaged: the page has everything else
         return None
     return None if held is None else json.dumps(held, indent=2, ensure_ascii=False)

@@ -1,22 +1,36 @@
-"""The report of a run: ``index.html`` and a page for every entry, written from the run directory alone.
+"""The report of a run: ``index.html`` and the pages of entries, written from the run directory alone.
 
-Nothing in it needs a server or the network; the folder can be zipped, mailed and opened from disk.
+What failed has a page of its own, which can be linked to and read without scripts; the pages of all others lie packed
+beside them (`packing`), and ``index.html`` shows them. Nothing needs a server or the network; the folder can be zipped,
+mailed and opened from disk.
 """
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from pytest_bfcl.dataset.known_issues import known_issues
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.reporting import overview, rendering
-from pytest_bfcl.reporting.ahead import PagesAhead
-from pytest_bfcl.reporting.entry_pages import EntryPages, heads_of, neighbours_of
+from pytest_bfcl.reporting.links import ENTRIES, is_packed, page_name
 from pytest_bfcl.reporting.listing import Listing
+from pytest_bfcl.reporting.packing import PAGES_A_SHARD, Shards
+from pytest_bfcl.reporting.pages import (
+    Neighbours,
+    PageContext,
+    Told,
+    entry_page,
+    packed_values,
+    shown_at_any_rate,
+    stored_of,
+)
 from pytest_bfcl.reporting.sources import EntrySource, Questions, questions
-from pytest_bfcl.runs import RunDirectory, Summary, record_key
+from pytest_bfcl.runs import RunDirectory, Summary
 from pytest_bfcl.scoring import summarise
-from pytest_bfcl.settings import Level
+from pytest_bfcl.settings import Level, level_for
 
 INDEX = "index.html"
 
@@ -26,23 +40,49 @@ def write_report(
     *,
     entry_source: EntrySource | None = None,
     level: Level = "full",
-    ahead: PagesAhead | None = None,
+    within_s: float | None = None,
 ) -> Path:
     """Write the report of a run directory; returns the path of ``index.html``.
 
     ``entry_source``: the data set of the run (or a function from entry id to entry), for questions and expected
-    answers; without it the bundled or fetched set is opened if it is the one measured. ``ahead`` has written pages
-    while the run went on; those that are right are not written again. Raises `UsageError` when there is no run.
+    answers; without it the bundled or fetched set is opened if it is the one measured. Raises `UsageError` when there
+    is no run, `TimeoutError` when it takes longer than ``within_s``.
     """
     run = run_dir if isinstance(run_dir, RunDirectory) else RunDirectory.open(Path(run_dir))
     path = run.path / INDEX
     if level == "none":
         return path
     found = questions(entry_source, run.fingerprint.to_dict()["dataset"])
-    listing = _listed(run, found, level, ahead)
-    values = overview.content(summary_of(run), run, found, listing)
+    summary = summary_of(run)
+    until = None if within_s is None else time.monotonic() + within_s
+    listing = _Report(run, found, models_of(summary, run), level).listed(until)
+    values = overview.content(summary, run, found, listing)
     rendering.write_page(path, rendering.render("index.html.jinja", **values))
     return path
+
+
+def write_asked(
+    run: RunDirectory, asked: str | None, source: EntrySource, within_s: float | None = None
+) -> tuple[Path | None, str]:
+    """Write as much of a report as is asked for: where it is, and what people should know. It never raises.
+
+    ``asked`` is what ``--bfcl-report`` says; trouble with the report must not hide the results.
+    """
+    command = f"pytest-bfcl report {run.path} writes"
+    try:
+        categories = (found for model in summary_of(run)["models"].values() for found in model["categories"].values())
+        results = sum(found["total"] for found in categories)
+        level = level_for(asked, results)
+        if level == "none":
+            return None, ""
+        written = write_report(run.path, entry_source=source, level=level, within_s=within_s)
+    except TimeoutError:
+        return None, f"no report yet, it would take longer than {within_s:g} s: {command} it"
+    except Exception as error:
+        return None, f"the report could not be written: {type(error).__name__}: {error}"
+    if level == "index" and asked is None:
+        return written, f"the report has no pages of its {results:,} entries: {command} them"
+    return written, ""
 
 
 def summary_of(run: RunDirectory) -> Summary:
@@ -56,25 +96,89 @@ def summary_of(run: RunDirectory) -> Summary:
     return summarise(run.records(), fingerprint=run.fingerprint.to_dict(), known_issues=issues)
 
 
-def _listed(run: RunDirectory, found: Questions, level: Level, ahead: PagesAhead | None) -> Listing:
-    """The list of all records; at level ``full`` their pages are written on the way."""
-    pages = EntryPages(run, found, run.transcripts)
-    asked = run.fingerprint.models
-    models, heads = heads_of(run.records(), len(asked))
-    listing = Listing(models, pages.known, pages=level == "full")
-    if level == "index":
-        for record in run.records():
-            known = record["id"] in listing  # several models and repeats share the first one's request
-            listing.add(record, "" if known else pages.request(record))
+def models_of(summary: Summary, run: RunDirectory) -> list[str]:
+    """The models whose pages need telling apart.
+
+    Results may name a model otherwise than the run was asked for (a replay names the recorded one, a run may have been
+    switched to prompting): with one model asked for, the one with most results has the plain names.
+    """
+    counts = {
+        str(model["model"] or ""): sum(score["total"] for score in model["categories"].values())
+        for model in summary["models"].values()
+    }
+    if len(run.fingerprint.models) > 1:
+        return list(counts)
+    return [max(counts, key=lambda name: counts[name])] if counts else []
+
+
+class _Waiting(NamedTuple):
+    """A result whose page waits for the name of the next one with its outcome."""
+
+    name: str
+    told: Told
+    previous: str
+
+
+class _Report:
+    """Goes through the results of a run once, and writes its pages on the way."""
+
+    def __init__(self, run: RunDirectory, found: Questions, models: list[str], level: Level) -> None:
+        self._run = run
+        self._questions = found
+        self._models = models
+        self._full = level == "full"
+        self._folder = run.path / ENTRIES
+        self._context = PageContext.of(run, found.data)
+        self._waiting: dict[str, _Waiting] = {}
+        self._written: set[str] = set()
+
+    def listed(self, until: float | None) -> Listing:
+        """The list of all results."""
+        shards = Shards(self._folder)
+        listing = Listing(self._models, self._context.known_issues, pages=self._full, shard=PAGES_A_SHARD)
+        for told in self._told():
+            if until is not None and time.monotonic() > until:
+                raise TimeoutError
+            listing.add(told.record, told.request)
+            if not self._full:
+                continue
+            name = page_name(told.record, self._models)
+            if is_packed(told.record.get("outcome")):
+                values = shown_at_any_rate(lambda found: packed_values(found, self._context), told)
+                shards.add(name.removesuffix(".html"), values, told.functions)
+            else:
+                self._chain(name, told)
+        if self._full:
+            for waiting in self._waiting.values():
+                self._write(waiting, "")
+            shards.write()
+            self._remove_others(self._written | shards.names)
         return listing
-    neighbours = neighbours_of(heads)
-    for head, record in zip(heads, run.records(), strict=False):
-        beside = neighbours[head.page]
-        written = None
-        if ahead is not None:
-            written = ahead.take(head.page, beside, asked, run.transcripts.index().get(record_key(record)))
-        written = written or pages.write(head.page, record, beside)
-        listing.add(record, written.request)
-    if ahead is not None:
-        ahead.remove_others()
-    return listing
+
+    def _told(self) -> Iterator[Told]:
+        transcripts = self._run.transcripts
+        for record in self._run.records():
+            yield Told(record, self._questions(str(record["id"])), stored_of(transcripts, record))
+
+    def _chain(self, name: str, told: Told) -> None:
+        """Write the page before this one with its outcome, now that it can link to this one."""
+        outcome = str(told.record.get("outcome"))
+        before = self._waiting.get(outcome)
+        if before is not None:
+            self._write(before, name)
+        self._waiting[outcome] = _Waiting(name, told, before.name if before is not None else "")
+
+    def _write(self, waiting: _Waiting, following: str) -> None:
+        beside = Neighbours(waiting.previous, following)
+        page = shown_at_any_rate(lambda found: entry_page(found, self._context, beside), waiting.told)
+        if not self._written:
+            self._folder.mkdir(exist_ok=True)
+        rendering.write_page(self._folder / waiting.name, page)
+        self._written.add(waiting.name)
+
+    def _remove_others(self, kept: set[str]) -> None:
+        """Remove pages of an earlier report: of entries that pass now, say."""
+        if self._folder.is_dir():
+            for path in self._folder.iterdir():
+                if path.suffix in (".html", ".js") and path.name not in kept:
+                    path.unlink(missing_ok=True)

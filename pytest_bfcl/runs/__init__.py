@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from pytest_bfcl.runs.fingerprint import ModelFingerprint as ModelFingerprint
     from pytest_bfcl.runs.fingerprint import plugin_version as plugin_version
     from pytest_bfcl.runs.fingerprint import utc_now as utc_now
-    from pytest_bfcl.runs.following import FollowedResults as FollowedResults
-    from pytest_bfcl.runs.following import FollowedTranscripts as FollowedTranscripts
     from pytest_bfcl.runs.journal import Journal as Journal
     from pytest_bfcl.runs.journal import ReplyKey as ReplyKey
     from pytest_bfcl.runs.journal import RequestDigests as RequestDigests
@@ -58,8 +56,6 @@ _HOMES = {
     "ModelFingerprint": "fingerprint",
     "plugin_version": "fingerprint",
     "utc_now": "fingerprint",
-    "FollowedResults": "following",
-    "FollowedTranscripts": "following",
     "Journal": "journal",
     "ReplyKey": "journal",
     "RequestDigests": "journal",
@@ -98,8 +94,6 @@ __all__ = [
     "DamagedLine",
     "EntryKey",
     "Fingerprint",
-    "FollowedResults",
-    "FollowedTranscripts",
     "Journal",
     "ModelFingerprint",
     "Place",

@@ -1,4 +1,4 @@
-"""The loop that synchronous items drive: spare time, and what Ctrl-C leaves behind."""
+"""The loop that synchronous items drive: what Ctrl-C leaves behind."""
 
 from __future__ import annotations
 
@@ -27,22 +27,3 @@ def test_ctrl_c_in_a_wait_does_not_stop_what_runs_next(loop: asyncio.AbstractEve
     with pytest.raises(KeyboardInterrupt):
         driver.wait(awaited)
     driver.run(asyncio.sleep(0.001))
-
-
-def test_spare_time_is_used_while_nothing_else_is_to_do(loop: asyncio.AbstractEventLoop) -> None:
-    left = 5
-
-    def spare() -> bool:
-        nonlocal left
-        left -= left > 0
-        return left > 0
-
-    driver = Loop(loop, spare)
-    driver.wait(loop.create_task(asyncio.sleep(0.05)))
-    assert left == 0
-    left = 3
-    ready = loop.create_future()
-    ready.set_result(None)
-    driver.wait(ready)
-    driver.turn()
-    assert left >= 2, "no time is taken from what is ready"

@@ -1,35 +1,43 @@
-"""``--bfcl-report``: how much of a report a session writes, in one process, with workers, and continued."""
+"""``--bfcl-report``: how much of a report a session writes: in one process, with workers, continued, interrupted."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from pytest_bfcl import settings
 from pytest_bfcl.cli import main
-from pytest_bfcl.plugin import report_pages
-from pytest_bfcl.reporting.beside import ReportBeside
-from tests.plugin.conftest import Project, call
+from pytest_bfcl.plugin import session_end
+from tests.plugin.conftest import Project
+from tests.reporting.samples import packed_pages
 
 
-def report_of(run: Path) -> dict[str, bytes]:
-    pages = {path.name: path.read_bytes() for path in (run / "entries").glob("*.html")}
+def report_of(run: Path) -> dict[str, object]:
+    """What the report holds: pages by name, packed ones by their values, and the index."""
+    found: dict[str, object] = {path.name: path.read_bytes() for path in (run / "entries").glob("*.html")}
+    found |= packed_pages(run)
     index = run / "index.html"
-    return pages | ({"index.html": index.read_bytes()} if index.exists() else {})
+    return found | ({"index.html": index.read_bytes()} if index.exists() else {})
 
 
-def test_pages_written_meanwhile_are_those_of_the_verb(project: Project) -> None:
+@pytest.mark.parametrize(
+    "workers", [pytest.param((), id="one process"), pytest.param(("-n", "2"), id="workers", marks=pytest.mark.slow)]
+)
+def test_a_session_writes_what_the_verb_does(project: Project, workers: tuple[str, ...]) -> None:
     project.fail("simple_python_1", "multiple_0")
-    project.run("--bfcl-concurrency=2", "--bfcl-repeat=2").assert_outcomes(passed=18, failed=4)
+    project.run("--bfcl-concurrency=2", "--bfcl-repeat=2", *workers).assert_outcomes(passed=18, failed=4)
     made = report_of(project.path / "run")
+    assert sorted(name for name in made if name.endswith(".html")) == [
+        "index.html", "multiple_0-r2.html", "multiple_0.html", "simple_python_1-r2.html", "simple_python_1.html",
+    ]  # fmt: skip
     assert len(made) == 23
     assert main(["report", str(project.path / "run"), "--data", "bench"]) == 0
     assert report_of(project.path / "run") == made
 
 
-def test_levels_and_continuing(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+def test_levels_and_continuing(project: Project) -> None:
+    project.fail("simple_python_0")
     project.run("--bfcl-report=none", "-k", "simple_python_0")
     run = project.path / "run"
     assert report_of(run) == {}
@@ -37,8 +45,8 @@ def test_levels_and_continuing(project: Project, capsys: pytest.CaptureFixture[s
     assert list(report_of(run)) == ["index.html"]
     assert "entries" not in [path.name for path in run.iterdir()]
     assert main(["report", str(run), "--data", "bench", "--level", "full"]) == 0
-    assert len(report_of(run)) == 12
     whole = report_of(run)
+    assert len(whole) == 12
     project.run()  # nothing is left to ask: the report is made from what is stored
     again = report_of(run)
     del whole["index.html"], again["index.html"]  # with the time of the run's end
@@ -55,64 +63,27 @@ def test_the_default_writes_no_pages_of_very_many_entries(project: Project, monk
     asked.stdout.no_fnmatch_line("*has no pages*")
 
 
-@pytest.fixture
-def beside(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """A process beside every run, however small; the list tells for each whether it wrote the report."""
-    wrote: list[bool] = []
-    finish = ReportBeside.finish
-    monkeypatch.setattr(report_pages, "LEAST_BESIDE", 1)
-    monkeypatch.setattr("pytest_bfcl.reporting.beside.processors", lambda: 2)
-    monkeypatch.setattr("pytest_bfcl.simulators.registry._registered", {})  # other tests leave theirs
-    monkeypatch.setattr(ReportBeside, "finish", lambda self: wrote.append(finish(self)) or wrote[-1])
-    return wrote
-
-
-def test_a_process_beside_the_run_writes_the_same(project: Project, beside: list[bool]) -> None:
-    project.fail("simple_python_1", "multiple_0")
-    project.script["live_simple_1-1-0"] = {"error": "http 500"}
-    (project.path / "right.json").write_text(json.dumps({"*": call()}))
-    both = ("--bfcl-repeat=2", "--model", "scripted:right.json")
-    project.run("-k", "simple", *both)
-    project.run(*both)  # goes on: other entries, and errors again
-    assert beside == [True, True]
-    made = report_of(project.path / "run")
-    assert len(made) == 4 * 11 + 1
-    assert main(["report", str(project.path / "run"), "--data", "bench"]) == 0
-    assert report_of(project.path / "run") == made
-
-
-def test_a_process_that_is_killed_leaves_the_report_to_the_run(project: Project, beside: list[bool]) -> None:
+@pytest.mark.parametrize("within_s", [5.0, 0.0])
+def test_an_interrupted_run_has_a_report_unless_it_takes_long(
+    project: Project, monkeypatch: pytest.MonkeyPatch, within_s: float
+) -> None:
+    monkeypatch.setattr(session_end, "HURRIED_S", within_s)
     project.pytester.makeconftest("""
-        import os, signal
-
         def pytest_bfcl_result(record):
             if record["id"].startswith("multiple"):
-                for each in os.listdir("/proc") if os.path.isdir("/proc/self") else ():
-                    if each.isdigit() and parent_of(each) == os.getpid() and "reporting.writer" in command_of(each):
-                        os.kill(int(each), signal.SIGKILL)
-
-        def parent_of(number):
-            try:
-                return int(open(f"/proc/{number}/stat").read().rpartition(")")[2].split()[1])
-            except OSError:
-                return 0
-
-        def command_of(number):
-            try:
-                return open(f"/proc/{number}/cmdline").read()
-            except OSError:
-                return ""
+                raise KeyboardInterrupt
     """)
-    project.fail("simple_python_1")
-    project.run().assert_outcomes(passed=10, failed=1)
+    result = project.run()
     made = report_of(project.path / "run")
-    assert len(made) == 12
-    assert True not in beside
-    assert main(["report", str(project.path / "run"), "--data", "bench"]) == 0
-    assert report_of(project.path / "run") == made
+    if within_s:
+        assert "index.html" in made
+        result.stdout.no_fnmatch_line("*no report yet*")
+    else:
+        assert made == {}
+        result.stdout.fnmatch_lines(["bfcl: no report yet, it would take longer than 0 s: pytest-bfcl report *"])
 
 
-def test_trouble_with_the_disk_is_told_as_without_a_process(project: Project, beside: list[bool]) -> None:
+def test_trouble_with_the_disk_is_told(project: Project) -> None:
     project.pytester.makeconftest("""
         def pytest_bfcl_result(record):
             open("run/entries", "a").close()
@@ -120,43 +91,7 @@ def test_trouble_with_the_disk_is_told_as_without_a_process(project: Project, be
     result = project.run()
     result.assert_outcomes(passed=11)
     result.stdout.fnmatch_lines(["bfcl: the report could not be written: *entries*"])
-    assert True not in beside
     assert len(project.records()) == 11
-
-
-def test_simulators_of_a_conftest_keep_the_report_here(project: Project, beside: list[bool]) -> None:
-    project.pytester.makeconftest("""
-        from pytest_bfcl.simulators import Simulator
-
-        class Mine(Simulator):
-            pass
-
-        def pytest_bfcl_register_simulators(register):
-            register(Mine)
-    """)
-    project.run().assert_outcomes(passed=11)
-    assert len(report_of(project.path / "run")) == 12
-    assert beside == []
-
-
-def test_one_processor_keeps_the_report_here(
-    project: Project, beside: list[bool], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pytest_bfcl.reporting.beside.processors", lambda: 1)
-    project.run().assert_outcomes(passed=11)
-    assert len(report_of(project.path / "run")) == 12
-    assert beside == []
-
-
-@pytest.mark.slow
-def test_a_process_beside_workers(project: Project, beside: list[bool]) -> None:
-    project.fail("simple_python_1", "multiple_0")
-    project.run("-n", "2", "--bfcl-repeat=2").assert_outcomes(passed=18, failed=4)
-    made = report_of(project.path / "run")
-    assert len(made) == 23
-    assert beside == [True]
-    assert main(["report", str(project.path / "run"), "--data", "bench"]) == 0
-    assert report_of(project.path / "run") == made
 
 
 @pytest.mark.slow
@@ -165,14 +100,3 @@ def test_the_ini_file_says_the_level_and_html_rows_link_to_no_page(project: Proj
     project.run("--html=report.html", "--self-contained-html", "-n", "2", subprocess=True).assert_outcomes(passed=11)
     assert list(report_of(project.path / "run")) == ["index.html"]
     assert "page</a>" not in (project.path / "report.html").read_text(encoding="utf-8")
-
-
-def test_a_process_that_hangs_is_given_up_and_said(
-    project: Project, beside: list[bool], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pytest_bfcl.reporting.beside._PROGRAM", "import time; time.sleep(600)")
-    monkeypatch.setattr("pytest_bfcl.reporting.beside.SILENCE_S", 0.2)
-    result = project.run()
-    result.stdout.fnmatch_lines(["bfcl: the process that writes the report gave no sign of life for 0.2 s*"])
-    assert beside == [False]
-    assert len(report_of(project.path / "run")) == 12

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import zlib
+from base64 import b64decode
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -78,6 +81,24 @@ def make_run(
 
     run(data, Scripted(), out=out)
     return out
+
+
+def inflated(text: str) -> Any:
+    """What `packed` made of a value, as the pages' scripts read it."""
+    return json.loads(zlib.decompress(b64decode(text, validate=True), -zlib.MAX_WBITS))
+
+
+def packed_pages(run: Path) -> dict[str, Any]:
+    """Name → values of the pages of a report that are packed, functions with them."""
+    found: dict[str, Any] = {}
+    for path in sorted((run / "entries").glob("*.js")):
+        script = re.fullmatch(r'bfclShard\((\d+),"([A-Za-z0-9+/=]*)"\);\n', path.read_text(encoding="ascii"))
+        assert script is not None
+        assert path.name == f"{script[1]}.js"
+        pages, functions = inflated(script[2])
+        for name, values in pages.items():
+            found[name] = [*values[:-1], [[functions[number], note] for number, note in values[-1]]]
+    return found
 
 
 def stored_run(out: Path, records: list[dict[str, Any]], *, dataset: str = "official", sha256: str = "ab" * 32) -> Path:

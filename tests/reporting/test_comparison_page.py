@@ -86,8 +86,12 @@ def test_each_change_opens_both_answers_and_links_to_both_pages(tmp_path: Path, 
     assert "Two seats for Heat, at the back." in regressed
     links = re.findall(r'<a href="([^"]+)">(before|after|page)</a>', found["simple_python_2"])
     assert {name for _, name in links} == {"before", "page"}  # the other run has no report
-    for link, _ in links:
-        assert (tmp_path / "pages" / link).resolve() == before / "entries" / "simple_python_2.html"
+    for link, _ in links:  # it passed there: its page is a packed one
+        place, _, entry = link.partition("#entry=")
+        assert (tmp_path / "pages" / place).resolve() == before / "index.html"
+        assert entry.startswith("simple_python_2")
+    ((link, _),) = re.findall(r'<a href="([^"]+)">(before)</a>', found["simple_python_1"])
+    assert (tmp_path / "pages" / link).resolve() == before / "entries" / "simple_python_1.html"
     assert 'data-direction="improved"' in found["simple_python_1"]
     assert 'data-reasons="value_error:others → passed"' in found["simple_python_1"]
 

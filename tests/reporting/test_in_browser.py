@@ -10,6 +10,10 @@ import pytest
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.reporting import write_leaderboard, write_report
+from pytest_bfcl.reporting.pages import Neighbours, PageContext, Told, entry_page, stored_of
+from pytest_bfcl.reporting.sources import questions
+from pytest_bfcl.runs import RunDirectory
+from pytest_bfcl.session import evaluation
 from pytest_bfcl.transcript import Reply
 from tests.patience import patience
 from tests.reporting.browser import Browser
@@ -18,6 +22,11 @@ from tests.reporting.samples import booking, entry, make_run, record, stored_run
 ROWS = "document.querySelectorAll('#rows tr[data-place]').length"
 FIRST = "document.querySelector('#rows tr[data-place] a').textContent"
 COUNT = "document.getElementById('count').textContent"
+SHOWN = """(() => {
+  const main = [...document.querySelectorAll('main')].find(each => each.offsetParent);
+  main.querySelectorAll('details').forEach(each => { each.open = true; });
+  return [...main.children].slice(1).map(each => each.innerText.replace(/\\s+/g, ' ').trim()).filter(Boolean).join('|');
+})()"""
 MODELS = ("openai:a@fc", "openai:a@prompt", "openai:b@fc")
 
 
@@ -130,6 +139,54 @@ def test_dark_and_light(browser: Browser, run: Path) -> None:
     browser.js("document.getElementById('theme').click()")
     assert browser.js(ground) == dark
     browser.js("localStorage.clear()")
+
+
+@pytest.mark.slow
+def test_a_packed_page_reads_as_the_page_of_a_file(browser: Browser, tmp_path: Path) -> None:
+    """What passed is put together by a script; the template makes the same of it."""
+    hostile = "a\x00b\u202ec\u200bd <b>x</b> [l](javascript:pwned=1)\n" + "y" * 4000
+    simple = [entry(f"simple_python_{number}", f"Seats {number}? {hostile}") for number in range(3)]
+    none = [entry("irrelevance_0", "Sing.", possible_answer=None), entry("irrelevance_1", "Hm.", possible_answer=None)]
+    data = write_data(tmp_path / "bench", {"simple_python": simple, "irrelevance": none})
+    replies = {"irrelevance_0": Reply(hostile, reasoning=hostile), "irrelevance_1": Reply("")}
+    single = make_run(tmp_path / "run", data, replies)
+    turns = tmp_path / "turns"
+    evaluation.run("bundled", "oracle:", categories=["multi_turn_miss_func"], out=turns)
+    for folder, source in ((single, data), (turns, None)):
+        write_report(folder, entry_source=source)
+        run = RunDirectory.open(folder)
+        found = questions(source, run.fingerprint.to_dict()["dataset"])
+        for line in run.records():
+            told = Told(line, found(line["id"]), stored_of(run.transcripts, line))
+            page = tmp_path / "page.html"
+            page.write_bytes(entry_page(told, PageContext.of(run, found.data), Neighbours("", "")))
+            texts = []
+            for address in (page.as_uri(), f"{folder.as_uri()}/index.html#entry={line['id']}"):
+                browser.open(address)
+                browser.wait("[...document.querySelectorAll('main h1')].some(each => each.offsetParent)")
+                texts.append(browser.js(SHOWN))
+            assert line["id"] in texts[0]
+            assert texts[0] == texts[1]
+            assert browser.js("window.pwned === undefined && document.querySelectorAll('main img').length === 0")
+
+
+def test_packed_pages_are_walked_by_keys_and_missing_ones_told(browser: Browser, run: Path) -> None:
+    browser.open((run / "index.html").as_uri() + "#entry=simple_python_5")
+    browser.wait("document.title === 'simple_python_5 · passed'")
+    browser.press("j")
+    browser.wait("document.title === 'simple_python_6 · passed'")
+    browser.press("k")
+    browser.wait("document.title === 'simple_python_5 · passed'")
+    browser.press("Escape")
+    browser.wait("location.hash === '#simple_python_5' && document.activeElement.textContent === 'simple_python_5'")
+    browser.press("Enter")
+    browser.wait("location.hash === '#entry=simple_python_5' && document.querySelector('#packed-entry h1')")
+    browser.open((run / "index.html").as_uri() + "#entry=simple_python_8")  # it failed: its page is a file
+    browser.wait("location.pathname.endsWith('/entries/simple_python_8.html')")
+    (run / "entries" / "0.js").unlink()
+    browser.open((run / "index.html").as_uri() + "#entry=simple_python_5")
+    browser.wait("document.querySelector('#packed-entry .notice')?.innerText.includes('entries/0.js cannot be loaded')")
+    browser.errors[:] = [each for each in browser.errors if "ERR_FILE_NOT_FOUND" not in each]
 
 
 def test_hostile_replies_do_not_run(browser: Browser, tmp_path: Path) -> None:

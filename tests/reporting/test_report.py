@@ -12,10 +12,10 @@ import pytest
 
 from pytest_bfcl.dataset import DataSet
 from pytest_bfcl.failures import AdapterError, UsageError
-from pytest_bfcl.reporting import write_report
+from pytest_bfcl.reporting import packing, write_report
 from pytest_bfcl.runs import RunDirectory
 from pytest_bfcl.transcript import Reply
-from tests.reporting.samples import RIGHT, booking, entry, make_run, record, stored_run, write_data
+from tests.reporting.samples import RIGHT, booking, entry, make_run, packed_pages, record, stored_run, write_data
 
 HOSTILE = (
     "</script><script>window.pwned=1</script>",
@@ -36,7 +36,7 @@ def data(tmp_path: Path) -> DataSet:
 
 
 def page(run: Path, name: str) -> str:
-    return (run / "entries" / f"{name}.html").read_text(encoding="utf-8")
+    return (run / "entries" / f"{name}.html").read_text(encoding="utf-8").replace("<wbr>", "")
 
 
 def text(markup: str) -> str:
@@ -73,9 +73,12 @@ def test_a_failed_entry_says_what_is_wrong(tmp_path: Path, data: DataSet) -> Non
 def test_a_passed_entry_is_shown_too(tmp_path: Path, data: DataSet) -> None:
     run = make_run(tmp_path / "run", data, {})
     write_report(run, entry_source=data)
-    shown = text(page(run, "simple_python_0"))
-    assert "Right: the rules of this category are met." in shown
-    assert 'cinema.book(film="Heat", seats=2, row="back" or (left out))' in shown
+    about, verdict, turns, *_, functions = packed_pages(run)["simple_python_0"]
+    assert about[:5] == ["simple_python_0", "simple_python", "fixture:cinema@fc", 1, "passed"]
+    assert verdict[1] == [['cinema.book(film="Heat", seats=2, row="back" or (left out))', "", ""]]
+    assert turns[0][1][0][1][0] == "Two seats for Heat, at the back."
+    assert functions[0][0][0] in ("cinema.book", "cinema_book")
+    assert not (run / "entries" / "simple_python_0.html").exists()
 
 
 def test_the_list_of_entries(tmp_path: Path, data: DataSet) -> None:
@@ -149,7 +152,7 @@ def test_another_version_of_the_data_is_not_used(tmp_path: Path, data: DataSet) 
     run = make_run(tmp_path / "run", data, {})
     other = write_data(tmp_path / "other", {"simple_python": [entry("simple_python_0", "Another question")]})
     assert "is not what was measured" in text(write_report(run, entry_source=other).read_text(encoding="utf-8"))
-    assert "Another question" not in page(run, "simple_python_0")
+    assert "Another question" not in json.dumps(packed_pages(run))
 
 
 def test_a_run_without_summary_gets_one_for_its_report(tmp_path: Path, data: DataSet) -> None:
@@ -213,11 +216,13 @@ def test_several_models_have_pages_of_their_own(tmp_path: Path) -> None:
     run = stored_run(tmp_path / "run", [*records, record("simple_python_0", "simple_python", models[0], repeat=2)])
     index = write_report(run).read_text(encoding="utf-8")
     assert len(list((run / "entries").iterdir())) == 7
+    assert len(packed_pages(run)) == 1
     found = listing(run)
     assert [found["models"], len(set(found["suffixes"]))] == [list(models), 3]
     for row in found["rows"]:
         suffix = found["suffixes"][row[1]] + (f"-r{row[2]}" if row[2] > 1 else "")
-        assert (run / "entries" / f"{found['entries'][row[0]][0]}{suffix}.html").is_file()
+        name = f"{found['entries'][row[0]][0]}{suffix}"
+        assert (run / "entries" / f"{name}.html").is_file() or name in packed_pages(run)
     assert "every figure" in index
 
 
@@ -258,8 +263,8 @@ def test_details_no_run_writes_do_not_stop_a_report(tmp_path: Path, data: DataSe
     with open(run / "results.jsonl", "a", encoding="utf-8") as file:
         file.write(json.dumps(odd) + "\n")
     write_report(run, entry_source=data)
-    assert odd["id"] in text(page(run, odd["id"]))
-    assert len(list((run / "entries").iterdir())) == len(listing(run)["rows"])
+    assert odd["id"] in packed_pages(run) or odd["id"] in text(page(run, odd["id"]))
+    assert len(packed_pages(run)) + len(list((run / "entries").glob("*.html"))) == len(listing(run)["rows"])
 
 
 @pytest.mark.slow
@@ -274,6 +279,17 @@ def test_a_very_large_run_stays_below_five_megabytes(tmp_path: Path) -> None:
     assert len(json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()) <= MAX_BYTES
 
 
+def test_many_pages_lie_in_several_shards_and_time_may_run_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packing, "PAGES_A_SHARD", 4)
+    made = [record(f"simple_python_{n}", "simple_python", "m@fc", "failed" if n % 3 else "passed") for n in range(30)]
+    run = stored_run(tmp_path / "run", made)
+    write_report(run)
+    assert len(list((run / "entries").glob("*.js"))) == 3
+    assert len(packed_pages(run)) == 10
+    with pytest.raises(TimeoutError):
+        write_report(run, within_s=0)
+
+
 def test_continuing_a_run_replaces_pages(tmp_path: Path, data: DataSet) -> None:
     run = make_run(tmp_path / "run", data, {})
     write_report(run, entry_source=data)
@@ -283,6 +299,12 @@ def test_continuing_a_run_replaces_pages(tmp_path: Path, data: DataSet) -> None:
         file.write(json.dumps(changed) + "\n")
     write_report(run, entry_source=data)
     assert "x:y" in page(run, changed["id"])
+    assert changed["id"] not in packed_pages(run)
+    with open(run / "results.jsonl", "a", encoding="utf-8") as file:
+        file.write(json.dumps(changed | {"outcome": "passed", "tag": None, "reason": None}) + "\n")
+    write_report(run, entry_source=data)
+    assert not (run / "entries" / f"{changed['id']}.html").exists()
+    assert changed["id"] in packed_pages(run)
 
 
 def test_reasons_lead_to_what_to_do_and_to_the_documentation_of_the_release(

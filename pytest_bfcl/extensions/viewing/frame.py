@@ -21,7 +21,7 @@ TEMPLATES = Path(__file__).with_name("templates")
 KINDS = ("index", "entry", "comparison", "leaderboard", "pages", "unpack")
 """Page kinds; each has a style sheet and a script. ``pages`` and ``unpack`` are those only this room has."""
 _PARTS: dict[str, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
-    "unpack": (("entry", "comparison"), "entry", ("inflate.js", "unpack.js"))
+    "unpack": (("entry", "comparison"), "entry", ("unpack.js",))
 }
 """Kinds made of others: whose styles, whose script, and scripts of this room."""
 PACKED = "packed.js"
@@ -47,7 +47,7 @@ def asset(name: str) -> str | None:
     if name == ICON:
         return _read(ICON)
     if name == PACKED:
-        return _read("inflate.js") + _read(PACKED)
+        return rendering.part_text("inflate.js") + _read(PACKED)
     kind, _, ending = name.rpartition(".")
     if kind not in KINDS:
         return None
@@ -56,7 +56,8 @@ def asset(name: str) -> str | None:
         return "".join(map(rendering.style_of, styles)) + _read("view.css")
     if ending != "js":
         return None
-    return rendering.script_of(script) + _read("view.js") + "".join(map(_read, own))
+    inflate = rendering.part_text("inflate.js") if own else ""
+    return rendering.script_of(script) + _read("view.js") + inflate + "".join(map(_read, own))
 
 
 def assets() -> dict[str, str]:

@@ -21,12 +21,11 @@ from pytest_bfcl.extensions.viewing.index import RunIndex
 from pytest_bfcl.extensions.viewing.shelf import Refused, Shelf, ShelvedRun
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
-from pytest_bfcl.reporting.entry_pages import Head, beginning, issues_of, neighbours_of, stored_of
 from pytest_bfcl.reporting.links import page_name, safe_id
 from pytest_bfcl.reporting.listing import Listing
-from pytest_bfcl.reporting.pages import Neighbours, PageContext, request_of
+from pytest_bfcl.reporting.pages import Neighbours, PageContext, beginning, request_of, stored_of
 from pytest_bfcl.reporting.sources import EntrySource, Questions, questions
-from pytest_bfcl.runs import EntryKey, RunDirectory
+from pytest_bfcl.runs import RunDirectory
 from pytest_bfcl.runs.result_line import ResultLine
 from pytest_bfcl.scoring.measurements import Judged, Key, Measurement, by_model
 from pytest_bfcl.scoring.published import PublishedBoard
@@ -82,37 +81,28 @@ class OpenedRun:
         self.run = run
         self.index = index
         self.questions = found
-        asked = run.fingerprint.models
         self.models = models_of(run, index)
         self.rows: dict[str, Row] = {page_of(row, self.models): row for row in index.rows()}
         self._chains: dict[tuple[str, str], Chain] = {}
-        self.known = issues_of(run.fingerprint)
-        self.context = PageContext(
-            data=f"{run.fingerprint.dataset} {run.fingerprint.dataset_version}".strip(),
-            choice=found.data,
-            models=asked,
-            known_issues=self.known,
-            run=run.path,
-        )
+        self.context = PageContext.of(run, found.data)
 
-    @cached_property
-    def neighbours(self) -> Mapping[str, Neighbours]:
-        """Page → those before and after it with the same outcome."""
-        return neighbours_of(Head(page, row.outcome) for page, row in self.rows.items())
+    def neighbours(self, page: str) -> Neighbours:
+        """The pages before and after one with its outcome."""
+        before, after = self.chain("outcome", self.rows[page].outcome).around(self.places[page])
+        return Neighbours(before or "", after or "")
 
     @cached_property
     def places(self) -> Mapping[str, int]:
         """Page → its place in the run's order."""
         return {page: place for place, page in enumerate(self.rows)}
 
-    def chain(self, kind: str, reason: str = "") -> Chain:
-        """The pages that failed, or those of one reason, in order; worked out once."""
-        found = self._chains.get((kind, reason))
+    def chain(self, column: str, value: str) -> Chain:
+        """The pages of one outcome or reason, in order; worked out once."""
+        found = self._chains.get((column, value))
         if found is None:
             rows = enumerate(self.rows.items())
-            fits = ((place, page) for place, (page, row) in rows
-                    if (row.reason == reason if kind == "reason" else row.outcome == "failed"))  # fmt: skip
-            found = self._chains[kind, reason] = Chain.of(fits)
+            fits = ((place, page) for place, (page, row) in rows if getattr(row, column) == value)
+            found = self._chains[column, value] = Chain.of(fits)
         return found
 
     def line(self, row: Row) -> ResultLine:
@@ -125,12 +115,11 @@ class OpenedRun:
 
     def stored(self, line: Fields) -> Fields | None:
         """The stored conversation of a line."""
-        key = EntryKey(line["model"], line["mode"], line["id"], line.get("repeat") or 1)
-        return stored_of(self.run.transcripts, key)
+        return stored_of(self.run.transcripts, line)
 
     def listing(self, request: Callable[[Row], str], place: str) -> Listing:
         """The list of entries for the run's page."""
-        made = Listing(self.models, self.known)
+        made = Listing(self.models, self.context.known_issues)
         made.place = place
         for row, text in self.index.listed():
             made.add(row.as_line(), "" if row.id in made else request(row), text)

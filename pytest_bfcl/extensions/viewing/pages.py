@@ -12,7 +12,6 @@ from pytest_bfcl.extensions.viewing.cards import Card, ModelFigures, summary_now
 from pytest_bfcl.extensions.viewing.columns import Row
 from pytest_bfcl.extensions.viewing.library import Library, OpenedRun, models_of, page_of, told_of
 from pytest_bfcl.extensions.viewing.links import Links
-from pytest_bfcl.extensions.viewing.packing import packed
 from pytest_bfcl.extensions.viewing.shelf import ShelvedRun
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.plain_text import shortened
@@ -20,6 +19,7 @@ from pytest_bfcl.reporting import overview
 from pytest_bfcl.reporting.changed import Changed
 from pytest_bfcl.reporting.comparison_page import comparison_values
 from pytest_bfcl.reporting.links import page_name
+from pytest_bfcl.reporting.packing import packed
 from pytest_bfcl.reporting.pages import Neighbours, entry_values
 from pytest_bfcl.reporting.rendering import embedded_json
 from pytest_bfcl.reporting.side_by_side import Answer, SideBySide, side_by_side
@@ -101,7 +101,7 @@ class Pages:
         gaps = told_of(opened.index, list(opened.index.rows()), opened.run)
         values["run"]["notices"] += [f"{note}." for note in (*notes, *gaps)]
         if self.links.static:
-            values |= {"data": "", "packed": embedded_json(packed(str(values["data"])))}
+            values |= {"data": "", "packed": embedded_json(packed(listing.content()))}
         return self._page("index.html.jinja", f"run/{shelved.name}/index.html", **values)
 
     def _page(self, template: str, place: str, here: str = "", **values: Any) -> bytes:
@@ -154,7 +154,7 @@ class Pages:
 
     def _beside_in_run(self, opened: OpenedRun, page: str) -> Neighbours:
         """The pages before and after with the same outcome, as links."""
-        found = opened.neighbours.get(page, Neighbours("", ""))
+        found = opened.neighbours(page)
         if not self.links.static:
             return found
         return Neighbours(*(self.links.entry(opened.name, name) if name else "" for name in found))
@@ -183,7 +183,7 @@ class Pages:
         """Next and previous: failed, changed, of the same reason."""
         chosen = against if against in {run.name for run in self.library.shelf.runs} else ""
         earlier = self.library.shelf.get(chosen) if chosen else self.library.earlier(opened)
-        chains = [("f", "failed", opened.chain("failed"))]
+        chains = [("f", "failed", opened.chain("outcome", "failed"))]
         if earlier is not None and earlier.name != opened.name:
             chains.append(("c", f"changed since {earlier.path.name}", self.library.changed(opened, earlier)))
         if row.reason:

@@ -8,12 +8,11 @@ their names with numbers by value, so that ``unpack.js`` finds a part by the fir
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from pytest_bfcl.extensions.viewing.packing import packed
+from pytest_bfcl.reporting.packing import packed
 
 ENTRIES_A_PART = 200
 _DIGITS = re.compile(r"[0-9]+")
@@ -65,5 +64,4 @@ class Part:
     def script(self, number: int) -> bytes:
         """The part as a file."""
         content = {"pieces": list(self._pieces), "pages": self.pages, "beside": self.beside}
-        size, text = packed(json.dumps(content, ensure_ascii=True, separators=(",", ":")))
-        return f'bfclPart({number},{size},"{text}");\n'.encode()
+        return f'bfclPart({number},"{packed(content)}");\n'.encode()

@@ -14,9 +14,58 @@
   function $(id) { return document.getElementById(id); }
   function word(list, place) { return place < 0 ? "" : list[place]; }
   function entry(row) { return data.entries[row[E]]; }
-  function pageOf(row) {
+  function stem(row, suffixes) {
     var found = entry(row);
-    return data.place + encodeURIComponent((found[3] || found[0]) + data.suffixes[row[M]] + (row[REPEAT] > 1 ? "-r" + row[REPEAT] : "")) + ".html";
+    return (found[3] || found[0]) + suffixes[row[M]] + (row[REPEAT] > 1 ? "-r" + row[REPEAT] : "");
+  }
+  function isPacked(row) { return data.shard && row[OUT] > 1; }  // what failed has a file of its own
+  function pageOf(row) {
+    var name = encodeURIComponent(stem(row, data.suffixes));
+    return isPacked(row) ? "#entry=" + name : data.place + name + ".html";
+  }
+
+  // Pages of entries that did not fail lie in shards, in the order of the rows.
+  var shards = [], box = $("packed-entry");
+  window.bfclShard = function (number, text) { shards[number].done(bfclInflate(text)); };
+  function shard(number) {
+    return (shards[number] = shards[number] || (function () {
+      var one = {};
+      one.found = new Promise(function (done, failed) {
+        var script = document.createElement("script");
+        one.done = done;
+        script.src = data.place + number + ".js";
+        script.onerror = failed;
+        document.head.appendChild(script);
+      });
+      return one;
+    })()).found;
+  }
+  function hide(entryShown) {
+    box.hidden = !entryShown;
+    document.querySelectorAll("body > header, body > main").forEach(function (part) { part.hidden = entryShown; });
+    if (!entryShown) { box.replaceChildren(); document.title = title; }
+  }
+  var title = document.title;
+  function open(name) {
+    var at = data.rows.findIndex(function (row) { return stem(row, data.suffixes) === name || stem(row, data.slugs) === name; });
+    var row = data.rows[at];
+    if (!row) return false;
+    if (!isPacked(row)) { location.replace(pageOf(row)); return true; }
+    var same = data.rows.filter(function (each) { return each[OUT] === row[OUT]; }), place = same.indexOf(row);
+    var links = { up: "#" + encodeURIComponent(entry(row)[0]), previous: same[place - 1] && pageOf(same[place - 1]), next: same[place + 1] && pageOf(same[place + 1]) };
+    var number = Math.floor(data.rows.slice(0, at).filter(isPacked).length / data.shard);
+    shard(number).then(function (found) {
+      if (new URLSearchParams(location.hash.slice(1)).get("entry") !== name) return;
+      hide(true);
+      box.replaceChildren(bfclEntry(found[0][stem(row, data.suffixes)], found[1], links));
+      document.title = entry(row)[0] + " \u00b7 " + data.outcomes[row[OUT]];
+      scrollTo(0, 0);
+      box.dataset.shown = name;
+    }, function () {
+      hide(true);
+      box.replaceChildren(bfclTrouble("The pages of this entry are not here: " + data.place + number + ".js cannot be loaded.", links));
+    });
+    return true;
   }
   function text(row) {
     var found = entry(row);
@@ -182,13 +231,18 @@
     history.replaceState(null, "", hash ? "#" + hash : location.pathname + location.search);
   }
   function fromHash() {
+    if (data.shard && data.pages) {
+      var named = new URLSearchParams(location.hash.slice(1)).get("entry");
+      if (named && open(named)) return;
+      if (!box.hidden) hide(false);
+    }
     var hash = location.hash.slice(1), parts = new URLSearchParams(hash.indexOf("=") > 0 ? hash : ""), jump = hash.indexOf("=") > 0;
     fields.forEach(function (name) { state[name] = parts.get(name) || ""; });
     state.q = parts.get("q") || "";
     state.differs = parts.get("differs") || "";
     state.fold = parts.get("fold") || "";
     state.sort = parts.get("sort") || "outcome";
-    var named = "";
+    named = "";
     try { named = decodeURIComponent(hash); } catch (error) { /* not ours */ }
     state.entry = data.entries.some(function (found) { return found[0] === named; }) ? named : "";
     var linked = state.entry ? data.rows.find(function (row) { return entry(row)[0] === named; }) : undefined;
@@ -247,6 +301,11 @@
   });
   document.addEventListener("keydown", function (event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!box.hidden) {
+      var link = box.querySelector({ Escape: "#up", j: "#next", k: "#previous" }[event.key] || "none");
+      if (link) { event.preventDefault(); link.click(); }
+      return;
+    }
     var typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName) && event.target.type !== "checkbox";
     if (event.key === "Escape") {
       if (typing && event.target.id === "q" && !state.q && !$("q").value) event.target.blur();

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import random
 import re
-import zlib
 from bisect import bisect_right
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +14,6 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.extensions.viewing.library import Library
-from pytest_bfcl.extensions.viewing.packing import ALPHABET, packed
 from pytest_bfcl.extensions.viewing.pages import Pages
 from pytest_bfcl.extensions.viewing.parts import ENTRIES_A_PART, Part, in_parts, place_of
 from pytest_bfcl.extensions.viewing.shelf import open_shelf
@@ -24,7 +21,7 @@ from pytest_bfcl.extensions.viewing.site import SiteLinks, write_site
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.reporting.links import safe_id
 from tests.extensions.viewing.samples import Tags, records
-from tests.reporting.samples import stored_run
+from tests.reporting.samples import inflated, stored_run
 
 
 @pytest.fixture(scope="module")
@@ -45,30 +42,12 @@ class Unpacked:
     beside: dict[str, tuple[str, str]]
 
 
-def inflated(size: int, text: str) -> str:
-    """What `packed` made of a text, as the pages' script reads it."""
-    values = [ALPHABET.index(a) * 91 + ALPHABET.index(b) for a, b in zip(text[::2], text[1::2], strict=True)]
-    bits = "".join(f"{value:013b}" for value in reversed(values))
-    raw = int(bits or "0", 2).to_bytes(len(bits) // 8 + 1, "little")[:size]
-    return zlib.decompress(raw, -zlib.MAX_WBITS).decode()
-
-
-@pytest.mark.parametrize("length", [0, 1, 2, 11, 12, 13, 14, 25, 26, 27, 1000])
-def test_what_is_packed_is_unpacked(length: int) -> None:
-    text = "".join(random.Random(length).choices("abcdefgh<>&\"'\\ é😀\0\n", k=length))
-    size, packed_text = packed(text)
-    assert inflated(size, packed_text) == text
-    assert set(packed_text) <= set(ALPHABET)
-    assert len(ALPHABET) == 91
-    assert not set(ALPHABET) & set("\"'<\\\n")
-
-
 def unpacked(script: bytes, name: str = "0.js") -> Unpacked:
     """What a part's file holds."""
-    found = re.fullmatch(r'bfclPart\((\d+),(\d+),"([^"\\]*)"\);\n', script.decode("ascii"))
+    found = re.fullmatch(r'bfclPart\((\d+),"([^"\\]*)"\);\n', script.decode("ascii"))
     assert found is not None
     assert name == f"{found.group(1)}.js"
-    content = json.loads(inflated(int(found.group(2)), found.group(3)))
+    content = inflated(found.group(2))
 
     def text(cut: list[int]) -> str:
         return "".join("".join(content["pieces"][a : a + n]) for a, n in zip(cut[::2], cut[1::2], strict=True))

@@ -2,9 +2,9 @@
 (function () {
   "use strict";
   var own = document.currentScript.dataset.then, found = JSON.parse(document.getElementById("packed").textContent);
-  bfclInflate(found[0], found[1]).then(function (text) {
+  bfclInflate(found).then(function (data) {
     var script = document.createElement("script");
-    document.getElementById("data").textContent = text;
+    document.getElementById("data").textContent = JSON.stringify(data);
     script.src = own;
     document.body.appendChild(script);
   });

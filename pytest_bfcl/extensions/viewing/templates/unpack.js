@@ -13,9 +13,9 @@
     }
     return low;
   }
-  window.bfclPart = function (number, size, text) {
-    bfclInflate(size, text).then(function (json) {
-      parts[number] = JSON.parse(json);
+  window.bfclPart = function (number, text) {
+    bfclInflate(text).then(function (found) {
+      parts[number] = found;
       waiting[number].done(parts[number]);
     }, waiting[number].failed);
   };
