@@ -34,8 +34,7 @@ Level = Literal["none", "index", "full"]
 LEVELS: tuple[Level, ...] = ("none", "index", "full")
 """How much of a report is written: nothing, ``index.html``, or a page for every entry too."""
 MOST_PAGES = 20_000
-"""Results beyond which nobody is thought to read a page of each: at 14 KB and half a millisecond, 10⁵ of them take
-1.4 GB and a minute."""
+"""Results beyond which nobody is thought to read a page of each: those that fail take 20 KB and a millisecond."""
 
 
 def level_for(asked: str | None, results: int) -> Level:

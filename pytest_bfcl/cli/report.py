@@ -1,4 +1,4 @@
-"""Write the HTML report of a run again: index.html and a page for every entry.
+"""Write the HTML report of a run again: index.html and the pages of entries.
 
 For runs whose data set was not at hand when they ended, runs that wrote none or no pages (--bfcl-report), runs made by
 the library, or after an update of this program.
