@@ -24,7 +24,7 @@ def measured(count: int, processes: int) -> None:
         )
         took = time.monotonic() - began
         kinds = json.loads((folder / "generation.json").read_text())["kinds"]
-    print("| kind | proved | attempts | refused: ambiguous | less passes | other | calls | dependencies | depth |")
+    print("| kind | proved | attempts | ambiguous | less passes | other reasons | calls | dependencies | depth |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|---:|")
     for kind, told in kinds.items():
         refused, means = told["refused"], told["means"]

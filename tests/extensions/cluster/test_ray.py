@@ -26,6 +26,8 @@ HERE = Path(__file__).parent
 KEY = "sk-secret-0123456789abcdef"
 MOCK = "openai:mock@fc"
 IN_FLIGHT = 8
+DEATHS = int(os.environ.get("BFCL_DEATHS", "4"))
+"""How often a node dies under a driver."""
 
 pytestmark = pytest.mark.slow
 
@@ -141,6 +143,19 @@ def test_whatever_dies_nothing_answered_is_asked_twice(trouble: str, nodes: Node
     assert {line["key"] for line in server.lines()} == {f"Bearer {KEY}"}
 
 
+def test_no_node_that_dies_ends_the_driver(nodes: Nodes, place: Bench) -> None:
+    """Again and again: neither a signal ends it, nor does a line of Ray's reach the terminal."""
+    for number in range(DEATHS):
+        server = place.serve(delay=0.1)
+        process = drive(place, server, nodes.address, f"death-{number}", actors=2)
+        until(lambda: len(server.lines("answered")) > 10 + 5 * number, process)  # noqa: B023 - asked at once
+        nodes.tell("node")
+        nodes.tell("add")
+        told, errors = process.communicate(timeout=300)
+        assert (process.returncode, errors) == (0, ""), told
+        assert json.loads(told.splitlines()[-1])["stopped"] is None
+
+
 def verb(*words: str, before: str = "pass") -> subprocess.CompletedProcess[str]:
     """A verb of the command line in Ray's Python."""
     program = f"import sys; {before}; from pytest_bfcl.cli import main; sys.exit(main())"
@@ -238,6 +253,24 @@ def test_a_signal_keeps_what_was_answered(
         name, turn, step]} & set(kept)  # fmt: skip
     assert stored(out) == stored(alone)
     assert set(journaled(out).values()) == {1}
+
+
+OTHER = """import importlib.metadata as found; told = found.version
+found.version = lambda name: '9.9' if name == 'pytest-bfcl' else told(name)"""
+
+
+@pytest.mark.parametrize("words", [
+    ("run", "--model", "oracle:@fc", "--data", "bundled", "--categories", "simple_java"),
+    ("score", "LINES", "--data", "bundled"),
+])  # fmt: skip
+def test_a_driver_of_another_version_is_named(words: tuple[str, ...], nodes: Nodes, tmp_path: Path) -> None:
+    """Nothing is asked or judged by nodes that have another version of this package."""
+    (tmp_path / "lines.jsonl").write_text('{"id": "simple_java_0", "output": "none", "mode": "prompt"}\n')
+    given = [str(tmp_path / "lines.jsonl") if word == "LINES" else word for word in words]
+    done = verb(*given, "-o", str(tmp_path / "out"), "--ray", nodes.address, before=f"exec({OTHER!r})")
+    assert done.returncode == 2, done.stdout
+    assert "the driver 9.9" in done.stderr
+    assert len(done.stderr.splitlines()) <= 5, done.stderr
 
 
 def test_a_cluster_started_for_the_run(place: Bench, alone: Path) -> None:
