@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from pytest_bfcl.checkers.reasons import FORCED_END
 from pytest_bfcl.checkers.steps import ran_away
 from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.decoding.formats.table import registered_format
 from pytest_bfcl.extensions.lab.proving import causes
 from pytest_bfcl.extensions.lab.proving.causes import Cause
 from pytest_bfcl.extensions.lab.proving.proof import Difference, Part
@@ -22,6 +23,7 @@ from pytest_bfcl.json_types import Fields
 from pytest_bfcl.rescoring import rejudged, score_lines
 from pytest_bfcl.runs import read_replay_lines, transcript_from_line
 from pytest_bfcl.runs.damage import LeftOut
+from pytest_bfcl.runs.folder_families import has_calls
 from pytest_bfcl.runs.official_layout import find_entry, results_of
 from pytest_bfcl.runs.readings import BothReadings
 from pytest_bfcl.scoring.official_scores import (
@@ -60,7 +62,7 @@ def prove_folder(root: Path, dataset: DataSet, names: Names = "auto", left_out: 
     readings: dict[str, _Read] = {}
     for line, verdict in rejudged(lines, dataset):
         key = (line["model"], line["category"])
-        readings.setdefault(key[0], _Read()).add(line, verdict)
+        readings.setdefault(key[0], _Read(key[0])).add(line, verdict)
         score = scores.get(key[0], {}).get(key[1])
         if score is not None:
             files.setdefault(key, _File(key, score, dataset)).add(line, verdict)
@@ -96,19 +98,30 @@ def _note(parts: list[Part], model: str, note: str) -> None:
 class _Read:
     """How one model's results were read, where that had to be found out, and what the other reading comes to."""
 
-    def __init__(self) -> None:
+    def __init__(self, model: str) -> None:
         self._both = BothReadings()
+        self._model = model
+        self._mode = ""
+        self._native = False
         self._proof = ""
 
     def add(self, line: ReplayLine, verdict: Fields) -> None:
         """One judged line."""
         other = verdict.get("other_reading")
         self._both.add(verdict.get("valid") is True, other, other is not None and bool(other.get("valid")))
+        self._mode = line["mode"]
+        self._native = self._native or has_calls(line["output"])
         self._proof = self._proof or str(line.get("proved") or "")
 
     def __str__(self) -> str:
-        both = str(self._both)
-        return f"{self._proof}: {both}" if both and self._proof else both or self._proof
+        if registered_format(self._model) is not None:
+            return ": ".join(filter(None, (self._proof, str(self._both))))
+        native = "native calls" if self._mode == "fc" else "text"
+        why = "its results hold native calls" if self._native else "they hold no native call"
+        if self._mode == "fc" and not self._native:
+            why = "by its name alone"
+        told = f"the leaderboard does not have this model, the evidence says {native} ({why})"
+        return "; ".join(filter(None, (told, self._proof)))
 
 
 def _scores(root: Path) -> Mapping[str, Mapping[str, ScoreFile]]:
