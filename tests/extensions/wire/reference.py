@@ -59,6 +59,7 @@ class Heard:
     model: str = "m"
     sealed: bool = False
     echo: bool = False
+    strict: bool = False
 
 
 @dataclass
@@ -114,6 +115,7 @@ def hear(api: str, body: Any) -> Heard:
         size=len(json.dumps([body.get("messages"), body.get("input"), body.get("tools")])),
     )
     heard.model = body.get("model", "m")
+    heard.strict = any((tool.get("function") or tool).get("strict") for tool in body.get("tools") or [])
     heard.sealed = "reasoning.encrypted_content" in (body.get("include") or ())
     heard.usage = bool((body.get("stream_options") or {}).get("include_usage"))
     heard.parallel = body.get("parallel_tool_calls", True)

@@ -18,9 +18,10 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.models import parse_spec
 from pytest_bfcl.settings import Settings
 from tests.extensions.wire.examining import examine_http, place_of, states
+from tests.extensions.wire.planting import hold_slot
 from tests.extensions.wire.reference import Reference
 from tests.extensions.wire.serving import Handler, handler, http, served
-from tests.extensions.wire.variants import CHAT, RESPONSES, hold_slot
+from tests.extensions.wire.variants import CHAT, RESPONSES
 from tests.patience import patience
 
 KEY = "sk-verysecret0123456789"
@@ -217,5 +218,5 @@ def test_query_and_password_travel_with_the_request() -> None:
 
 
 def test_the_own_variants_of_responses_are_many() -> None:
-    assert len(CHAT) >= 60
-    assert len(RESPONSES) >= 40
+    assert len(CHAT) >= 230
+    assert len(RESPONSES) >= 80

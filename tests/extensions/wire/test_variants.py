@@ -7,14 +7,15 @@ import pytest
 from pytest_bfcl.extensions.wire.check import Api
 from pytest_bfcl.extensions.wire.checks import checks_for
 from tests.extensions.wire.examining import examine, states
+from tests.extensions.wire.planting import Variant
 from tests.extensions.wire.reference import Heard, Reference, Said
-from tests.extensions.wire.variants import CHAT, RESPONSES, SHARED, Variant
+from tests.extensions.wire.variants import CHAT, FIRST, RESPONSES, SHARED
 
 APIS: tuple[Api, ...] = ("chat", "responses")
 
 
 @pytest.mark.parametrize("api", APIS)
-@pytest.mark.parametrize("size", [1, 2, 3, 5, 50])
+@pytest.mark.parametrize("size", [1, 50, *(pytest.param(each, marks=pytest.mark.slow) for each in (2, 3, 5))])
 def test_the_reference_passes_everything(api: Api, size: int) -> None:
     outcomes = examine(Reference(size=size), api)
     assert {name: outcome.why for name, outcome in outcomes.items() if outcome.state != "held"} == {}
@@ -26,10 +27,11 @@ def test_escaped_json_and_small_servers_are_as_good() -> None:
     assert states(examine(Reference(slots=1, size=50)), "held") == {check.name for check in checks_for("chat")}
 
 
-BROKEN = pytest.mark.parametrize("variant", [*CHAT, *RESPONSES], ids=lambda variant: f"{variant.api}: {variant.name}")
+def named(variant: Variant) -> str:
+    return f"{variant.api}: {variant.name}"
 
 
-@BROKEN
+@pytest.mark.parametrize("variant", FIRST, ids=named)
 def test_a_fault_is_found_by_its_checks(variant: Variant) -> None:
     slack_s = 0.2 if "disconnect" in variant.fails else 5.0
     outcomes = examine(variant.server(), variant.api, sorted(variant.fails), slack_s=slack_s)
@@ -37,7 +39,7 @@ def test_a_fault_is_found_by_its_checks(variant: Variant) -> None:
 
 
 @pytest.mark.slow
-@BROKEN
+@pytest.mark.parametrize("variant", [*CHAT, *RESPONSES], ids=named)
 def test_a_fault_is_found_by_its_checks_alone(variant: Variant) -> None:
     slack_s = 0.2 if "disconnect" in variant.fails else 5.0
     outcomes = examine(variant.server(), variant.api, slack_s=slack_s)

@@ -106,6 +106,6 @@ CHECKS = (
         "result_answered",
         Rule("After a result the answer has text or a call: not reasoning alone, not nothing.", TOOL_MESSAGE),
         _answered,
-        (*BASICS, "ids_accepted"),
+        (*BASICS, "stream_text", "events_text", "ids_accepted"),
     ),
 )

@@ -50,8 +50,10 @@ async def _encrypted(probe: Probe) -> None:
             if not isinstance(sealed, str) or not sealed:
                 raise Broke(f"{answer.form}: encrypted reasoning was asked for, the item has {sealed!r:.40}", answer)
     if whole.calls:
-        call_id = str(whole.calls[0].id)
-        await probe.ask(replace(ask, turns=(*ask.turns, Verbatim(given(whole)), Returned(call_id, "kept"))))
+        back = (*ask.turns, Verbatim(given(whole)), Returned(str(whole.calls[0].id), "kept"))
+        (answer, *_) = await probe.answers(replace(ask, turns=back))
+        if answer.problem:  # what was asked for and given has to be taken back
+            raise Broke(f"encrypted reasoning is not taken back: {answer.problem}", answer)
 
 
 def _reasoning(answer: Answer) -> list[dict[str, Any]]:
@@ -88,7 +90,7 @@ CHECKS = (
             f"{CREATE}: include, reasoning.encrypted_content",
         ),
         _encrypted,
-        BASICS,
+        (*BASICS, "ids_accepted"),
         ("responses",),
         optional=True,
     ),

@@ -182,7 +182,7 @@ CHECKS = (
         "ids_unique",
         Rule("The calls of a conversation's steps have different ids.", ID),
         _ids_unique,
-        (*BASICS, "ids_in_answer"),
+        (*BASICS, "ids_in_answer", "ids_accepted"),
     ),
     Check(
         "ids_foreign",

@@ -40,6 +40,17 @@ def _markers(judged: Judged) -> Found:
     return ()
 
 
+def _streamed_markers(judged: Judged) -> Found:
+    found, twin = _markers(judged), judged.twin
+    if found or found is None or twin is None or twin.text or not twin.calls:
+        return found
+    values = [value for each in judged.wanted for value in each.arguments.values() if isinstance(value, str)]
+    copied = next((value for value in values if value in judged.answer.text), None)
+    return wrong(
+        f"the argument {copied!r} stands in the content, unstreamed there is none" if copied else "", weighed=True
+    )
+
+
 def _copied(text: str, call: Call) -> bool:
     """Whether a call's arguments stand in a text as a JSON object, alone or inside another."""
     if not call.values or "{" not in text:
@@ -126,7 +137,7 @@ ROWS = (
             "them; nor does the reasoning.",
             APART,
         ),
-        _markers,
+        _streamed_markers,
         "streamed",
         ("answers", "stream_events", "stream_calls", "content_markers"),
     ),

@@ -1,0 +1,920 @@
+"""Where a fault is planted in the reference, and the small transforms that faults are made of."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pytest_bfcl.extensions.wire.check import Api
+from tests.extensions.wire import reference
+from tests.extensions.wire.reference import Heard, Json, Reference, Refusal, Said
+
+Stages = dict[str, Callable[..., Any]]
+DELTA, ARGUMENTS_DONE = "response.function_call_arguments.delta", "response.function_call_arguments.done"
+ADDED, DONE, COMPLETED = "response.output_item.added", "response.output_item.done", "response.completed"
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One fault. ``found_by``: exactly the checks that break, by names; ``api``: where the fault is possible."""
+
+    name: str
+    found_by: str
+    stages: Stages
+    api: Api = "chat"
+    slots: int = 64
+    size: int = 3
+    options: Json = field(default_factory=dict)
+
+    @property
+    def fails(self) -> frozenset[str]:
+        return frozenset(self.found_by.split())
+
+    def server(self) -> Reference:
+        return Reference(size=self.size, slots=self.slots, **self.options, **self.stages)
+
+
+def in_message(change: Callable[[Json], None]) -> Stages:
+    """The unstreamed message."""
+
+    def whole(body: Json, heard: Heard) -> Json:
+        for choice in body["choices"]:
+            change(choice["message"])
+        return body
+
+    return {"whole": whole}
+
+
+def in_whole(change: Callable[[Json], Any]) -> Stages:
+    """The unstreamed body."""
+    return {"whole": lambda body, heard: (change(body), body)[1]}
+
+
+def in_calls(change: Callable[[Json], None]) -> Stages:
+    """Every unstreamed call."""
+    return in_message(lambda message: [change(call) for call in message.get("tool_calls", ())] and None)
+
+
+def in_items(change: Callable[[Json], None], kind: str = "function_call") -> Stages:
+    """Every unstreamed output item of a kind."""
+    return in_whole(lambda body: [change(item) for item in body["output"] if item["type"] == kind] and None)
+
+
+def in_chunks(change: Callable[[list[Json]], Iterable[Json]]) -> Stages:
+    """The events of a stream."""
+    return {"chunks": lambda events, heard: iter(list(change(list(events))))}
+
+
+def in_deltas(change: Callable[[Json, Json], Any]) -> Stages:
+    """Every call delta of a stream, with its chunk."""
+
+    def chunks(events: list[Json]) -> list[Json]:
+        for event in events:
+            for choice in event["choices"]:
+                for delta in choice["delta"].get("tool_calls", ()):
+                    change(delta, event)
+        return events
+
+    return in_chunks(chunks)
+
+
+def in_events(kind: str, change: Callable[[Json], Any]) -> Stages:
+    """Every Responses event of a kind."""
+    return in_chunks(lambda events: [(change(e), e)[1] if e["type"] == kind else e for e in events])
+
+
+def always(heard: Heard) -> bool:
+    return True
+
+
+def in_speech(
+    change: Callable[[Said, Heard], Any], *, form: bool | None = None, when: Callable[[Heard], bool] = always
+) -> Stages:
+    """What the model says, in both forms or in one (``form``: streamed)."""
+
+    def think(heard: Heard) -> Said:
+        said = reference.think(heard)
+        if (form is None or heard.stream == form) and when(heard):
+            change(said, heard)
+        return said
+
+    return {"think": think}
+
+
+def in_arguments(
+    change: Callable[[str], str], *, form: bool | None = None, when: Callable[[Heard], bool] = always
+) -> Stages:
+    """Every call's arguments text."""
+
+    def speech(said: Said, heard: Heard) -> None:
+        said.calls = [(name, change(arguments)) for name, arguments in said.calls]
+
+    return in_speech(speech, form=form, when=when)
+
+
+def in_values(change: Callable[[Any], Any], *, form: bool | None = None) -> Stages:
+    """Every single value inside the arguments."""
+
+    def walk(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: walk(part) for key, part in value.items()}
+        return [walk(part) for part in value] if isinstance(value, list) else change(value)
+
+    def text(arguments: str) -> str:
+        return json.dumps(walk(json.loads(arguments)), ensure_ascii=False)
+
+    return in_arguments(text, form=form)
+
+
+def texts(change: Callable[[str], str]) -> Callable[[Any], Any]:
+    return lambda value: change(value) if isinstance(value, str) else value
+
+
+def in_hearing(change: Callable[[Heard], Any]) -> Stages:
+    """The request as the server understands it."""
+
+    def hear(api: str, body: Any) -> Heard:
+        heard = reference.hear(api, body)
+        change(heard)
+        return heard
+
+    return {"hear": hear}
+
+
+def refusing(when: Callable[[Heard], bool], message: str = "this is not possible", status: int = 400) -> Stages:
+    """A request that is right is refused."""
+
+    def change(heard: Heard) -> None:
+        if when(heard):
+            raise Refusal(message, status)
+
+    return in_hearing(change)
+
+
+def told(words: str, status: int, message: str) -> Stages:
+    """Refusals with these words are answered otherwise."""
+
+    def refuse(refusal: Refusal) -> tuple[int, Json]:
+        if words in refusal.message:
+            return status, {"error": {"message": message}}
+        return reference.refused(refusal)
+
+    return {"refuse": refuse}
+
+
+def accepting(words: str) -> Stages:
+    """Requests that are wrong in this way are answered."""
+
+    def hear(api: str, body: Any) -> Heard:
+        try:
+            return reference.hear(api, body)
+        except Refusal as refusal:
+            if words not in refusal.message:
+                raise
+            return Heard(api, [reference.Turn("user", "Say hello.")], [])
+
+    return {"hear": hear}
+
+
+def encoded(change: Callable[[Json, str], str]) -> Stages:
+    """The text of every event."""
+    return {"encode": change}
+
+
+def swap_flying(server: Reference, said: Said) -> Said:
+    """The latest answer that is in flight, whoever asked for it."""
+    return replace(server.flying[-1], ids=[]) if len(server.flying) > 1 else said
+
+
+def lose_under_load(server: Reference, said: Said) -> Said:
+    """Nothing of another request, but calls get lost while many are in flight."""
+    odd = sum(map(ord, str(said.calls))) % 2
+    return Said(before="Busy.") if len(server.flying) > 8 and odd else said
+
+
+def merged(said: Said, heard: Heard) -> None:
+    """Calls of one answer become one."""
+    if len(said.calls) > 1:
+        said.calls = [(said.calls[0][0], "".join(arguments for _, arguments in said.calls))]
+
+
+def hold_slot(server: Reference, finished: bool) -> None:
+    if finished:
+        server.slots.release()
+    else:
+        asyncio.get_running_loop().call_later(30.0, server.slots.release)
+
+
+def drop(events: list[Json], wanted: Callable[[Json], bool], which: int) -> list[Json]:
+    """The events without one of those wanted."""
+    found = [number for number, event in enumerate(events) if wanted(event)]
+    if not found:
+        return events
+    return [event for number, event in enumerate(events) if number != found[which]]
+
+
+def has_arguments(event: Json) -> bool:
+    return any(
+        delta["function"].get("arguments")
+        for choice in event["choices"]
+        for delta in choice["delta"].get("tool_calls", ())
+    )
+
+
+def changing(value: str) -> Iterator[str]:
+    return (f"{value}{number}" for number in range(10**6))
+
+
+def set_in(*path: Any, value: Any) -> Callable[[Json], None]:
+    """Sets a field by its path."""
+
+    def change(body: Json) -> None:
+        for part in path[:-1]:
+            body = body[part]
+        if value is None:
+            body.pop(path[-1], None)
+        else:
+            body[path[-1]] = value
+
+    return change
+
+
+COUNT = changing("chatcmpl-")
+
+
+CALLS = changing("call_x")
+
+
+def text_of_calls(said: Said) -> str:
+    return "\n".join(
+        f'<tool_call>\n{{"name": "{name}", "arguments": {text}}}\n</tool_call>' for name, text in said.calls
+    )
+
+
+def leave_in_text(said: Said, heard: Heard) -> None:
+    said.before, said.calls = text_of_calls(said) or said.before, []
+
+
+def leak(said: Said, heard: Heard) -> None:
+    if said.calls:
+        said.before += text_of_calls(said)
+
+
+def spaced(events: list[Json]) -> list[Json]:
+    for event in events:
+        for choice in event["choices"]:
+            for delta in choice["delta"].get("tool_calls", ()):
+                if delta["function"].get("arguments"):
+                    delta["function"]["arguments"] += " "
+    return events
+
+
+def split_utf8(event: Json, text: str) -> str:
+    """Each delta's bytes decoded on their own, after being cut every 5 bytes."""
+    return text
+
+
+def cut_bytes(arguments: str) -> str:
+    data = arguments.encode()
+    return "".join(data[i : i + 5].decode("utf-8", "replace") for i in range(0, len(data), 5))
+
+
+def halved(events: list[Json]) -> Iterator[Json]:
+    """Surrogate pairs are cut in two deltas."""
+    for event in events:
+        calls = [d for c in event["choices"] for d in c["delta"].get("tool_calls", ())]
+        piece = calls[0]["function"].get("arguments", "") if calls else ""
+        at = next((n for n, c in enumerate(piece) if c > "\uffff"), None)
+        if at is None:
+            yield event
+            continue
+        units = piece[at].encode("utf-16-be")
+        halves = [int.from_bytes(units[:2], "big"), int.from_bytes(units[2:], "big")]
+        for part in (piece[:at] + chr(halves[0]), chr(halves[1]) + piece[at + 1 :]):
+            copy = json.loads(json.dumps(event))
+            copy["choices"][0]["delta"]["tool_calls"][0]["function"]["arguments"] = part
+            yield copy
+
+
+def after_finish(events: list[Json]) -> list[Json]:
+    last = next(n for n, e in enumerate(events) if e["choices"] and e["choices"][0]["finish_reason"])
+    if last and has_arguments(events[last - 1]):
+        events[last - 1], events[last] = events[last], events[last - 1]
+    return events
+
+
+def reuse_index(events: list[Json]) -> list[Json]:
+    for event in events:
+        for choice in event["choices"]:
+            for delta in choice["delta"].get("tool_calls", ()):
+                delta["index"] = 0
+    return events
+
+
+def last_is_tool(heard: Heard) -> bool:
+    return heard.turns[-1].role == "tool"
+
+
+def by_position(heard: Heard) -> None:
+    """Results are taken in the order they come."""
+    results = [turn for turn in heard.turns if turn.role == "tool"]
+    calls = [call for turn in heard.turns for call in turn.calls]
+    if len(results) == len(calls):
+        for turn, call in zip(results, calls, strict=True):
+            turn.call_id = call[0]
+
+
+def only_last_part(body: Any) -> Any:
+    for message in (body.get("messages") or []) if isinstance(body, dict) else []:
+        if isinstance(message.get("content"), list):
+            message["content"] = message["content"][:1]
+    return body
+
+
+def clip_results(heard: Heard) -> None:
+    for turn in heard.turns:
+        if turn.role == "tool":
+            turn.text = turn.text[:50_000]
+
+
+def without_role(role: str, *, only_tools: bool = True) -> Callable[[Heard], None]:
+    def change(heard: Heard) -> None:
+        heard.turns = [turn for turn in heard.turns if turn.role != role] or heard.turns
+
+    return change
+
+
+def only_last_message(heard: Heard) -> None:
+    if heard.turns[-1].role == "user":
+        heard.turns = heard.turns[-1:]
+
+
+def think_into_text(said: Said, heard: Heard) -> None:
+    if said.reasoning:
+        said.before, said.reasoning = f"<think>{said.reasoning}</think>{said.before}", ""
+
+
+def repair(said: Said, heard: Heard, size: int) -> Said:
+    said = reference.cut(said, heard, size)
+    if said.finish == "length":
+        said.calls = [(name, text if text.endswith("}") else text + '"}') for name, text in said.calls]
+        said.finish = "calls"
+    return said
+
+
+def uncut(said: Said, heard: Heard, size: int) -> Said:
+    return reference.cut(said, replace(heard, limit=None), size)
+
+
+def no_stop(said: Said, heard: Heard, size: int) -> Said:
+    return reference.cut(said, replace(heard, stop=[]), size)
+
+
+def kept_stop(said: Said, heard: Heard, size: int) -> Said:
+    said = reference.cut(said, heard, size)
+    said.before += heard.stop[0] if heard.stop and not said.calls else ""
+    return said
+
+
+def stop_is_length(said: Said, heard: Heard, size: int) -> Said:
+    said = reference.cut(said, heard, size)
+    said.finish = "length" if heard.stop and not said.calls else said.finish
+    return said
+
+
+def numbered_twice(arguments: str) -> str:
+    return json.dumps(json.loads(arguments, parse_int=float), ensure_ascii=False)
+
+
+def without_nulls(arguments: str) -> str:
+    def walk(value: Any) -> Any:
+        return {k: walk(v) for k, v in value.items() if v is not None} if isinstance(value, dict) else value
+
+    return json.dumps(walk(json.loads(arguments)), ensure_ascii=False)
+
+
+def flat(arguments: str) -> str:
+    """Inner objects and lists as texts."""
+    values = json.loads(arguments)
+    return json.dumps({k: json.dumps(v) if isinstance(v, dict | list) else v for k, v in values.items()})
+
+
+def brace_parser(arguments: str) -> str:
+    """Stops at the first closing brace, even inside a text; nested objects are counted."""
+    depth = 0
+    for at, sign in enumerate(arguments):
+        depth += (sign == "{") - (sign == "}")
+        if depth == 0:
+            return arguments[: at + 1]
+    return arguments
+
+
+def cap(count: int) -> Callable[[Said, Heard], None]:
+    def change(said: Said, heard: Heard) -> None:
+        said.calls = said.calls[:count]
+
+    return change
+
+
+def unique_names(said: Said, heard: Heard) -> None:
+    said.calls = list(dict(said.calls).items())
+
+
+def rename(change: Callable[[str], str], **more: Any) -> Stages:
+    def speech(said: Said, heard: Heard) -> None:
+        said.calls = [(change(name), arguments) for name, arguments in said.calls]
+
+    return in_speech(speech, **more)
+
+
+def first_tools(count: int) -> Callable[[Heard], None]:
+    def change(heard: Heard) -> None:
+        heard.tools = heard.tools[:count]
+
+    return change
+
+
+def clear(*names: str, form: bool | None = None) -> Stages:
+    def speech(said: Said, heard: Heard) -> None:
+        if said.calls:
+            for name in names:
+                setattr(said, name, "")
+
+    return in_speech(speech, form=form)
+
+
+def schema_has(word: str, *, sort: bool = False) -> Callable[[Heard], bool]:
+    return lambda heard: word in json.dumps(heard.tools, sort_keys=sort)
+
+
+def reversed_calls(*, form: bool | None) -> Stages:
+    return in_speech(lambda said, heard: said.calls.reverse(), form=form)
+
+
+def seven(usage: Json) -> Json:
+    return {**usage, "prompt_tokens": 7, "total_tokens": 7 + usage["completion_tokens"]}
+
+
+def finishes(event: Json) -> bool:
+    return any(choice["finish_reason"] for choice in event["choices"])
+
+
+def counted(events: list[Json]) -> list[Json]:
+    number = 0
+    for event in events:
+        for choice in event["choices"]:
+            for delta in choice["delta"].get("tool_calls", ()):
+                delta["index"] = number
+                number += 2
+    return events
+
+
+def name_in_pieces(events: list[Json]) -> Iterator[Json]:
+    for event in events:
+        calls = [d for c in event["choices"] for d in c["delta"].get("tool_calls", ())]
+        name = calls[0]["function"].get("name", "") if calls else ""
+        if not name:
+            yield event
+            continue
+        other = json.loads(json.dumps(event))
+        calls[0]["function"]["name"] = name[:3]
+        yield event
+        delta = other["choices"][0]["delta"]["tool_calls"][0]
+        other["choices"][0]["delta"] = {"tool_calls": [{"index": delta["index"], "function": {"name": name[3:]}}]}
+        yield other
+
+
+def other_usage(event: Json) -> Json:
+    if event["usage"]:
+        event["usage"]["prompt_tokens"] += 5
+    return event
+
+
+def literal(text: str) -> Any:
+    try:
+        return json.loads(text) if text not in ("nan",) else text
+    except ValueError:
+        return int(text) if text.isdigit() else text
+
+
+def tools(body: Any) -> list[Json]:
+    return body.get("tools") or [] if isinstance(body, dict) else []
+
+
+def no_long(body: Any) -> Any:
+    if any(len(tool.get("function", {}).get("description", "")) > 2_000 for tool in tools(body)):
+        raise Refusal("too long", 500)
+    return body
+
+
+def no_bare_tools(body: Any) -> Any:
+    if any(tool.get("function") and "parameters" not in tool["function"] for tool in tools(body)):
+        raise Refusal("KeyError: parameters", 500)
+    return body
+
+
+def no_strict(body: Any) -> Any:
+    if any("strict" in tool.get("function", {}) for tool in tools(body)):
+        raise Refusal("unexpected keyword strict", 500)
+    return body
+
+
+def no_auto(body: Any) -> Any:
+    if isinstance(body, dict) and body.get("tool_choice") == "auto":
+        raise Refusal("AssertionError", 500)
+    return body
+
+
+def no_parts(body: Any) -> Any:
+    if any(m["role"] == "tool" and isinstance(m["content"], list) for m in body.get("messages") or []):
+        raise Refusal("content must be a string", 400)
+    return body
+
+
+def no_results(heard: Heard) -> None:
+    if heard.stream and last_is_tool(heard):
+        for turn in heard.turns:
+            if turn.role == "tool":
+                turn.text = "None"
+
+
+def drop_history(heard: Heard) -> None:
+    if heard.turns[-1].role == "user" and not any(turn.calls for turn in heard.turns):
+        heard.turns = [turn for turn in heard.turns if turn.role != "user"] + heard.turns[-1:]
+
+
+def refinish(body: Json, old: str, new: str) -> None:
+    for choice in body["choices"]:
+        if choice["finish_reason"] == old:
+            choice["finish_reason"] = new
+
+
+def without(kind: str, which: int | None = None) -> Stages:
+    """A stream without events of a kind, or without one of them, numbered anew."""
+
+    def change(events: list[Json]) -> list[Json]:
+        if which is None:
+            kept = [event for event in events if event["type"] != kind]
+        else:
+            kept = drop(events, lambda event: event["type"] == kind, which)
+        return [{**event, "sequence_number": number} for number, event in enumerate(kept)]
+
+    return in_chunks(change)
+
+
+def call_item(change: Callable[[Json], Any]) -> Callable[[Json], None]:
+    def apply(event: Json) -> None:
+        event["item"] = dict(event["item"])
+        if event["item"]["type"] == "function_call":
+            change(event["item"])
+
+    return apply
+
+
+def in_end(change: Callable[[Json], Any]) -> Stages:
+    def apply(event: Json) -> None:
+        event["response"] = json.loads(json.dumps(event["response"]))
+        change(event["response"])
+
+    return in_events(COMPLETED, apply)
+
+
+ITEMS = changing("fc_")
+
+
+def bare(event: Json) -> Json:
+    return {key: value for key, value in event.items() if key != "sequence_number"}
+
+
+def no_output_parts(body: Any) -> Any:
+    items = body.get("input") or [] if isinstance(body, dict) else []
+    if any(item.get("type") == "function_call_output" and isinstance(item["output"], list) for item in items):
+        raise Refusal("output must be a string", 400)
+    return body
+
+
+def halved_deltas(events: list[Json]) -> list[Json]:
+    made: list[Json] = []
+    for event in events:
+        piece = event.get("delta", "") if event["type"] == DELTA else ""
+        at = next((n for n, c in enumerate(piece) if c > "\uffff"), None)
+        if at is None:
+            made.append(event)
+            continue
+        units = piece[at].encode("utf-16-be")
+        halves = [int.from_bytes(units[:2], "big"), int.from_bytes(units[2:], "big")]
+        for part in (piece[:at] + chr(halves[0]), chr(halves[1]) + piece[at + 1 :]):
+            made.append({**event, "delta": part})
+    return [{**event, "sequence_number": number} for number, event in enumerate(made)]
+
+
+# -- one cell of the matrix ------------------------------------------------------------------------------------------
+
+
+def last_of(heard: Heard) -> str:
+    """The last thing a user said."""
+    return next((turn.text for turn in reversed(heard.turns) if turn.role == "user"), "")
+
+
+def thinks(heard: Heard) -> bool:
+    return "Think about it" in last_of(heard)
+
+
+def choice(*names: str) -> Callable[[Heard], bool]:
+    """Whether the choice is one of these; ``=``: any function by name."""
+    return lambda heard: heard.choice[:1] in names or heard.choice in names
+
+
+def becomes(other: str, when: Callable[[Heard], bool]) -> Callable[[Heard], None]:
+    """The server takes one choice for another."""
+    return lambda heard: setattr(heard, "choice", other) if when(heard) else None
+
+
+def prefixed(said: Said, heard: Heard) -> None:
+    said.calls = [(f"functions.{name}", arguments) for name, arguments in said.calls]
+
+
+def emptied(said: Said, heard: Heard) -> None:
+    said.calls = [(name, "{}") for name, _ in said.calls]
+
+
+def second_empty(said: Said, heard: Heard) -> None:
+    said.calls = [(name, "{}" if number else arguments) for number, (name, arguments) in enumerate(said.calls)]
+
+
+def listed(said: Said, heard: Heard) -> None:
+    """Every value in a list."""
+    said.calls = [(n, json.dumps({key: [value] for key, value in json.loads(a).items()})) for n, a in said.calls]
+
+
+def doubled(said: Said, heard: Heard) -> None:
+    said.calls = [call for call in said.calls for _ in range(2)]
+
+
+def repeated(said: Said, heard: Heard) -> None:
+    said.before = "\n".join(arguments for _, arguments in said.calls) or said.before
+
+
+def as_json_text(said: Said, heard: Heard) -> None:
+    said.before = "\n".join(f'{{"name": "{n}", "arguments": {a}}}' for n, a in said.calls) or said.before
+    said.calls = []
+
+
+def values_in_text(said: Said, heard: Heard) -> None:
+    said.before = " ".join(str(value) for _, a in said.calls for value in json.loads(a).values()) or said.before
+
+
+def swallowed(said: Said, heard: Heard) -> None:
+    """Where there is reasoning, the call is its end."""
+    if said.reasoning and said.calls:
+        said.reasoning, said.calls = f"{said.reasoning}\n{text_of_calls(said)}", []
+
+
+def text_into_reasoning(said: Said, heard: Heard) -> None:
+    if (said.reasoning or last_is_tool(heard)) and not said.calls:
+        said.reasoning, said.before = f"{said.reasoning}\n{said.before}", ""
+
+
+def capital(said: Said, heard: Heard) -> None:
+    said.calls = [(name, arguments.replace('": "', '": "\ufffd')) for name, arguments in said.calls]
+
+
+def with_key(arguments: str) -> str:
+    return json.dumps({**json.loads(arguments), "explanation": "why"})
+
+
+def in_finish(word: str | None, *, form: bool, when: Callable[[Heard], bool] = always) -> Stages:
+    """Another finish reason where there are calls."""
+
+    def whole(body: Json, heard: Heard) -> Json:
+        for each in body["choices"] if when(heard) else ():
+            if each["message"].get("tool_calls"):
+                each["finish_reason"] = word
+        return body
+
+    def chunks(events: Iterator[Json], heard: Heard) -> Iterator[Json]:
+        for event in events:
+            for each in event["choices"] if when(heard) else ():
+                if each["finish_reason"] == "tool_calls":
+                    each["finish_reason"] = word
+            yield event
+
+    return {"chunks": chunks} if form else {"whole": whole}
+
+
+def in_whole_when(when: Callable[[Heard], bool], change: Callable[[Json], Any]) -> Stages:
+    return {"whole": lambda body, heard: (change(body), body)[1] if when(heard) else body}
+
+
+def calls_in(body: Json) -> list[Json]:
+    return [call for each in body["choices"] for call in each["message"].get("tool_calls", ())]
+
+
+def less(body: Any, name: str) -> Any:
+    """Without a field."""
+    return {key: value for key, value in body.items() if key != name} if isinstance(body, dict) else body
+
+
+def odd(event: Json) -> int:
+    return len(str(event)) % 2
+
+
+def has_text(event: Json) -> bool:
+    return bool(event["choices"] and event["choices"][0]["delta"].get("content"))
+
+
+def has_calls(event: Json) -> bool:
+    return any(each["delta"].get("tool_calls") for each in event["choices"])
+
+
+def moved(events: list[Json], name: str) -> list[Json]:
+    """Streamed reasoning stands in another field."""
+    for event in events:
+        for each in event["choices"]:
+            if "reasoning_content" in each["delta"]:
+                each["delta"][name] = each["delta"].pop("reasoning_content")
+    return events
+
+
+def second_talks(heard: Heard) -> Said:
+    """Every second of two choices has a text instead of the call."""
+    heard.told = not getattr(heard, "told", True)  # type: ignore[attr-defined]
+    return reference.think(heard) if heard.n == 1 or not heard.told else Said(before="No.")  # type: ignore[attr-defined]
+
+
+def no_call_when_required(body: Json, heard: Heard) -> Json:
+    for each in body["choices"] if heard.choice == "required" else ():
+        each["message"].pop("tool_calls", None)
+        each["message"]["content"] = "Hello."
+    return body
+
+
+def no_streamed_call_when_required(events: Iterator[Json], heard: Heard) -> Iterator[Json]:
+    return (event for event in events if heard.choice != "required" or not has_calls(event))
+
+
+def repair_finish(said: Said, heard: Heard, size: int) -> Said:
+    said = reference.cut(said, heard, size)
+    said.finish = "calls" if said.calls else said.finish
+    return said
+
+
+def swallowing_stop(said: Said, heard: Heard, size: int) -> Said:
+    whole = said.before
+    said = reference.cut(said, heard, size)
+    said.before = "" if heard.stop and said.before != whole else said.before
+    return said
+
+
+def split_calls(events: list[Json]) -> list[Json]:
+    """Each call is two: the name alone, then the arguments without name and id."""
+    for event in events:
+        for each in event["choices"]:
+            for delta in each["delta"].get("tool_calls", ()):
+                delta["index"] = 2 * delta["index"] + ("name" not in delta["function"])
+    return events
+
+
+# -- schemas and histories -------------------------------------------------------------------------------------------
+
+
+def in_tool_values(change: Callable[[Json, Any], Any]) -> Stages:
+    """Every argument, with the schema of its parameter; a whole call's arguments with the tool's own."""
+
+    def speech(said: Said, heard: Heard) -> None:
+        offered = dict(heard.tools)
+        made = []
+        for name, arguments in said.calls:
+            schema = offered[name]
+            values = change(schema, json.loads(arguments))
+            parts = schema.get("properties", {})
+            made.append((name, json.dumps({k: change(parts.get(k, {}), v) for k, v in values.items()})))
+        said.calls = made
+
+    return in_speech(speech)
+
+
+def declared(schema: Json, value: Any) -> Any:
+    if not isinstance(value, dict) or not isinstance(schema.get("additionalProperties"), dict):
+        return value
+    return {key: each for key, each in value.items() if key in schema.get("properties", {})}
+
+
+def first_type(schema: Json, value: Any) -> Any:
+    if not isinstance(schema.get("type"), list) or value is None:
+        return value
+    return {"string": str, "integer": int}.get(schema["type"][0], lambda each: each)(value)
+
+
+def texts_of_enums(schema: Json, value: Any) -> Any:
+    return str(value) if "enum" in schema else value
+
+
+def texts_of_refs(schema: Json, value: Any) -> Any:
+    return json.dumps(value) if "$ref" in schema else value
+
+
+def first_of_any(schema: Json, value: Any) -> Any:
+    first = schema["anyOf"][0].get("type") if "anyOf" in schema else None
+    return int(value) if first == "integer" and isinstance(value, str) else value
+
+
+def fewest(schema: Json, value: Any) -> Any:
+    return value[: schema["minItems"]] if "minItems" in schema else value
+
+
+def lost_after_empty(said: Said, heard: Heard) -> None:
+    for number, (name, _) in enumerate(said.calls):
+        if number and said.calls[number - 1][1] == "{}":
+            said.calls[number] = name, "{}"
+
+
+def refusing_parts(role: str, status: int) -> Stages:
+    """A message of this role must be one text."""
+
+    def look(body: Any) -> Any:
+        turns = body.get("messages") or body.get("input") or [] if isinstance(body, dict) else []
+        if any(turn.get("role") == role and isinstance(turn.get("content"), list) for turn in turns):
+            raise Refusal("content must be a string", status)
+        return body
+
+    return {"body": look}
+
+
+def first_part_of_user(body: Any) -> Any:
+    for message in (body.get("messages") or []) if isinstance(body, dict) else []:
+        if message["role"] == "user" and isinstance(message["content"], list):
+            message["content"] = message["content"][:1]
+    return body
+
+
+def refusing_field(name: str, status: int) -> Callable[[Any], Any]:
+    """A field of the request, or of a message in it, is not known."""
+
+    def look(body: Any) -> Any:
+        places = [body, *(body.get("messages") or [])] if isinstance(body, dict) else []
+        if any(name in place for place in places):
+            raise Refusal(f"property {name!r} is not supported", status)
+        return body
+
+    return look
+
+
+def refusing_null(body: Any) -> Any:
+    messages = body.get("messages") or [] if isinstance(body, dict) else []
+    if any("tool_calls" in message and message.get("content") is None for message in messages):
+        raise Refusal("'content' must be a string")
+    return body
+
+
+def incomplete_details(body: Json) -> None:
+    if body["status"] == "completed":
+        body["incomplete_details"] = {"reason": "max_output_tokens"}
+
+
+def previous_ignored(body: Any) -> Any:
+    """The result that follows another response has lost its call."""
+    if not isinstance(body, dict) or "previous_response_id" not in body:
+        return body
+    return {**less(body, "previous_response_id"), "input": [{"role": "user", "content": "What now?"}]}
+
+
+def refusing_sealed(body: Any) -> Any:
+    items = body.get("input") or [] if isinstance(body, dict) else []
+    if any("encrypted_content" in item for item in items):
+        raise Refusal("Unknown parameter: encrypted_content")
+    return body
+
+
+def refusing_items(body: Any) -> Any:
+    items = body.get("input") or [] if isinstance(body, dict) else []
+    if any(item.get("type") == "reasoning" for item in items):
+        raise Refusal("input items of type reasoning are not supported")
+    return body
+
+
+def only_first_delta(kind: str) -> Stages:
+    """Of each item's deltas only the first."""
+
+    def change(events: list[Json]) -> list[Json]:
+        seen: set[int] = set()
+        kept = []
+        for event in events:
+            again = event["type"] == kind and event["output_index"] in seen
+            seen |= {event["output_index"]} if event["type"] == kind else set()
+            if not again:
+                kept.append(event)
+        return [{**event, "sequence_number": number} for number, event in enumerate(kept)]
+
+    return in_chunks(change)
+
+
+def unopened(events: list[Json]) -> list[Json]:
+    """Before the end, a message is done that nobody has seen begin."""
+    item = {"type": "message", "id": "chatcmpl-1", "role": "assistant", "status": "completed", "content": []}
+    done = {"type": DONE, "output_index": 99, "item": item}
+    made = [*events[:-1], done, events[-1]]
+    return [{**event, "sequence_number": number} for number, event in enumerate(made)]
