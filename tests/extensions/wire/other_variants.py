@@ -9,17 +9,17 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tests.extensions.wire import other_apis
+from tests.extensions.wire.planting import Stages, Variant, in_chunks, in_whole
 from tests.extensions.wire.reference import Heard, Json, Refusal, Said
-from tests.extensions.wire.variants import Stages, Variant, fails, in_chunks, in_whole
 
 Events = list[Json]
 
 
-def messages(name: str, failing: frozenset[str], stages: Stages) -> Variant:
+def messages(name: str, failing: str, stages: Stages) -> Variant:
     return Variant(name, failing, stages, "anthropic")
 
 
-def texts(name: str, failing: frozenset[str], stages: Stages) -> Variant:
+def texts(name: str, failing: str, stages: Stages) -> Variant:
     return Variant(name, failing, stages, "completions")
 
 
@@ -205,73 +205,73 @@ def _limit_untold(said: Said, heard: Heard, size: int) -> Said:
 
 STREAM_STARTS = ("blocks_start",)
 MESSAGES = (
-    messages("no id", fails("blocks_message"), in_whole(dropped("id"))),
-    messages("another type", fails("blocks_message"), in_whole(put(type="chat.completion"))),
-    messages("stop_sequence is a list", fails("blocks_message"), in_whole(put(stop_sequence=[]))),
-    messages("a text block without text", fails("blocks_fields"), in_blocks("text", dropped("text"))),
-    messages("calls without id", fails("blocks_fields"), in_blocks("tool_use", dropped("id"))),
+    messages("no id", "blocks_message", in_whole(dropped("id"))),
+    messages("another type", "blocks_message", in_whole(put(type="chat.completion"))),
+    messages("stop_sequence is a list", "blocks_message", in_whole(put(stop_sequence=[]))),
+    messages("a text block without text", "blocks_fields", in_blocks("text", dropped("text"))),
+    messages("calls without id", "blocks_fields", in_blocks("tool_use", dropped("id"))),
     messages(
-        "input is a text", fails("blocks_input"),
+        "input is a text", "blocks_input",
         in_blocks("tool_use", lambda block: block.update(input=json.dumps(block["input"]))),
     ),
-    messages("thinking is unsigned", fails("blocks_thinking", "reasoning_apart"),
+    messages("thinking is unsigned", "blocks_thinking reasoning_apart",
              in_blocks("thinking", dropped("signature"))),
-    messages("no usage", fails("blocks_usage", "usage_grows"), in_whole(dropped("usage"))),
-    messages("usage in OpenAI's words", fails("blocks_usage", "usage_grows"), in_whole(
+    messages("no usage", "blocks_usage usage_grows", in_whole(dropped("usage"))),
+    messages("usage in OpenAI's words", "blocks_usage usage_grows", in_whole(
         lambda body: body.update(usage={"prompt_tokens": 1, "completion_tokens": 1}))),
-    messages("stop_reason in OpenAI's words", fails("blocks_stop_reason", "finish_stop"), in_whole(
+    messages("stop_reason in OpenAI's words", "blocks_stop_reason finish_stop", in_whole(
         lambda body: body.update(stop_reason="stop") if body["stop_reason"] == "end_turn" else None)),
-    messages("calls end with end_turn", fails("finish_calls"), in_whole(
+    messages("calls end with end_turn", "finish_calls", in_whole(
         lambda body: body.update(stop_reason="end_turn") if body["stop_reason"] == "tool_use" else None)),
-    messages("streams end with [DONE]", fails("blocks_stream"), {"end": lambda text: "data: [DONE]\n\n"}),
-    messages("events have no names", fails("blocks_names"),
+    messages("streams end with [DONE]", "blocks_stream", {"end": lambda text: "data: [DONE]\n\n"}),
+    messages("events have no names", "blocks_names",
              {"encode": lambda event, text: text.partition("\n")[2]}),
-    messages("another event name", fails("blocks_names"), _renamed("content_block_delta", "delta")),
-    messages("no message_stop", fails("blocks_order"), without("message_stop")),
-    messages("no message_start", fails("blocks_order"), without("message_start")),
-    messages("message_delta before the content", fails("blocks_order"), in_chunks(_early_end)),
-    messages("blocks count from 1", fails("blocks_indexes"), in_chunks(_shifted)),
-    messages("blocks are never stopped", fails("blocks_indexes"), in_chunks(_unstopped)),
-    messages("the start has the content", fails("blocks_start"), in_kind(
+    messages("another event name", "blocks_names", _renamed("content_block_delta", "delta")),
+    messages("no message_stop", "blocks_order", without("message_stop")),
+    messages("no message_start", "blocks_order", without("message_start")),
+    messages("message_delta before the content", "blocks_order", in_chunks(_early_end)),
+    messages("blocks count from 1", "blocks_indexes", in_chunks(_shifted)),
+    messages("blocks are never stopped", "blocks_indexes", in_chunks(_unstopped)),
+    messages("the start has the content", "blocks_start", in_kind(
         "message_start", lambda event: event["message"].update(content=[{"type": "text", "text": ""}]))),
-    messages("the start has no usage", fails("blocks_start"), in_kind(
+    messages("the start has no usage", "blocks_start", in_kind(
         "message_start", lambda event: event["message"].pop("usage"))),
-    messages("inputs are text deltas", fails("blocks_deltas"), in_kind("content_block_delta", _as_text_deltas)),
-    messages("calls start without id", fails("blocks_inputs"), in_kind(
+    messages("inputs are text deltas", "blocks_deltas", in_kind("content_block_delta", _as_text_deltas)),
+    messages("calls start without id", "blocks_inputs", in_kind(
         "content_block_start", _without_block_start("id"))),
-    messages("inputs lose their end", fails("blocks_inputs"), in_chunks(_pieces_lost)),
-    messages("inputs at once", fails("blocks_inputs"), in_chunks(_at_once)),
-    messages("no signature_delta", fails("blocks_signatures"), in_chunks(lambda events: [
+    messages("inputs lose their end", "blocks_inputs", in_chunks(_pieces_lost)),
+    messages("inputs at once", "blocks_inputs", in_chunks(_at_once)),
+    messages("no signature_delta", "blocks_signatures", in_chunks(lambda events: [
         event for event in events if event.get("delta", {}).get("type") != "signature_delta"])),
-    messages("signatures twice", fails("blocks_signatures"), in_chunks(_twice)),
-    messages("no stop_reason streamed", fails("blocks_end", "blocks_stop_reason", "stream_finish"), in_kind(
+    messages("signatures twice", "blocks_signatures", in_chunks(_twice)),
+    messages("no stop_reason streamed", "blocks_end blocks_stop_reason stream_finish", in_kind(
         "message_delta", lambda event: event["delta"].pop("stop_reason"))),
-    messages("no output tokens streamed", fails("blocks_end"), in_kind("message_delta", dropped("usage"))),
-    messages("the first of two calls is lost", fails("calls_unstreamed"), in_whole(
+    messages("no output tokens streamed", "blocks_end", in_kind("message_delta", dropped("usage"))),
+    messages("the first of two calls is lost", "calls_unstreamed", in_whole(
         lambda body: body.update(content=body["content"][1:])
         if [each["type"] for each in body["content"][:2]] == ["tool_use", "tool_use"] else None)),
-    messages("signatures are not known again", fails("blocks_thinking_back"), in_blocks(
+    messages("signatures are not known again", "blocks_thinking_back", in_blocks(
         "thinking", put(signature="other"))),
-    messages("errors are not heard", fails("blocks_result_error"), deaf(_no_errors)),
-    messages("texts hide results", fails("blocks_result_text"), deaf(_no_results)),
-    messages("lists are no system text", fails("blocks_system"), _hears(_refuse, '"system": [')),
-    messages("paused turns break it", fails("blocks_paused"), {
+    messages("errors are not heard", "blocks_result_error", deaf(_no_errors)),
+    messages("texts hide results", "blocks_result_text", deaf(_no_results)),
+    messages("lists are no system text", "blocks_system", _hears(_refuse, '"system": [')),
+    messages("paused turns break it", "blocks_paused", {
         "think": lambda heard: heard.nowhere if heard.turns[-1].role == "assistant" else other_apis.think(heard)}),
-    messages("stop sequences are not heard", fails("blocks_stop_sequence"), {"cut": _never_stopped}),
-    messages("stop sequences are not told", fails("blocks_stop_sequence"), {"cut": _untold_stop}),
-    messages("limits are not heard", fails("blocks_limit", "cut_in_call"), {"cut": _unlimited}),
-    messages("limits are not told", fails("blocks_limit"), {"cut": _limit_untold}),
-    messages("errors as OpenAI has them", fails("blocks_error_form", "blocks_missing_result", "blocks_unknown_result"),
+    messages("stop sequences are not heard", "blocks_stop_sequence", {"cut": _never_stopped}),
+    messages("stop sequences are not told", "blocks_stop_sequence", {"cut": _untold_stop}),
+    messages("limits are not heard", "blocks_limit cut_in_call", {"cut": _unlimited}),
+    messages("limits are not told", "blocks_limit", {"cut": _limit_untold}),
+    messages("errors as OpenAI has them", "blocks_error_form blocks_missing_result blocks_unknown_result",
              {"refuse": lambda refusal: (400, {"error": {"message": refusal.message}})}),
     messages("nothing is refused",
-             fails("blocks_error_form", "blocks_missing_result", "blocks_unknown_result", "fault_choice"),
+             "blocks_error_form blocks_missing_result blocks_unknown_result fault_choice",
              {"hear": _hear_anything}),
-    messages("missing results are made up", fails("blocks_missing_result"), _history_unchecked(only_missing=True)),
-    messages("results for no call", fails("blocks_unknown_result"), _history_unchecked(only_missing=False)),
-    messages("any is auto", fails("choice_required"), deaf(
+    messages("missing results are made up", "blocks_missing_result", _history_unchecked(only_missing=True)),
+    messages("results for no call", "blocks_unknown_result", _history_unchecked(only_missing=False)),
+    messages("any is auto", "choice_required", deaf(
         lambda body: {**body, "tool_choice": {"type": "auto"}}
         if (body.get("tool_choice") or {}).get("type") == "any" else body)),
-    messages("none is auto", fails("choice_none"), {"think": lambda heard: other_apis.think(_auto(heard))}),
+    messages("none is auto", "choice_none", {"think": lambda heard: other_apis.think(_auto(heard))}),
 )  # fmt: skip
 
 
@@ -320,42 +320,42 @@ def _hear_everything(api: str, body: Json) -> Heard:
 
 
 TEXTS = (
-    texts("a message in the choice", fails("text_answers"), in_choices(
+    texts("a message in the choice", "text_answers", in_choices(
         lambda choice: choice.update(message={"content": choice["text"]}))),
-    texts("a chat completion", fails("text_answers"), in_whole(put(object="chat.completion"))),
-    texts("no id", fails("text_answers"), in_whole(dropped("id"))),
-    texts("the end is eos", fails("text_finish"), in_choices(_ending("eos"))),
-    texts("streams have no end", fails("text_finish", "text_finish_last"), in_text_chunks(put(finish_reason=None))),
-    texts("no usage", fails("text_usage"), in_whole(dropped("usage"))),
-    texts("sums are wrong", fails("text_usage"), in_whole(lambda body: body["usage"].update(total_tokens=1))),
-    texts("no [DONE]", fails("text_stream"), {"end": lambda text: ""}),
-    texts("chunks have ids of their own", fails("text_chunks"), in_chunks(
+    texts("a chat completion", "text_answers", in_whole(put(object="chat.completion"))),
+    texts("no id", "text_answers", in_whole(dropped("id"))),
+    texts("the end is eos", "text_finish", in_choices(_ending("eos"))),
+    texts("streams have no end", "text_finish text_finish_last", in_text_chunks(put(finish_reason=None))),
+    texts("no usage", "text_usage", in_whole(dropped("usage"))),
+    texts("sums are wrong", "text_usage", in_whole(lambda body: body["usage"].update(total_tokens=1))),
+    texts("no [DONE]", "text_stream", {"end": lambda text: ""}),
+    texts("chunks have ids of their own", "text_chunks", in_chunks(
         lambda events: [{**event, "id": f"cmpl-{number}"} for number, event in enumerate(events)])),
-    texts("deltas in chunks", fails("text_chunks"), in_text_chunks(
+    texts("deltas in chunks", "text_chunks", in_text_chunks(
         lambda choice: choice.update(delta={"content": choice["text"]}))),
-    texts("text behind the end", fails("text_finish_last"), in_chunks(_after_end)),
-    texts("blanks are lost in streams", fails("text_echo", "text_stream_text"), in_text_chunks(
+    texts("text behind the end", "text_finish_last", in_chunks(_after_end)),
+    texts("blanks are lost in streams", "text_echo text_stream_text", in_text_chunks(
         lambda choice: choice.update(text=choice["text"].strip()))),
-    texts("no usage streamed", fails("text_stream_usage"), in_chunks(
+    texts("no usage streamed", "text_stream_usage", in_chunks(
         lambda events: [event for event in events if event["choices"]])),
-    texts("other prompt tokens streamed", fails("text_stream_usage"), in_chunks(
+    texts("other prompt tokens streamed", "text_stream_usage", in_chunks(
         lambda events: [{**event, "usage": event["usage"] and {**event["usage"], "prompt_tokens": 1}}
                         for event in events])),
-    texts("limits are not heard", fails("text_limit"), _hear_text(lambda heard: setattr(heard, "limit", 4000))),
-    texts("limits are not told", fails("text_limit"), in_choices(_ending("stop"))),
-    texts("stops are not heard", fails("text_stop"), _hear_text(lambda heard: heard.stop.clear())),
-    texts("echo is not heard", fails("text_echo"), _hear_text(lambda heard: setattr(heard, "echo", False))),
-    texts("every choice is the first", fails("text_n"), in_choices(
+    texts("limits are not heard", "text_limit", _hear_text(lambda heard: setattr(heard, "limit", 4000))),
+    texts("limits are not told", "text_limit", in_choices(_ending("stop"))),
+    texts("stops are not heard", "text_stop", _hear_text(lambda heard: heard.stop.clear())),
+    texts("echo is not heard", "text_echo", _hear_text(lambda heard: setattr(heard, "echo", False))),
+    texts("every choice is the first", "text_n", in_choices(
         lambda choice: choice.update(index=0) if choice["logprobs"] is None else None)),
-    texts("one prompt of two", fails("text_prompts"), _hear_text(
+    texts("one prompt of two", "text_prompts", _hear_text(
         lambda heard: setattr(heard, "n", 1) if len(heard.turns) > 1 else None)),
-    texts("logprobs above 0", fails("text_logprobs"), in_choices(
+    texts("logprobs above 0", "text_logprobs", in_choices(
         lambda choice: choice["logprobs"] and choice["logprobs"].update(token_logprobs=[0.5]))),
-    texts("logprobs of other tokens", fails("text_logprobs"), in_choices(
+    texts("logprobs of other tokens", "text_logprobs", in_choices(
         lambda choice: choice["logprobs"] and choice["logprobs"].update(tokens=["else"]))),
-    texts("wrong requests are answered", fails("text_errors"), {"hear": _hear_everything}),
-    texts("an error beside the text", fails("sdk_reads"), in_chunks(
+    texts("wrong requests are answered", "text_errors", {"hear": _hear_everything}),
+    texts("an error beside the text", "sdk_reads", in_chunks(
         lambda events: [{**event, "error": {"message": "busy"}} if number == 1 else event
                         for number, event in enumerate(events)])),
-    texts("errors are texts", fails("text_errors"), {"refuse": lambda refusal: (400, {"detail": refusal.message})}),
+    texts("errors are texts", "text_errors", {"refuse": lambda refusal: (400, {"detail": refusal.message})}),
 )  # fmt: skip
