@@ -22,7 +22,7 @@ async def _same(probe: Probe) -> None:
     sdk, _ = READERS[probe.api]
     if find_spec(sdk) is None:
         raise NotCalled(f"{sdk} is not installed: {install_command(EXTRA)}")
-    answers = await together(*(probe.ask(ask, stream=stream) for ask in _asks(probe) for stream in (False, True)))
+    answers = await together(*(probe.ask(ask, stream=stream) for ask in asks(probe) for stream in (False, True)))
     probe.called = probe.called or probe.api == "completions"
     for answer in answers:
         said = await asyncio.to_thread(differs, answer, probe.api)
@@ -31,7 +31,7 @@ async def _same(probe: Probe) -> None:
             raise LikelyBroke(why, answer, proof=_proof(answer))
 
 
-def _asks(probe: Probe) -> list[Ask]:
+def asks(probe: Probe) -> list[Ask]:
     if probe.api == "completions":
         return [Ask.of(PROMPT)]
     one, two = note(probe.word()), Wanted(PING.name, {"host": probe.word()})
