@@ -32,6 +32,7 @@ async def _same(probe: Probe) -> None:
 
 
 def asks(probe: Probe) -> list[Ask]:
+    """One call, two, a text, thought before a call; of text completions one prompt."""
     if probe.api == "completions":
         return [Ask.of(PROMPT)]
     one, two = note(probe.word()), Wanted(PING.name, {"host": probe.word()})
