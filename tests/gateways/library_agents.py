@@ -76,3 +76,152 @@ def smolagents(episode):
         return str(agent.run(message, reset=False))
 
     return turn
+
+
+def llama_index(episode):
+    from llama_index.core.agent.workflow import FunctionAgent
+    from llama_index.core.memory import Memory
+    from llama_index.core.tools import FunctionTool, ToolMetadata
+    from llama_index.llms.openai_like import OpenAILike
+
+    class Listed(ToolMetadata):
+        def get_parameters_dict(self):
+            return next(t.parameters for t in episode.tools if t.name == self.name)
+
+    llm = OpenAILike("mock", api_base=URL, api_key=KEY, is_chat_model=True, is_function_calling_model=True)
+    memory = Memory.from_defaults(token_limit=10**9)
+
+    async def turn(message):
+        tools = [FunctionTool(async_fn=t, metadata=Listed(t.description, t.name)) for t in episode.tools]
+        agent = FunctionAgent(tools=tools or None, llm=llm, streaming=False)
+        return str(await agent.run(message, memory=memory, max_iterations=30))
+
+    return turn
+
+
+def agno(episode):
+    from agno.agent import Agent
+    from agno.db.in_memory import InMemoryDb
+    from agno.models.openai.like import OpenAILike
+    from agno.tools.function import Function
+
+    model, db = OpenAILike(id="mock", base_url=URL, api_key=KEY), InMemoryDb()
+
+    async def turn(message):
+        tools = [Function(name=t.name, description=t.description, parameters=t.parameters, entrypoint=t,
+                          skip_entrypoint_processing=True) for t in episode.tools]  # fmt: skip
+        agent = Agent(model=model, tools=tools, db=db, session_id="one", add_history_to_context=True,
+                      num_history_runs=1000, telemetry=False)  # fmt: skip
+        return (await agent.arun(message)).content or ""
+
+    return turn
+
+
+def strands(episode):
+    from strands import Agent
+    from strands.agent import NullConversationManager
+    from strands.models.openai import OpenAIModel
+    from strands.tools import PythonAgentTool
+    from strands.tools.executors import SequentialToolExecutor
+
+    def wrapped(t):
+        async def call(use, **_):
+            told = str(await t(**use["input"]))
+            return {"toolUseId": use["toolUseId"], "status": "success", "content": [{"text": told}]}
+
+        spec = {"name": t.name, "description": t.description, "inputSchema": {"json": t.parameters}}
+        return PythonAgentTool(t.name, spec, call)
+
+    model = OpenAIModel(client_args={"base_url": URL, "api_key": KEY}, model_id="mock")
+    kept = {
+        "conversation_manager": NullConversationManager(),
+        "tool_executor": SequentialToolExecutor(),
+        "messages": [],
+    }
+
+    async def turn(message):
+        agent = Agent(model, tools=[*map(wrapped, episode.tools)], callback_handler=None, **kept)
+        return str(await agent.invoke_async(message))
+
+    return turn
+
+
+def haystack(episode):
+    from haystack.components.agents import Agent
+    from haystack.components.generators.chat import OpenAIChatGenerator
+    from haystack.dataclasses import ChatMessage
+    from haystack.tools import Tool
+    from haystack.utils import Secret
+
+    generator = OpenAIChatGenerator(Secret.from_token(KEY), "mock", api_base_url=URL)
+    history = []
+
+    async def turn(message):
+        tools = [Tool(t.name, t.description, t.parameters, async_function=t) for t in episode.tools]
+        agent = Agent(chat_generator=generator, tools=tools, tool_concurrency_limit=1)
+        result = await agent.run_async([*history, ChatMessage.from_user(message)])
+        history[:] = result["messages"]
+        return result["last_message"].text or ""
+
+    return turn
+
+
+def autogen(episode):
+    from autogen_agentchat.agents import AssistantAgent
+    from autogen_core.model_context import UnboundedChatCompletionContext
+    from autogen_core.tools import BaseTool
+    from autogen_ext.models.openai import OpenAIChatCompletionClient
+    from pydantic import BaseModel
+
+    class Wrapped(BaseTool):
+        schema = property(lambda self: {"name": self.name, "description": self.description,
+                                        "parameters": self.t.parameters})  # fmt: skip
+        run = None
+
+        async def run_json(self, args, cancellation_token, call_id=None):
+            return await self.t(**args)
+
+    def wrapped(t):
+        tool = Wrapped(BaseModel, str, t.name, t.description)
+        tool.t = t
+        return tool
+
+    known = dict.fromkeys(("vision", "json_output", "structured_output"), False) | {"family": "unknown"}
+    model = OpenAIChatCompletionClient(model="mock", base_url=URL, api_key=KEY,
+                                       model_info={"function_calling": True, **known})  # fmt: skip
+    context = UnboundedChatCompletionContext()
+
+    async def turn(message):
+        agent = AssistantAgent("agent", model, tools=[*map(wrapped, episode.tools)], system_message=None,
+                               model_context=context, max_tool_iterations=30)  # fmt: skip
+        return (await agent.run(task=message)).messages[-1].to_text()
+
+    return turn
+
+
+def google_adk(episode):
+    from google.adk.agents import LlmAgent
+    from google.adk.models.lite_llm import LiteLlm
+    from google.adk.runners import InMemoryRunner
+    from google.adk.tools import BaseTool
+    from google.genai import types
+
+    class Wrapped(BaseTool):
+        def _get_declaration(self):
+            t = next(t for t in episode.tools if t.name == self.name)
+            return types.FunctionDeclaration(
+                name=t.name, description=t.description, parameters_json_schema=t.parameters
+            )
+
+        async def run_async(self, *, args, tool_context):
+            return await next(t for t in episode.tools if t.name == self.name)(**args)
+
+    agent = LlmAgent(name="agent", model=LiteLlm("openai/mock", api_base=URL, api_key=KEY))
+    runner = InMemoryRunner(agent)
+
+    async def turn(message):
+        agent.tools = [Wrapped(name=t.name, description=t.description) for t in episode.tools]
+        events = await runner.run_debug(message, quiet=True)
+        return "".join(part.text or "" for part in events[-1].content.parts) if events else ""
+
+    return turn
