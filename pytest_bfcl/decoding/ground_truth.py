@@ -97,8 +97,13 @@ def parse_ground_truth_call(text: str, entry: Entry) -> Call | None:
         name = ast.unparse(node.func)
         names = _parameter_names(entry, name)
         arguments = {names[i]: ast.literal_eval(value) for i, value in enumerate(node.args)}
-        arguments.update({str(k.arg): ast.literal_eval(k.value) for k in node.keywords if k.arg})
-    except (SyntaxError, ValueError, IndexError, RecursionError, MemoryError):
+        for keyword in node.keywords:
+            value = ast.literal_eval(keyword.value)
+            if keyword.arg is None:  # ``**{…}``: names that are no identifiers
+                arguments |= {str(key): each for key, each in value.items()}
+            else:
+                arguments[keyword.arg] = value
+    except (AttributeError, SyntaxError, ValueError, IndexError, RecursionError, MemoryError):
         return None
     return Call(name, arguments)
 

@@ -23,7 +23,9 @@ def written_calls(calls: Iterable[Call]) -> list[str]:
 
 def exact_text(call: Call) -> str:
     """A call as ``name(key=value, **{…})``: values as Python literals, names that are no identifiers in the mapping."""
-    plain = {str(key): value for key, value in call.arguments.items()}
+    spread = call.arguments.get(None)
+    spread = spread if isinstance(spread, dict) else {}
+    plain = {str(key): value for key, value in (call.arguments | spread).items() if key is not None or not spread}
     named = [f"{key}={value!r}" for key, value in plain.items() if key.isidentifier() and not iskeyword(key)]
     others = {key: value for key, value in plain.items() if not key.isidentifier() or iskeyword(key)}
     return f"{call.name}({', '.join([*named, *([f'**{others!r}'] if others else [])])})"

@@ -13,6 +13,7 @@ from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from pytest_bfcl.dataset.entry import Entry
+from pytest_bfcl.decoding.writing import exact_text
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.transcript import Call, Mode, Reply, ToolCall, wire_name
 
@@ -53,13 +54,8 @@ def call_text(calls: Sequence[Call], entry: Entry) -> str:
     elif style in ("verbose_xml", "concise_xml"):
         text = f"<functions>{''.join(_xml_call(call, style == 'verbose_xml') for call in calls)}</functions>"
     else:
-        text = f"[{', '.join(python_call(*call) for call in calls)}]"
+        text = f"[{', '.join(map(exact_text, calls))}]"
     return f"<TOOLCALL>{text}</TOOLCALL>" if entry.tool_call_tag else text
-
-
-def python_call(name: str, arguments: Fields) -> str:
-    """``name(a=1, b='x')``."""
-    return f"{name}({', '.join(f'{key}={value!r}' for key, value in arguments.items())})"
 
 
 def _xml_call(call: Call, verbose: bool) -> str:

@@ -174,22 +174,19 @@ def autogen(episode):
     from pydantic import BaseModel
 
     class Wrapped(BaseTool):
-        schema = property(lambda self: {"name": self.name, "description": self.description,
-                                        "parameters": self.t.parameters})  # fmt: skip
-        run = None
+        run, schema = None, property(lambda self: self.listed)
 
         async def run_json(self, args, cancellation_token, call_id=None):
-            return await self.t(**args)
+            return await self.carry(**args)
 
     def wrapped(t):
         tool = Wrapped(BaseModel, str, t.name, t.description)
-        tool.t = t
+        tool.carry, tool.listed = t, {"name": t.name, "description": t.description, "parameters": t.parameters}
         return tool
 
     known = dict.fromkeys(("vision", "json_output", "structured_output"), False) | {"family": "unknown"}
-    model = OpenAIChatCompletionClient(model="mock", base_url=URL, api_key=KEY,
-                                       model_info={"function_calling": True, **known})  # fmt: skip
-    context = UnboundedChatCompletionContext()
+    told = {"model": "mock", "model_info": {"function_calling": True, **known}}
+    model, context = OpenAIChatCompletionClient(base_url=URL, api_key=KEY, **told), UnboundedChatCompletionContext()
 
     async def turn(message):
         agent = AssistantAgent("agent", model, tools=[*map(wrapped, episode.tools)], system_message=None,

@@ -1,4 +1,7 @@
-"""An MCP server without any SDK, so that it lists things in its own order: ``python odd.py``; `LISTED`: its schemas."""
+"""An MCP server without any SDK, so that it lists things in its own order: ``python odd.py [--many | --floods]``.
+
+`LISTED`: its schemas; ``--many`` adds 300 tools of odd names, ``--floods`` says a great deal before each answer.
+"""
 
 import json
 import sys
@@ -19,7 +22,10 @@ LISTED: dict[str, dict[str, Any]] = {
     "show": {"type": "object", "properties": {}},
 }
 LATER = {"fly": {"type": "object", "properties": {"height": {"type": "number", "exclusiveMinimum": 0}}}}
-known = dict(LISTED)
+MANY = {f"{odd}{n}": {"type": "object", "properties": {"a b": {"type": "integer"}}}
+        for n in range(100) for odd in ("tool/", "tool ", "Werkzeug-ü.")}  # fmt: skip
+FLOOD = 20_000
+known = dict(LISTED) | (MANY if "--many" in sys.argv else {})
 calls: list[str] = []
 
 
@@ -29,6 +35,9 @@ def say(**message: Any) -> None:
 
 def called(name: str, arguments: Any) -> dict[str, Any]:
     calls.append(f"{name} {arguments}")
+    for number in range(FLOOD if "--floods" in sys.argv else 0):
+        say(method="notifications/message", params={"level": "info", "data": f"{number} " * 20})
+        print(f"{number} " * 20, file=sys.stderr)
     if name == "learn":
         known.update(LATER)
         say(method="notifications/tools/list_changed")

@@ -82,3 +82,19 @@ def test_ask_offers_them_too_and_carries_no_invalid_call_out() -> None:
     assert json.dumps(seen[0][0]["function"]["parameters"]) == json.dumps(LISTED["set-limit"])
     assert got.results[0].startswith("Error during execution: invalid arguments: limit: -1")
     assert got.results[1] == '{"done": "set-limit"}'
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["fc", "prompt"])
+@pytest.mark.parametrize("flag", ["--many", "--floods"])
+def test_three_hundred_tools_of_odd_names_and_a_flood(tmp_path: Path, flag: str, mode: str) -> None:
+    """Ten thousands of notifications and lines of errors before an answer neither block nor fill anything."""
+    call = "tool_7(**{'a b': 7})" if flag == "--many" else "store_tree(root={'value': 'x'})"
+    told = "tool/7 {'a b': 7}" if flag == "--many" else "store_tree {'root': {'value': 'x'}}"
+    way = {**ENTRY, "expect": [{"call": "show", "contains": {"calls": [told]}}], "possible_answer": [[call]]}
+    (tmp_path / "odd.jsonl").write_text(json.dumps(way) + "\n")
+    data, settings = open_data(str(tmp_path / "odd.jsonl")), Settings(mcp={"odd": f"{COMMAND} {flag}"})
+    (line,) = run(data, f"oracle:@{mode}", settings=settings).records
+    assert line["outcome"] == "passed", line["detail"]
+    (line,) = run(data, f"idle:@{mode}", settings=settings).records
+    assert line["outcome"] == "failed"
