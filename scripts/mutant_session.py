@@ -1,8 +1,8 @@
 """A pytest plugin for ``mutants.py``: tests are traced once, then tried in forks with one function changed.
 
-Requests come in as lines of JSON: ``["trace", part, parts, file]`` and ``["try", file, names of tests, seconds]``;
-``mutant: traced``, ``mutant: found`` or ``mutant: passed`` go out. The changed file lies on the disk, for processes
-that tests start; functions of this process get their code from it.
+Requests come in as lines of JSON: ``["trace", part, parts, file]``, ``["know", names of traced tests]`` and
+``["try", file, names of tests, seconds, room]``; ``mutant: traced``, ``mutant: found`` or ``mutant: passed`` go out. The
+changed file lies on the disk, for processes that tests start; functions of this process get their code from it.
 """
 
 from __future__ import annotations
@@ -43,15 +43,19 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
     gc.unfreeze()
     functions = _functions()
     originals = {file: _code_of(file) for file in functions}
+    new: list[pytest.Item] = []
     _say("ready")
     for line in _IN:
         match json.loads(line):
+            case ["know", names]:
+                new = [items[name] for name in items.keys() - set(names)]
             case ["trace", part, parts, found]:
                 size = -(-len(session.items) // parts)
                 _in_child(partial(_trace, session.items[part * size : (part + 1) * size], Path(found)), LONGEST_S)
                 _say("traced")
-            case ["try", file, names, seconds]:
+            case ["try", file, names, seconds, room]:
                 tests = [items[name] for name in names if name in items]
+                tests += [item for item in new if item.nodeid.startswith(room)]  # written since a map was kept
                 passed = _in_child(
                     partial(_try, tests, file, functions[file], originals[file], seconds), 60 + seconds * 20
                 )

@@ -60,6 +60,11 @@ class Mutant(NamedTuple):
         """The file's text with it."""
         return whole[: self.start] + self.after.encode() + whole[self.end :]
 
+    @property
+    def room(self) -> str:
+        """Where its tests are."""
+        return f"tests/{self.path.parent.name}/"
+
     def __str__(self) -> str:
         told = f"{' '.join(self.before.split())[:70]!r} → {self.after[:70]!r}"
         return f"{self.path.relative_to(ROOT)}:{self.line} {told}"
@@ -189,6 +194,7 @@ class Bench:
     def know(self, traced: Traced) -> None:
         """Take what all parts found."""
         self._traced = traced
+        self._ask("know", sorted({name for places in traced.values() for names in places.values() for name in names}))
 
     def survives(self, mutant: Mutant) -> bool:
         """Whether the tests that come past it pass with it."""
@@ -199,7 +205,7 @@ class Bench:
             tests = self._tests(mutant)
             if mutant.function is None:
                 return self._passes_apart(tests[:MOST_APART])
-            self._ask("try", str(mutant.path.relative_to(ROOT)), tests, self._seconds)
+            self._ask("try", str(mutant.path.relative_to(ROOT)), tests, self._seconds, mutant.room)
             return self._hear("found", "passed") == "passed"
         finally:
             self._write(place, whole)
@@ -217,7 +223,7 @@ class Bench:
         if not met:
             within = [key for key in lines if key.rpartition("+")[0] == (mutant.function or "<module>")]
             met = [name for key in within or lines for name in lines[key]]
-        room = f"tests/{mutant.path.parent.name}/"
+        room = mutant.room
         own = f"{room}test_{mutant.path.stem}.py"
         near = sorted(dict.fromkeys(met), key=lambda name: (not name.startswith(own), not name.startswith(room)))
         return near[:MOST_TESTS]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import itertools
+import math
 from collections.abc import Awaitable, Callable, Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -295,7 +296,7 @@ class LookAhead:
 
     def _enqueue(self, slot: _Slot) -> None:
         """Make a job eligible; one that is demanded goes before all others."""
-        order = -1 if slot.demanded else slot.position
+        order = -math.inf if slot.demanded else slot.position
         heapq.heappush(self._in_order, (order, next(self._serial), slot))
         if slot.critical > 1:
             heapq.heappush(self._longest, (-slot.critical, next(self._serial), slot))

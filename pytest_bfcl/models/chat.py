@@ -97,7 +97,7 @@ def remembered(reply: Reply, message: Message, dialect: Dialect = GENERIC, reaso
             message[name] = value
     if echo and state.reasoning_field:
         message[state.reasoning_field] = reply.reasoning or ""
-    if state.call_fields and message.get("tool_calls"):
+    if message.get("tool_calls"):
         message["tool_calls"] = [
             {**call, **fields} for call, fields in zip(message["tool_calls"], state.call_fields, strict=False)
         ] + message["tool_calls"][len(state.call_fields) :]

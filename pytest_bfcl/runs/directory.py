@@ -148,7 +148,6 @@ class RunDirectory:
         from filelock import FileLock, Timeout
 
         try:
-            path.mkdir(parents=True, exist_ok=True)
             lock = FileLock(path / LOCK_FILE)
             lock.acquire(timeout=0)
         except Timeout:

@@ -6,6 +6,7 @@ the right kind. litellm is imported once for the whole module.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from pytest_bfcl.models.litellm import (
     _headers,
     _made_up,
     _message,
+    _streamed,
     _Words,
 )
 from pytest_bfcl.models.retrying import RetryPolicy
@@ -566,3 +568,31 @@ def test_secrets_of_the_environment_are_the_long_ones(monkeypatch):
     for name, value in (("A_KEY", "x" * 16), ("B_KEY", "x" * 15), ("C_TOKEN", "t" * 16), ("D_OTHER", "o" * 16)):
         monkeypatch.setenv(name, value)
     assert sorted(_environment_secrets()) == ["t" * 16, "x" * 16]
+
+
+@pytest.mark.parametrize("said", [True, False])
+def test_a_stream_begins_with_its_first_piece(said):
+    """And ends as its provider said; where that said nothing, litellm's own word is none."""
+
+    def chunk(finish=None, **delta):
+        plain = {"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
+        return SimpleNamespace(model_dump=lambda: plain, choices=[SimpleNamespace(finish_reason=finish)])
+
+    class Stream:
+        received_finish_reason = "end_turn" if said else None
+        intermittent_finish_reason = None
+
+        async def __aiter__(self):
+            yield chunk(role="assistant", content="")
+            await asyncio.sleep(0.1)
+            yield chunk(content="hi")
+            await asyncio.sleep(0.1)
+            yield chunk(_Words({}).get("end_turn") if said else "stop")
+
+    async def acompletion(**arguments):
+        assert (arguments["stream"], arguments["stream_options"]) == (True, {"include_usage": True})
+        return Stream()
+
+    body, first = run(_streamed(SimpleNamespace(acompletion=acompletion), {}))
+    assert body["choices"] == [{"finish_reason": "end_turn" if said else None, "message": {"content": "hi"}}]
+    assert first >= 0.1

@@ -62,6 +62,26 @@ def test_the_suffix_beats_the_settings(spec, settings, mode):
     assert model.underscore_names == (mode == "fc")
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("openai:m@promt", "did you mean @prompt"), ("openai:m@fcc", "did you mean @fc"), ("m@promt", None),
+        ("m@x:promt", None),
+        ("openai:m@20240620", None), ("http://h/v1", "is an address: .* --bfcl-base-url http://h/v1$"),
+        ("localhost:8000", "is an address: .* --bfcl-base-url http://localhost:8000$"),
+        ("10.0.0.7:8000/v1", "is an address: .* http://10.0.0.7:8000/v1$"), ("a.b:x", None), ("ab:8000", None),
+        ("openai/gpt", "for instance openai:gpt$"), ("meta/llama", "for instance openai:gpt-4o or oracle:$"),
+        (":m", "write provider:name"),
+    ],
+)  # fmt: skip
+def test_specs_that_are_nearly_right(text, said):
+    if said is None:
+        assert parse_spec(text).mode is None
+        return
+    with pytest.raises(UsageError, match=said):
+        parse_spec(text)
+
+
 def test_unknown_providers_name_what_exists():
     with pytest.raises(UsageError) as caught:
         create_model("nobody:x", Settings())

@@ -183,6 +183,16 @@ def test_what_does_not_count():
     assert other.reason == "there cannot be asked: z"
 
 
+@pytest.mark.parametrize(("began", "counted"), [(None, True), (99.9, False), (100.0, True), (100.1, True)])
+def test_requests_that_began_before_the_last_success_do_not_count(monkeypatch, began, counted):
+    monkeypatch.setattr(time, "monotonic", lambda: 100.0)
+    breaker = Breaker()
+    breaker.success()
+    for _ in range(10):
+        breaker.failure(AdapterError("connection", "x"), began)
+    assert (breaker.suspicion is not None) is counted
+
+
 BAD = AdapterError("bad_request", "no 'a' in line 7", status=404)
 
 

@@ -119,6 +119,8 @@ def streamed(*deltas):
         ([{"id": "a", "function": {"name": "f", "arguments": "{"}}, {"id": "a", "function": {"arguments": "}"}},
           {"id": "b", "function": {"name": "g"}}, {"function": {"arguments": "{}"}}],
          [("a", "f", "{}"), ("b", "g", "{}")]),
+        ([{"id": "a", "function": {"name": "f", "arguments": "{"}}, {"id": "b", "function": {"name": "g"}},
+          {"id": "a", "function": {"arguments": "}"}}], [("a", "f", "{}"), ("b", "g", None)]),
         ([{"function": {"arguments": "{}"}}], [(None, "", "{}")]),
         ([{"id": "a"}, {"function": {"arguments": "1"}}], [("a", "", "1")]),
         # an index that is no number is none; an id that is no text, too

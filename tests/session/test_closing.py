@@ -23,6 +23,8 @@ from pytest_bfcl.session.closing import (
     sizes_by_category,
     with_facts,
 )
+from pytest_bfcl.session.evaluation import open_data
+from pytest_bfcl.session.outside import Outside
 from pytest_bfcl.session.proof import is_at_risk
 from pytest_bfcl.session.records import _placed
 from pytest_bfcl.session.result import RunInterrupted, RunResult
@@ -249,3 +251,23 @@ def test_trials_of_references_and_of_entries() -> None:
     )
     assert str(given.key) == "memory_kv_0-a-0"
     assert given.key_of("other")[1:3] == ("oracle:", 2)
+
+
+def test_what_conversations_reach_is_opened_once_and_anew_after_the_end() -> None:
+    data, other = open_data("bundled"), open_data("bundled")
+    outside = Outside(Settings(), Store())
+    web, plain = (data.load(data.index(name)[0]) for name in ("web_search_base", "simple_python"))
+    search, services = outside.search(web, data), outside.services(data)
+    assert outside.search(plain, data) is None
+    assert (outside.search(web, data), outside.services(data)) == (search, services)
+    assert outside.services(other) is not services
+    outside.close()
+    assert outside.search(web, data) is not search
+    assert outside.services(data) is not services
+    outside.close()
+    given = object()
+    lent = Outside(Settings(search="serpapi"), Store(), given)
+    contender = Contender.of_spec(parse_spec("oracle:@fc"), Settings())
+    assert lent.search(web, data) is given
+    assert lent.skip_reason("web_search_base", data, contender) is None
+    lent.close()

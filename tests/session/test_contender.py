@@ -72,6 +72,22 @@ def test_auto_is_settled_elsewhere_or_by_a_refusal() -> None:
     of("openai:a")._tell_switch(error)  # nobody listens
 
 
+@pytest.mark.parametrize(("spec", "settled", "modes"), [("own:a", None, [None, "prompt"]), ("own:a", "fc", ["fc"]),
+                                                        ("own:a@prompt", None, ["prompt"])])  # fmt: skip
+def test_modes_that_adapters_are_made_in(spec, settled, modes) -> None:
+    made = []
+
+    def make(mode):
+        made.append(mode)
+        return Own(mode=mode or "fc")
+
+    contender = of(spec, make=make, settled=settled)
+    assert contender.mode == (modes[0] or "fc")
+    assert contender.switch is contender.switch
+    assert contender.switch._switch(AdapterError("tools", "no tools")) is (len(modes) == 2)
+    assert made == modes
+
+
 def test_requests_wait_at_a_gate_only_where_their_number_is_found_out() -> None:
     assert of("openai:a").gate is None
     assert Contender.of_adapter(Own(), KEPT).gate is None

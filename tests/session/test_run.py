@@ -124,7 +124,9 @@ def test_money_and_skips_are_counted() -> None:
     assert run.spent_out is None
     run.take(line(IDS[1], cost_usd=0.5, outcome="skipped", detail={"error": "not here"}))
     assert run.spent_out == "budget of 1 USD reached (1.1000 spent)"
+    run.take(line(IDS[2], passed=False))
     assert run.skips == {"not here": 1}
+    assert run.counts == {"passed": 1, "skipped": 1, "failed": 1}
 
 
 def test_refusals_come_before_the_first_line(tmp_path: Path) -> None:
