@@ -1,8 +1,8 @@
 """A pytest plugin for ``mutants.py``: tests are traced once, then tried in forks with one function changed.
 
 Requests come in as lines of JSON: ``["trace", part, parts, file]``, ``["know", names of traced tests]`` and
-``["try", file, names of tests, seconds, room]``; ``mutant: traced``, ``mutant: found`` or ``mutant: passed`` go out. The
-changed file lies on the disk, for processes that tests start; functions of this process get their code from it.
+``["try", file, names of tests, seconds, room]``; ``mutant: traced``, ``mutant: found`` or ``mutant: passed`` go out.
+The changed file lies on the disk, for processes that tests start; functions of this process get their code from it.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from aiohttp import web
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.models import ToolsRefused, create_model, parse_spec
 from pytest_bfcl.models.base import Request
+from pytest_bfcl.models.endpoint import Answer
 from pytest_bfcl.models.openai import OpenAIModel
 from pytest_bfcl.settings import Settings
 from tests.models.asking import KEY, answering, ask, failing, model_at
@@ -390,3 +391,33 @@ def test_the_models_own_limit_of_a_reply():
     assert model.payload(request(WEATHER, parameters={"max_tokens": 7}))["max_tokens"] == 7
     assert not direct()._adapt(text, {"max_tokens": 64000})
     assert not model._adapt("max_tokens: many", {"max_tokens": 64000})
+
+
+@pytest.mark.parametrize(
+    ("status", "text", "asked"),
+    [
+        (404, "", True), (405, "", True), (400, "the model m is not here", True), (422, "unknown model: invalid", True),
+        (400, "no such thing", False), (401, "the model m is not here", False), (None, "<html>", True),
+        (None, "words", False),
+        (500, "<html>", False),
+    ],
+)  # fmt: skip
+def test_when_to_find_out_what_was_meant(monkeypatch, status, text, asked):
+    seen = []
+
+    async def likely(server, name):
+        seen.append(name)
+        return "write this"
+
+    monkeypatch.setattr("pytest_bfcl.models.openai.likely_mend", likely)
+
+    async def work():
+        model, answer = direct(), Answer(status or 200, text, {})
+        for _ in range(2):
+            fault = await model._with_mend(AdapterError("bad_request", "x", status=status, advice="look"), answer)
+            assert fault.advice == ("write this" if asked else "look")
+        refused = await model._with_mend(ToolsRefused("no tools", status=404), answer)
+        assert refused.advice == ToolsRefused("no tools").advice
+
+    run(work())
+    assert seen == ["m"] * asked

@@ -333,6 +333,24 @@ def test_the_pause_doubles_with_jitter(failed, asked, left, least, most):
     assert (max(pauses) > min(pauses)) is (most > least)
 
 
+def test_who_waits_at_the_gate_asks_no_more_once_the_breaker_is_open():
+    async def main():
+        asking = Caller(Settings(concurrency=1, paced=True), "here", RetryPolicy(0))
+        asked = []
+
+        async def attempt():
+            asked.append(1)
+            await asyncio.sleep(0.02)
+            asking.breaker.give_up(BUSY)
+            return Reply("ok")
+
+        found = await asyncio.gather(asking.call(attempt), asking.call(attempt), return_exceptions=True)
+        assert [getattr(each, "kind", "reply") for each in found] == ["reply", "circuit_open"]
+        assert (len(asked), asking.gate.inside) == (1, 0)
+
+    run(main())
+
+
 async def refused():
     raise AdapterError("server", "still", status=503, retryable=True)
 
