@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import re
+from collections.abc import Iterator
 from io import StringIO
+from pathlib import Path
 
 import mkdocs_gen_files
+import yaml
 
-from pytest_bfcl.cli import available, verb_module
+from pytest_bfcl.cli import available, verb_module, verb_parser
 from pytest_bfcl.plugin.marks import marks
 from pytest_bfcl.run_options import GROUPS, OPTIONS, Option
 
@@ -97,12 +99,7 @@ def cli_page() -> str:
     page.write("# Command line\n\n`pytest-bfcl VERB --help` prints the same.\n\n")
     for verb, text in available().items():
         module = verb_module(verb)
-        parser = argparse.ArgumentParser(
-            prog=f"pytest-bfcl {verb}",
-            description=module.__doc__,
-            formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=100),
-        )
-        module.add_arguments(parser)
+        parser = verb_parser(verb, module, width=100)
         page.write(f"## {verb}\n\n{text[0].upper()}{text[1:]}.\n\n```text\n{parser.format_help().strip()}\n```\n\n")
     return page.getvalue()
 
@@ -115,6 +112,54 @@ def python_page() -> str:
     return PYTHON.format(package="\n\n".join(f"::: pytest_bfcl.{name}" for name in names))
 
 
+LLMS = """# pytest-bfcl
+
+> The Berkeley Function-Calling Leaderboard (BFCL v1-v4) as a pytest plugin: every benchmark entry is a test.
+> `pytest --model openai:gpt-4o -m multi_turn` scores a model, gates decide exit codes, `pytest-bfcl` has verbs.
+"""
+
+
+def llms_page() -> str:
+    """llms.txt: every page of the navigation with its address and first sentence, for models that look things up."""
+    page = StringIO()
+    page.write(LLMS)
+    for heading, pages in _navigation():
+        page.write(f"\n## {heading}\n\n")
+        for title, path in pages:
+            file = ROOT / "docs" / path
+            about = _first_sentence(file.read_text(encoding="utf-8")) if file.is_file() else ""
+            page.write(f"- [{title}]({path.removesuffix('.md')}.html){f': {about}' if about else ''}\n")
+    return page.getvalue()
+
+
+def _navigation() -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    for section in yaml.safe_load(text[text.index("\nnav:") :])["nav"]:
+        ((heading, found),) = section.items()
+        yield heading, list(_leaves({heading: found}))
+
+
+def _leaves(item: object) -> Iterator[tuple[str, str]]:
+    """Title and path of pages; the page that opens a section has the section's."""
+    if isinstance(item, dict):
+        for title, found in item.items():
+            if isinstance(found, str):
+                yield title, found
+            else:
+                for each in found:
+                    yield from [(title, each)] if isinstance(each, str) else _leaves(each)
+
+
+def _first_sentence(text: str) -> str:
+    """Of the first paragraph that is prose."""
+    for block in text.split("\n\n")[1:]:
+        if re.match(r"[A-Za-z*`]", block) and not block.startswith("```"):
+            plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", " ".join(block.split()))
+            return re.split(r"(?<=[.:])\s", plain, maxsplit=1)[0].rstrip(":")
+    return ""
+
+
+ROOT = Path(__file__).resolve().parents[1]
 PAGES = {
     "reference/options.md": options_page,
     "reference/marks.md": marks_page,
@@ -127,3 +172,6 @@ for path, write in PAGES.items():
     with mkdocs_gen_files.open(path, "w") as file:
         file.write(write())
     mkdocs_gen_files.set_edit_path(path, "../scripts/reference_pages.py")
+
+with mkdocs_gen_files.open("llms.txt", "w") as file:
+    file.write(llms_page())

@@ -11,6 +11,7 @@ import argparse
 import gc
 import sys
 from collections.abc import Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -47,7 +48,6 @@ VERBS = {
 """The verbs of the core, a module each, with a line of help."""
 
 OTHERS_VERBS = {
-    "generate": "pytest --model PROVIDER:NAME asks and judges in one run",
     "evaluate": "pytest --model PROVIDER:NAME asks and judges in one run; outputs you have: pytest-bfcl score PATH",
     "eval": "outputs you have: pytest-bfcl score PATH; a model: pytest --model PROVIDER:NAME",
     "scores": "pytest-bfcl leaderboard RUN… -o DIR",
@@ -85,6 +85,10 @@ class Parser(argparse.ArgumentParser):
         text = f"{message}; {meant}" if meant else message
         self.exit(2, f"{self.prog}: {text} ({self.prog} --help tells more)\n")
 
+    def format_help(self) -> str:
+        """Docstrings are help, and a terminal shows no markup."""
+        return super().format_help().replace("`", "")
+
     def _print_message(self, message: str, file: Any = None) -> None:
         """Help and errors, through the one sink of lines."""
         if message:
@@ -106,7 +110,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:  # this is all that the process does: its modules are never searched, at its end neither
         gc.freeze()
     try:
-        args = _parser(verb, module).parse_args(rest)
+        args = verb_parser(verb, module).parse_args(rest)
     except SystemExit as stop:  # argparse has said what is wrong, or printed its help
         return int(stop.code or 0)
     return _guarded(verb, module, args)
@@ -131,9 +135,10 @@ def verb_module(verb: str) -> ModuleType | None:
     return None if point is None else entry_points.load(point, "verb")
 
 
-def _parser(verb: str, module: ModuleType) -> argparse.ArgumentParser:
+def verb_parser(verb: str, module: ModuleType, width: int | None = None) -> argparse.ArgumentParser:
+    """The parser of a verb; its help is so many columns wide, as the terminal without."""
     parser = Parser(prog=f"pytest-bfcl {verb}", description=module.__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.formatter_class = partial(argparse.RawDescriptionHelpFormatter, width=width)
     module.add_arguments(parser)
     return parser
 

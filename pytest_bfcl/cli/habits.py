@@ -28,7 +28,6 @@ HABITS: list[tuple[str, str, str]] = [
     ("fetch", r"arguments: (official|--data|--offline)", "it fetches the official data alone, or takes it --from PATH"),
     ("merge|leaderboard|site|split", r"required: .*-o", "-o says where to write"),
     ("split", r"arguments: --(test|ratio|size)\b", "--train SHARE is the share to train on"),
-    ("import", r"invalid choice", "write pytest-bfcl import chatlog FILE"),
     ("new", r"(invalid choice|required: what)", "write pytest-bfcl new entry --from-python MODULE:FUNCTION"),
     ("schema", r"invalid choice", "it prints the schema of an entry or of a result line"),
 ]  # fmt: skip
