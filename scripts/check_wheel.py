@@ -5,18 +5,21 @@ The wheel is installed without extras into a fresh environment and run there: al
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tarfile
 import tempfile
 import venv
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 WANTED = ("pytest_bfcl/py.typed", "pytest_bfcl/models/prices.json", "pytest_bfcl/plugin/__init__.py",
           "pytest_bfcl/reporting/templates/base.html.jinja")  # fmt: skip
+MOST_BYTES = {".whl": 6_000_000, ".gz": 12_000_000}
+"""Larger ones have something in them that is not ours to ship."""
 JUNK = ("__pycache__", ".pyc", ".venv", ".git/", "reports/", ".hypothesis", "_cache/", ".ruff_cache")
 
 
@@ -39,7 +42,25 @@ def sdist_faults(names: Iterable[str]) -> list[str]:
 
 
 def _junk(names: Iterable[str]) -> list[str]:
-    return [f"junk: {name}" for name in sorted(names) if any(word in name for word in JUNK)]
+    junk = [f"junk: {name}" for name in sorted(names) if any(word in name for word in JUNK)]
+    official = re.compile(r"(^|/)(BFCL_v\d_\w+\.json|possible_answer/)")
+    return junk + [f"official data: {name}" for name in sorted(names) if official.search(name)]
+
+
+def size_faults(sizes: Mapping[str, int]) -> list[str]:
+    """Files that are too large; ``sizes``: name → bytes."""
+    limits = {name: MOST_BYTES[Path(name).suffix] for name in sizes}
+    return [f"too large: {name} has {size:,} bytes" for name, size in sizes.items() if size > limits[name]]
+
+
+def index_says(name: str, version: str, told: str) -> str:
+    """What `pip index versions` or its error means for a release of that name and version."""
+    if found := re.search(r"Available versions: (.*)", told):
+        taken = version in found[1].replace(",", " ").split()
+        return f"{name} {version} is published already" if taken else f"{name} is there, without {version}"
+    if "No matching distribution" in told:
+        return f"{name} is free"
+    return f"{name}: the index was not reached, nothing is known of the name"
 
 
 def try_wheel(wheel: Path, folder: Path) -> str:
@@ -68,6 +89,13 @@ def main(dist: Path) -> int:
     (wheel,), (source,) = dist.glob("*.whl"), dist.glob("*.tar.gz")
     with zipfile.ZipFile(wheel) as packed, tarfile.open(source) as sources:
         faults = wheel_faults(packed.namelist()) + sdist_faults(sources.getnames())
+    faults += size_faults({path.name: path.stat().st_size for path in (wheel, source)})
+    name, version = wheel.name.split("-")[:2]
+    asked = [sys.executable, "-m", "pip", "index", "versions", name.replace("_", "-"), "--disable-pip-version-check"]
+    told = subprocess.run(asked, capture_output=True, text=True, timeout=120, check=False)
+    said = index_says(name.replace("_", "-"), version, told.stdout + told.stderr)
+    print(f"the index: {said}")
+    faults += [said] if said.endswith("already") else []
     if faults:
         print("\n".join(faults))
         return 1

@@ -130,6 +130,36 @@ def test_what_is_built_is_complete_and_runs_without_extras(dist: Path) -> None:
     assert "installed without extras and run" in done.stdout
 
 
+def test_the_readme_of_a_release_needs_no_file_beside_it() -> None:
+    script = runpy.run_path(str(ROOT / "scripts" / "project_urls.py"))
+    told = script["with_addresses"](
+        (ROOT / "README.md").read_text(encoding="utf-8"), "https://forge.test/o/r/", "v1.2.3"
+    )
+    targets = re.findall(r"\]\(([^)]+)\)", told)
+    assert targets
+    assert [target for target in targets if not target.startswith("https://")] == []
+    assert (
+        "![Why one entry failed: what was expected beside what was called](https://forge.test/o/r/raw/v1.2.3/docs/"
+        in told
+    )
+    assert "pip install pytest-bfcl " in told
+    assert "Not on the package index yet" not in told
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ("pytest-bfcl (1.0)\nAvailable versions: 1.0, 0.9", "is there, without 0.2.0"),
+        ("Available versions: 0.3, 0.2.0", "is published already"),
+        ("ERROR: No matching distribution found for pytest-bfcl", "is free"),
+        ("WARNING: Retrying … Connection refused", "nothing is known"),
+    ],
+)
+def test_what_the_index_says_of_the_name(told: str, said: str) -> None:
+    script = runpy.run_path(str(ROOT / "scripts" / "check_wheel.py"))
+    assert said in script["index_says"]("pytest-bfcl", "0.2.0", told)
+
+
 @pytest.mark.slow
 def test_what_is_missing_or_too_much_is_found(dist: Path) -> None:
     script = runpy.run_path(str(ROOT / "scripts" / "check_wheel.py"))
@@ -141,6 +171,8 @@ def test_what_is_missing_or_too_much_is_found(dist: Path) -> None:
     assert len(script["wheel_faults"](gone)) == 2
     assert script["wheel_faults"]([*names, "tests/test_x.py", "pytest_bfcl/__pycache__/x.pyc"])
     assert script["sdist_faults"]([name for name in files if not name.endswith("contracts.md")])
+    assert script["wheel_faults"]([*names, "pytest_bfcl/_bundled/BFCL_v4_live_simple.json"])
+    assert script["size_faults"]({"a.whl": 60_000_000, "a.tar.gz": 1}) == ["too large: a.whl has 60,000,000 bytes"]
 
 
 def test_every_verb_is_tried_with_the_core_alone() -> None:
