@@ -9,6 +9,7 @@ from urllib.parse import quote
 from pytest_bfcl.checkers.corrected import CORRECTED_RULES
 from pytest_bfcl.checkers.reasons import remedy_of, rule_of
 from pytest_bfcl.explaining.folding import named
+from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.plain_text import clean, cut
 from pytest_bfcl.reporting import charts, rendering, scores
@@ -36,7 +37,11 @@ def content(
     summary: Summary, run: RunDirectory, found: Questions, listing: Listing, board: PublishedBoard | None = None
 ) -> Parsed:
     """The values of the template ``index.html.jinja``; without ``board`` the run's own published table is shown."""
-    board = board or board_of(run.path)
+    unread: list[str] = []
+    try:
+        board = board or board_of(run.path)
+    except UsageError as error:
+        unread.append(f"The published table is not shown: {error}.")
     models: Mapping[str, Summary] = summary["models"]
     made = [charts.bar_chart(group, names, models) for group, names in scores.sections(models).items()]
     wheel = charts.wheel(*scores.wheel_axes(models)) if len(models) > 1 else None
@@ -45,7 +50,7 @@ def content(
             "title": title(summary),
             "short": run.fingerprint.short(),
             "when": _when(summary["fingerprint"]),
-            "notices": [*notices(summary), *_troubles(found, run)],
+            "notices": [*notices(summary), *_troubles(found, run), *unread],
             "cards": cards(models, summary.get("machine_cost_usd")),
             "server_page": SERVER_PAGE if (run.path / SERVER_PAGE).is_file() else "",
         },

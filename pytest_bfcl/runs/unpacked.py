@@ -26,6 +26,8 @@ GIT_S = 120.0
 _WANTED = re.compile(r".*_(?:result|score)\.json", re.DOTALL)
 _PLAIN = re.compile(r"(?![. ])[A-Za-z0-9_.+@(),=~ -]+(/(?![. ])[A-Za-z0-9_.+@(),=~ -]+)*")
 _PATHS = ("*_result.json", "*_score.json")
+LINES = "results.jsonl"
+"""Results of this project's own, which no other file stands for."""
 _REVISION = re.compile(r"(?!-)[A-Za-z0-9_./^~{}@-]{1,200}")
 
 
@@ -87,7 +89,7 @@ def _revision_of(path: Path) -> tuple[Path, str] | None:
         if _REVISION.fullmatch(revision) is None:
             raise UsageError(f"{clean(revision)!r:.80} is no revision of {repository}")
         return Path(repository), revision
-    if path.is_dir() and _is_repository(path) and not any(next(path.rglob(name), None) for name in _PATHS):
+    if path.is_dir() and _is_repository(path) and not any(next(path.rglob(name), None) for name in (*_PATHS, LINES)):
         return path, ""
     return None
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from pytest_bfcl.runs import Fingerprint, ModelFingerprint, ResultLine, RunDirectory, Summary
     from pytest_bfcl.scoring import Measurement
     from pytest_bfcl.scoring.model_info import ModelInfo
-    from pytest_bfcl.scoring.published import PublishedBoard
     from pytest_bfcl.settings import Settings
 
 
@@ -106,16 +105,6 @@ def with_facts(summary: Summary, model_info: Fields, settings: Settings, seconds
     if settings.gpu_hour_usd is not None:
         summary["machine_cost_usd"] = round(seconds / 3600 * settings.gpu_hour_usd, 6)
     return summary
-
-
-def tell_published(
-    summary: Summary, board: PublishedBoard, lines: Iterable[ResultLine], transforms: Sequence[str]
-) -> None:
-    """Say of each model where it would stand in a published table."""
-    from pytest_bfcl.scoring.published import comparisons
-
-    for found in comparisons(board, (each for each in lines if not is_transformed(each["id"], transforms))):
-        summary["models"][found.model]["published"] = found.told
 
 
 def measurement_of(

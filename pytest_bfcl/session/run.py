@@ -23,9 +23,9 @@ from pytest_bfcl.session.closing import (
     settled_models,
     sizes_by_category,
     summarised,
-    tell_published,
     with_facts,
 )
+from pytest_bfcl.session.published import kept_board, named_board, tell_published
 from pytest_bfcl.session.result import RunResult
 
 if TYPE_CHECKING:
@@ -85,6 +85,7 @@ class Run:
         self.cost_usd = 0.0
         self.notes: list[str] = []
         self.unkept: str | None = None
+        self._published: PublishedBoard | None = None
         self._writes = writes
         self._hands_over = hands_over
         """Whether `result` is asked for: the lines of a small run are held for it."""
@@ -153,16 +154,13 @@ class Run:
 
     def open(self) -> RunDirectory | None:
         """Create or continue the run directory. Raises `UsageError` or `HarnessError` where that cannot be."""
+        if self._published is None and self.settings.board is not None and self._writes:
+            self._published = named_board(self.settings.board, self.data.dataset.name)
         if self.directory is None and self.path is not None and self._writes:
             from pytest_bfcl.runs import RunDirectory
 
-            board = self._board()
-
             self.directory = RunDirectory.start(self.path, replace(self.fingerprint(), planned=self.planned))
-            if board is not None:
-                from pytest_bfcl.scoring.published import keep_board
-
-                keep_board(Path(str(self.settings.board)), self.path)
+            self._published = kept_board(self.settings.board, self._published, self.path, self.notes)
             if self.earlier.fingerprint is None:
                 self._tally = RunningTally(self.directory.fingerprint, self.data.dataset)
         return self.directory
@@ -319,23 +317,9 @@ class Run:
     def _summarise(self) -> Summary:
         lines = self._tally if self._tally is not None and self._tally.whole else self._records()
         summary = summarised(lines, self.fingerprint(), self.data.dataset, self._sizes(), self.settings, self.infos)
-        board = self._board()
-        if board is None and self.directory is not None:
-            from pytest_bfcl.scoring.published import board_of
-
-            board = board_of(self.directory.path)
-        if board is not None:
-            tell_published(summary, board, self._records(), self.settings.transforms)
+        if self._published is not None:
+            tell_published(summary, self._published, self._records(), self.settings.transforms)
         return with_facts(summary, self.model_info, self.settings, time.monotonic() - self._began)
-
-    def _board(self) -> PublishedBoard | None:
-        """The published table that was named. Raises `UsageError` where it cannot stand beside this run."""
-        if self.settings.board is None:
-            return None
-        from pytest_bfcl.scoring.published import read_board, refuse_other_data
-
-        refuse_other_data(self.data.dataset.name)
-        return read_board(Path(self.settings.board))
 
     def _sizes(self) -> dict[str, int]:
         """Entries per category, in this part of the run and in earlier ones."""

@@ -160,3 +160,16 @@ def test_run_leaderboard_report_and_site_show_it(tmp_path: Path, official: Any, 
         assert page in (tmp_path / "site" / name).read_text(encoding="utf-8")
     assert main(["run", "--model", "oracle:", "--data", "bundled", "--board", board, "-o", f"{run}2"]) == 2
     assert "is of the official data" in capsys.readouterr().err
+
+
+def test_a_table_that_is_gone_or_damaged_at_the_end_costs_nothing(tmp_path: Path, official: Any, capsys: Any) -> None:
+    board, run = write(tmp_path / "b.csv", row("A", 50)), tmp_path / "run"
+    asked = ["run", "--model", "oracle:", "--data", "official", "--categories", "multiple", "-o", str(run)]
+    assert main([*asked, "--sample", "3", "--board", str(board)]) == 0
+    assert "beside b.csv" in capsys.readouterr().out
+    board.unlink()
+    (run / "board/b.csv").write_text("no table")
+    assert main(["report", str(run)]) == 0
+    assert "The published table is not shown" in (run / "index.html").read_text(encoding="utf-8")
+    assert main([*asked, "--sample", "3"]) == 0  # goes on with the run
+    assert "the published table is not shown" in "".join(capsys.readouterr())
