@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -34,9 +34,18 @@ MAX_ERRORS = 12
 
 
 def content(
-    summary: Summary, run: RunDirectory, found: Questions, listing: Listing, board: PublishedBoard | None = None
+    summary: Summary,
+    run: RunDirectory,
+    found: Questions,
+    listing: Listing,
+    board: PublishedBoard | None = None,
+    *,
+    lines: Iterable[Fields] | None = None,
 ) -> Parsed:
-    """The values of the template ``index.html.jinja``; without ``board`` the run's own published table is shown."""
+    """The values of the template ``index.html.jinja``; without ``board`` the run's own published table is shown.
+
+    ``lines`` are the run's, for who has read them already.
+    """
     unread: list[str] = []
     try:
         board = board or board_of(run.path)
@@ -63,7 +72,7 @@ def content(
         "has": {"latency": listing.has_latency, "cost": listing.has_cost, "pages": listing.pages},
         "failures": listing.failures(),
         "published": published_values(board, comparisons(board, plain_records(run))) if board else None,
-        "causes": [each for each in diagnose(run.records()) if each.failed],
+        "causes": [each for each in diagnose(run.records() if lines is None else lines) if each.failed],
         "documentation": documentation_of("reasons.md"),
         "data": rendering.embedded_json(listing.content()),
     }

@@ -19,7 +19,7 @@ from pytest_bfcl.reporting.rendering import write_page
 
 PAGES_A_SHARD = 200
 FIRST_SHARD = "0.js"
-QUICKLY = 3
+QUICKLY = 1
 """How hard shards are deflated: 1 to 9."""
 
 

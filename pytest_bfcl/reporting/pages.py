@@ -78,16 +78,20 @@ class About(NamedTuple):
 
 
 class Told(NamedTuple):
-    """A result and what is known of it: its entry, its transcript record (``messages``, ``functions``)."""
+    """A result and what is known of it: its entry, its transcript record (``messages``, ``functions``).
+
+    ``asked`` is what the user asked that counts (`request_of`).
+    """
 
     record: Fields
     entry: Entry | None
     stored: Fields | None
+    asked: tuple[str, str]
 
-    @property
-    def request(self) -> str:
-        """The beginning of what the user asked, for the list of entries."""
-        return beginning(request_of(self.record, self.entry, (self.stored or {}).get("messages") or ()))
+    @classmethod
+    def of(cls, record: Fields, entry: Entry | None, stored: Fields | None) -> Told:
+        """With what was asked."""
+        return cls(record, entry, stored, request_of(record, entry, stored))
 
     @property
     def functions(self) -> Iterator[tuple[Fields, str]]:
@@ -109,33 +113,32 @@ def shown_at_any_rate(make: Callable[[Told], Made], told: Told) -> Made:
 
 def entry_page(told: Told, context: PageContext, neighbours: Neighbours) -> bytes:
     """The HTML of one record's page."""
-    title, values = entry_values(*told, context, neighbours)
+    title, values = entry_values(told, context, neighbours)
     return rendering.framed("entry", title, rendering.macro(TEMPLATE, "body", **values))
 
 
 def packed_values(told: Told, context: PageContext) -> tuple[Any, ...]:
     """What ``packed_entry.js`` makes a page of: values that JSON can hold, functions left out."""
-    record, entry, stored = told
+    record, entry, stored, asked = told
     messages = (stored or {}).get("messages") or ()
     why = explain(record, entry, None)
     verdict = (why.headline, why.expected, why.called_label, why.called, why.facts, why.rule, why.advice)
-    about = _about(record, context, *_request(record, entry, messages))
-    return about, verdict, chat(record, entry, messages), _usage(record), _command(record, context)
+    return (
+        _about(record, context, *asked),
+        verdict,
+        chat(record, entry, messages),
+        _usage(record),
+        _command(record, context),
+    )
 
 
-def entry_values(
-    record: Fields,
-    entry: Entry | None,
-    stored: Fields | None,
-    context: PageContext,
-    neighbours: Neighbours,
-) -> tuple[str, Parsed]:
+def entry_values(told: Told, context: PageContext, neighbours: Neighbours) -> tuple[str, Parsed]:
     """The title of a record's page, and what the macro ``body`` of `TEMPLATE` makes the page of."""
+    record, entry, stored, asked = told
     failed = record.get("outcome") == "failed"
     transcript = _transcript(record, entry) if failed else None
     messages = (stored or {}).get("messages") or ()
-    request, place = _request(record, entry, messages)
-    about = _about(record, context, request, place)
+    about = _about(record, context, *asked)
     again = results_again(record, entry)
     if again is not None:
         record = {**record, "tool_results": again}
@@ -186,13 +189,9 @@ def stored_of(store: TranscriptStore, record: Fields) -> Fields | None:
         return None
 
 
-def request_of(record: Fields, entry: Entry | None, messages: Sequence[Fields] = ()) -> str:
-    """What the user asked, for the list of entries: the last words of the turn that counts."""
-    return _request(record, entry, messages)[0]
-
-
-def _request(record: Fields, entry: Entry | None, messages: Sequence[Fields]) -> tuple[str, str]:
-    """The user's words in the turn that decided, and which turn that is where there are several."""
+def request_of(record: Fields, entry: Entry | None, stored: Fields | None = None) -> tuple[str, str]:
+    """The user's last words in the turn that decided, and which turn that is where there are several."""
+    messages: Sequence[Fields] = (stored or {}).get("messages") or ()
     turns: Sequence[Any] = entry.question if entry is not None else [messages] if messages else []
     detail = record.get("detail") or {}
     number = detail.get("turn", detail.get("last_turn"))

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from pytest_bfcl.dataset.known_issues import known_issues
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Fields
 from pytest_bfcl.reporting import overview, rendering
 from pytest_bfcl.reporting.links import ENTRIES, is_packed, page_name
 from pytest_bfcl.reporting.listing import Listing
@@ -22,6 +23,7 @@ from pytest_bfcl.reporting.pages import (
     Neighbours,
     PageContext,
     Told,
+    beginning,
     entry_page,
     packed_values,
     shown_at_any_rate,
@@ -55,8 +57,9 @@ def write_report(
     found = questions(entry_source, run.fingerprint.to_dict()["dataset"])
     summary = summary_of(run)
     until = None if within_s is None else time.monotonic() + within_s
-    listing = _Report(run, found, models_of(summary, run), level).listed(until)
-    values = overview.content(summary, run, found, listing)
+    report = _Report(run, found, models_of(summary, run), level)
+    listing = report.listed(until)
+    values = overview.content(summary, run, found, listing, lines=report.lines)
     rendering.write_page(path, rendering.render("index.html.jinja", **values))
     return path
 
@@ -120,7 +123,7 @@ class _Waiting(NamedTuple):
 
 
 class _Report:
-    """Goes through the results of a run once, and writes its pages on the way."""
+    """Goes through the results of a run once, and writes its pages on the way; ``lines`` are those it came across."""
 
     def __init__(self, run: RunDirectory, found: Questions, models: list[str], level: Level) -> None:
         self._run = run
@@ -131,6 +134,7 @@ class _Report:
         self._context = PageContext.of(run, found.data)
         self._waiting: dict[str, _Waiting] = {}
         self._written: set[str] = set()
+        self.lines: list[Fields] = []
 
     def listed(self, until: float | None) -> Listing:
         """The list of all results."""
@@ -139,7 +143,8 @@ class _Report:
         for told in self._told():
             if until is not None and time.monotonic() > until:
                 raise TimeoutError
-            listing.add(told.record, told.request)
+            self.lines.append(told.record)
+            listing.add(told.record, beginning(told.asked[0]))
             if not self._full:
                 continue
             name = page_name(told.record, self._models)
@@ -158,7 +163,7 @@ class _Report:
     def _told(self) -> Iterator[Told]:
         transcripts = self._run.transcripts
         for record in self._run.records():
-            yield Told(record, self._questions(str(record["id"])), stored_of(transcripts, record))
+            yield Told.of(record, self._questions(str(record["id"])), stored_of(transcripts, record))
 
     def _chain(self, name: str, told: Told) -> None:
         """Write the page before this one with its outcome, now that it can link to this one."""

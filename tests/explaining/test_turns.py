@@ -86,7 +86,7 @@ def test_the_page_of_an_entry_shows_the_tools_error() -> None:
     line = {"id": CHAIN, "category": entry.category, "outcome": "failed", "tag": verdict.tag}
     line |= {"reason": verdict.reason, "detail": dict(verdict.detail), "trajectory": turns, "output": [["x"]] * 4}
     context = PageContext("bundled", "bundled", (), {})
-    page = entry_page(Told(line, entry, None), context, Neighbours("", "")).decode()
+    page = entry_page(Told.of(line, entry, None), context, Neighbours("", "")).decode()
     (error,) = [
         call.result for call in explain(line, entry, record).called if call.text == "cd('hives')" and call.result
     ]

@@ -157,7 +157,7 @@ def test_a_packed_page_reads_as_the_page_of_a_file(browser: Browser, tmp_path: P
         run = RunDirectory.open(folder)
         found = questions(source, run.fingerprint.to_dict()["dataset"])
         for line in run.records():
-            told = Told(line, found(line["id"]), stored_of(run.transcripts, line))
+            told = Told.of(line, found(line["id"]), stored_of(run.transcripts, line))
             page = tmp_path / "page.html"
             page.write_bytes(entry_page(told, PageContext.of(run, found.data), Neighbours("", "")))
             texts = []

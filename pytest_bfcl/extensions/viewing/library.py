@@ -209,7 +209,7 @@ class Library:
         def request(row: Row) -> str:
             key = (data, row.id)
             if key not in self._requests:
-                self._requests[key] = beginning(request_of(row.as_line(), opened.entry(row.id)))
+                self._requests[key] = beginning(request_of(row.as_line(), opened.entry(row.id))[0])
             return self._requests[key]
 
         return request

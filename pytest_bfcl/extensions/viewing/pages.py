@@ -20,7 +20,7 @@ from pytest_bfcl.reporting.changed import Changed
 from pytest_bfcl.reporting.comparison_page import comparison_values
 from pytest_bfcl.reporting.links import page_name
 from pytest_bfcl.reporting.packing import packed
-from pytest_bfcl.reporting.pages import Neighbours, entry_values
+from pytest_bfcl.reporting.pages import Neighbours, Told, entry_values, shown_at_any_rate
 from pytest_bfcl.reporting.rendering import embedded_json
 from pytest_bfcl.reporting.side_by_side import Answer, SideBySide, side_by_side
 from pytest_bfcl.runs import RunDirectory
@@ -129,12 +129,9 @@ class Pages:
             raise Missing(f"{shelved.name} has no entry {page}")
         line = opened.line(row)
         entry, stored = opened.entry(row.id), opened.stored(line)
-        neighbours = self._beside_in_run(opened, page)
-        try:
-            title, values = entry_values(line, entry, stored, opened.context, neighbours)
-        except Exception as error:  # a line edited by hand: its page says what is wrong
-            line["detail"] = {"error": f"the details on this line cannot be shown: {error!r}"}
-            title, values = entry_values(line, entry, stored, opened.context, neighbours)
+        beside = self._beside_in_run(opened, page)
+        told = Told.of(line, entry, stored)
+        title, values = shown_at_any_rate(lambda found: entry_values(found, opened.context, beside), told)
         asked = next((model for model in opened.context.models if model.model == row.model), None)
         asked = asked or (opened.context.models[0] if len(opened.context.models) == 1 else None)
         sent = exchanges(line, stored, entry, asked)
