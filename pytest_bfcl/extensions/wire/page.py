@@ -37,7 +37,9 @@ class Server:
 
     @property
     def trigger_rate(self) -> float | None:
-        """Share of attempts in which the model called as it was plainly asked."""
+        """Share of attempts in which the model called as it was plainly asked; no text completion can."""
+        if self.api == "completions":
+            return None
         return share_called((record.called, record.counts) for record in self.records)
 
     @property

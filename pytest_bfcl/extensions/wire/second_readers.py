@@ -117,7 +117,9 @@ def _completions(exchange: Exchange, stream: bool) -> Reading:
         return Reading((), choice.text, choice.finish_reason)
     choices = [each for chunk in completions.create(model="m", prompt="?", stream=True) for each in chunk.choices]
     words = [choice.finish_reason for choice in choices if choice.finish_reason]
-    return Reading((), "".join(choice.text for choice in choices if choice.index == 0), words[-1] if words else None)
+    return Reading(
+        (), "".join(choice.text or "" for choice in choices if choice.index == 0), words[-1] if words else None
+    )
 
 
 def _messages(exchange: Exchange, stream: bool) -> Reading:

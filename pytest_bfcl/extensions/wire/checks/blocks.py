@@ -221,7 +221,10 @@ SHARED = {
 
 def shared(check: Check) -> Check:
     """A check of the other APIs, for this one as well where its rule is the same."""
-    return replace(check, apis=(*check.apis, "anthropic")) if check.name in SHARED else check
+    if check.name not in SHARED:
+        return check
+    streams = ("blocks_stream",) if "stream_events" in check.after else ()
+    return replace(check, apis=(*check.apis, "anthropic"), after=(*check.after, *streams))
 
 
 def of_messages(check: Check) -> Check:
@@ -233,7 +236,15 @@ def of_messages(check: Check) -> Check:
 def _check(
     name: str, text: str, where: str, judge: Callable[[Probe], Awaitable[None]], *, optional: bool = False
 ) -> Check:
-    after = ("answers", "call_recognised", "blocks_message", "blocks_fields", "blocks_input", "blocks_thinking")
+    after = (
+        "answers",
+        "call_recognised",
+        "blocks_message",
+        "blocks_fields",
+        "blocks_input",
+        "blocks_thinking",
+        "blocks_stream",
+    )
     return Check(name, Rule(text, where), judge, after, ("anthropic",), optional)
 
 

@@ -299,7 +299,13 @@ def _row(
 ) -> Row:
     roots = ("answers",) if form == "unstreamed" else ("blocks_stream",)
     return Row(
-        name, Rule(text, where), judge, form, (*roots, *after) if name not in roots else ("answers",), ("anthropic",)
+        name,
+        Rule(text, where),
+        judge,
+        form,
+        (*roots, *after) if name not in roots else ("answers",),
+        ("anthropic",),
+        gate=name == "blocks_stream",
     )
 
 
