@@ -30,7 +30,7 @@ class Check:
 
     ``after``: checks without which this one means nothing; when one of them is broken, this one is not judged.
     ``optional``: a server may refuse what is asked here with a clean 4xx. ``alone``: nothing else runs beside it.
-    ``streamed``: it is about streams and nothing else.
+    ``streamed``: it is about streams and nothing else. ``chain``: so many requests follow one another; it goes first.
     """
 
     name: str
@@ -42,6 +42,7 @@ class Check:
     alone: bool = False
     group: str = ""
     streamed: bool = False
+    chain: int = 0
 
     @property
     def reason(self) -> str:

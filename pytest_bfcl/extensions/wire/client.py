@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import heapq
+import itertools
 import json
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
@@ -93,18 +95,55 @@ class WireClient:
         self.concurrency = concurrency
         self.limit_s = limit_s
         self.requests = 0
-        self._slots = asyncio.Semaphore(concurrency)
+        self._slots = _Slots(concurrency)
 
-    async def ask(self, path: str, body: object, *, leave_after: int | None = None) -> Exchange:
+    async def ask(self, path: str, body: object, *, leave_after: int | None = None, depth: int = 0) -> Exchange:
         """Post ``body`` (bytes as they are, everything else as JSON).
 
         ``leave_after``: close the connection once so many bytes have arrived. Trouble is part of the exchange; nothing
-        is raised for what the network or the server does.
+        is raised for what the network or the server does. ``depth``: requests that came before this one in its
+        conversation; who has come far waits for nobody who begins, so that the longest conversation ends no later than
+        it has to.
         """
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
-        async with self._slots:
+        async with self._slots.taken(depth):
             self.requests += 1
             return await _Reception(path, content).carry(self.transport, self.limit_s, leave_after)
+
+
+class _Slots:
+    """So many places, given to who has come farthest and then to who came first."""
+
+    def __init__(self, count: int) -> None:
+        self._free = count
+        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
+        self._numbers = itertools.count()
+
+    @asynccontextmanager
+    async def taken(self, depth: int) -> AsyncIterator[None]:
+        if not self._free:
+            place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            heapq.heappush(self._waiting, (-depth, next(self._numbers), place))
+            try:
+                await place
+            except asyncio.CancelledError:
+                if place.done() and not place.cancelled():  # it was given in the same moment
+                    self._give()
+                raise
+        else:
+            self._free -= 1
+        try:
+            yield
+        finally:
+            self._give()
+
+    def _give(self) -> None:
+        while self._waiting:
+            place = heapq.heappop(self._waiting)[2]
+            if not place.done():
+                place.set_result(None)
+                return
+        self._free += 1
 
 
 class _Reception:

@@ -86,7 +86,15 @@ class Examiner:
     ) -> Outcome:
         """``again``: a fault is looked for a second time; ``unstreamed``: in that form only."""
         probes = [
-            Probe(self.line, check.name, number, optional=check.optional, again=again, unstreamed=unstreamed)
+            Probe(
+                self.line,
+                check.name,
+                number,
+                optional=check.optional,
+                again=again,
+                unstreamed=unstreamed,
+                chain=check.chain,
+            )
             for number in range(self.line.conduct.repeat)
         ]
         async with self._floor.taken(alone=alone):

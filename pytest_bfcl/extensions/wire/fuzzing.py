@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import random
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -170,8 +171,10 @@ class _Parts:
 def drawn(count: int, seed: str, fails: Callable[[Pair], bool]) -> Pair | None:
     """Draw ``count`` pairs and ask of each; the smallest pair that fails, ``None`` when none does."""
     from hypothesis import HealthCheck, Phase, find, settings
-    from hypothesis.errors import NoSuchExample
+    from hypothesis.errors import HypothesisDeprecationWarning, NoSuchExample
 
+    # Other threads draw random numbers meanwhile, our strategies do not.
+    warnings.filterwarnings("ignore", ".*`random` module inside strategies", HypothesisDeprecationWarning)
     conduct = settings(
         max_examples=count, database=None, deadline=None, phases=[Phase.generate, Phase.shrink],
         suppress_health_check=list(HealthCheck),

@@ -89,18 +89,19 @@ class Line:
 class Probe:
     """One attempt of the check ``name``. ``called`` tells whether any answer held a call: without one nothing can
     have held. ``optional``: a 4xx is `Refused`. ``again``: a fault is looked for a second time, alone. ``unstreamed``:
-    streams are broken, everything is asked unstreamed.
+    streams are broken, everything is asked unstreamed. ``chain``: requests that will follow one another.
     """
 
     def __init__(
         self, line: Line, name: str, attempt: int, *, optional: bool = False, again: bool = False,
-        unstreamed: bool = False,
+        unstreamed: bool = False, chain: int = 0,
     ) -> None:  # fmt: skip
         self.line = line
         self.attempt = attempt
         self.optional = optional
         self.again = again
         self.unstreamed = unstreamed
+        self.chain = chain
         self.api = line.dialect.name
         self.conduct = line.conduct
         self.called = False
@@ -127,7 +128,9 @@ class Probe:
     async def send(self, body: object, *, leave_after: int | None = None) -> Exchange:
         """A body as it is, asked again when the server says it is busy; raises `AdapterError` when nobody is there."""
         for attempt in range(self.conduct.retries + 1):
-            exchange = await self.line.client.ask(self.line.dialect.path, body, leave_after=leave_after)
+            exchange = await self.line.client.ask(
+                self.line.dialect.path, body, leave_after=leave_after, depth=self.chain + len(self.exchanges)
+            )
             if exchange.status not in _RETRIED and exchange.trouble != "unreachable":
                 break
             if attempt < self.conduct.retries:

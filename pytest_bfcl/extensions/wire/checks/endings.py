@@ -82,6 +82,7 @@ async def _stop(probe: Probe) -> None:
 
 async def _n(probe: Probe) -> None:
     wanted = [note(probe.word())]
+    await called(probe)
     ask = dictate(*wanted, extra={"n": 2})
     whole, streamed = [await _choices(probe, ask.streamed(stream)) for stream in (False, True)]
     for answers in (whole, streamed):

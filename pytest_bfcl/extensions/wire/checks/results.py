@@ -239,6 +239,7 @@ CHECKS = (
         Rule("Twenty steps of call and result, every other one streamed, work like the first.", TOOL_MESSAGE),
         _conversation,
         (*_GIVEN, "ids_unique"),
+        chain=STEPS,
     ),
     Check(
         "role_system",

@@ -61,7 +61,7 @@ def _stream_usage(judged: Judged) -> Found:
         return wrong("the stream tells no usage, though it was asked for")
     if odd := _sums(judged):
         return odd
-    if twin is None or twin.usage is None:
+    if twin is None or twin.usage is None or judged.match.kind != "exact":  # what was asked is what was answered
         return ()
     one, two = twin.usage, answer.usage
     if one.input != two.input:
