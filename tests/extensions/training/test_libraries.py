@@ -87,6 +87,18 @@ def test_trl_takes_two_steps_through_environments(tiny: Path, tmp_path: Path) ->
     assert found["failed_calls"] == [0.0] * len(found["failed_calls"])
 
 
+def test_trl_takes_two_steps_through_rollouts(tiny: Path, tmp_path: Path) -> None:
+    """User turns come when they are due, and a function that is held out stands nowhere before it is handed over."""
+    found = library("trl", tmp_path, "rollout", str(tiny))
+    assert found["steps"] == 2
+    assert found["moved"]
+    assert [pair[0] for pair in found["pairs"]] == [1.0] * 2
+    assert all(pair[1] < 1.0 for pair in found["pairs"])
+    assert all(reached == all_turns for reached, all_turns in found["turns"])
+    assert {told for told, _ in found["shown"]} == {False, True}
+    assert [told for told, _ in found["shown"]] == [due for _, due in found["shown"]]
+
+
 CATEGORIES = ["simple_java", "parallel", "live_irrelevance", "multi_turn_base", "multi_turn_miss_func"]
 
 

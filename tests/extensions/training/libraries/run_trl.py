@@ -1,7 +1,7 @@
 """TRL's GRPO itself, two steps on the processor with a tiny random model, and its own loop over environments.
 
-``python -m tests.extensions.training.libraries.run_trl WHAT FOLDER`` (``reward``, ``native``, ``environment``) prints
-one JSON object. FOLDER is a model of `tests/session/serving/tiny_model.py`.
+``python -m tests.extensions.training.libraries.run_trl WHAT FOLDER`` (``reward``, ``native``, ``environment``,
+``rollout``) prints one JSON object. FOLDER is a model of `tests/session/serving/tiny_model.py`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import transformers
 import trl as library
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from pytest_bfcl.extensions.training import trl_rollout
 from pytest_bfcl.training import Tasks, tasks, trl
 from pytest_bfcl.training.tasks import KEY_COLUMNS
 from tests.extensions.training.policies import oracle
@@ -172,9 +173,57 @@ def environment(folder: str) -> dict[str, Any]:
     return {**found, "pairs": rewards, "failed_calls": failed}
 
 
+def rollout(folder: str) -> dict[str, Any]:
+    """The measured protocol; the first rollout of each pair is the oracle's, and what it could see is told."""
+    model, tokenizer = loaded(folder)
+    chosen = [
+        shortest(tasks("bundled", categories=[name], mode="fc", decoder="hermes", partial=True), 1)
+        for name in ("multi_turn_base", "multi_turn_miss_func")
+    ]
+    ours = replace(chosen[0], entries=[*chosen[0].entries, *chosen[1].entries])
+    made: list[Any] = []
+    shown: list[list[bool]] = []
+    rewards: list[list[float]] = []
+    episode_of = trl_rollout.episode_of
+
+    def noted(*args: Any) -> Any:
+        made.append(episode_of(*args))
+        return made[-1]
+
+    trl_rollout.episode_of = noted  # type: ignore[assignment]
+
+    class Half(library.GRPOTrainer):  # type: ignore[misc]
+        def _generate_single_turn(self, prompt_ids: Any, *args: Any, **kwargs: Any) -> Any:
+            ids, logprobs = super()._generate_single_turn(prompt_ids, *args, **kwargs)
+            going = [each for each in made[-2:] if not each.done]
+            for place, episode in enumerate(going):
+                for arrival, documents in episode.entry.missed_function.items():
+                    named = f'"name": "{documents[0]["name"]}"' in tokenizer.decode(prompt_ids[place])
+                    shown.append([named, episode.user_turn >= arrival])
+                if episode is made[-2]:
+                    reply = oracle(episode)
+                    text = written(reply.tool_calls) if reply.tool_calls else "That is done."
+                    ids[place] = tokenizer.encode(text + END, add_special_tokens=False)
+            return ids, logprobs
+
+    def watched(completions: Any, **columns: Any) -> list[float]:
+        rewards.append(trl_rollout.rollout_reward(completions, **columns))
+        return rewards[-1]
+
+    trainer = Half(
+        model, reward_funcs=watched, train_dataset=trl_rollout.rollout_dataset(ours), processing_class=tokenizer,
+        rollout_func=trl_rollout.rollout(ours),
+        args=config(max_completion_length=60_000, generation_kwargs={"max_new_tokens": 8}),
+    )  # fmt: skip
+    found = trained(trainer)
+    turns = [[each.user_turn + 1, each.user_turns] for each in made]
+    return {**found, "pairs": rewards, "shown": shown, "turns": turns}
+
+
 if __name__ == "__main__":
     transformers.logging.set_verbosity_error()
     logging.disable(logging.WARNING)
     what, folder = sys.argv[1:]
     torch.set_num_threads(1)
-    print("RESULT " + json.dumps({"reward": reward, "native": native, "environment": environment}[what](folder)))
+    told = {"reward": reward, "native": native, "environment": environment, "rollout": rollout}[what](folder)
+    print("RESULT " + json.dumps(told))
