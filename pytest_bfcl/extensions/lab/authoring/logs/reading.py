@@ -63,7 +63,7 @@ def _records(path: Path, leave_out: Callable[[str], None] | None) -> Iterator[tu
             raise UsageError(f"{path} has more than {MAX_BYTES // 1_000_000} MB: split it")
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeError) as error:
-        raise UsageError(f"cannot read {path}: {error}") from None
+        raise UsageError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
     try:
         whole = json.loads(text)
     except (ValueError, RecursionError) as error:
