@@ -181,6 +181,10 @@ def _many(args: argparse.Namespace) -> int:
     from pytest_bfcl.rescoring.rollouts import pieces_of
     from pytest_bfcl.session.feeders import find_feeder
 
+    from pytest_bfcl.runs.unpacked import is_packed
+
+    if packed := next((path for path in args.paths if is_packed(Path(path))), None):
+        raise UsageError(f"{packed} is an archive or a revision: those are judged one at a time, without -n and others")
     if args.out == STREAM:
         raise UsageError("several files, processes or hosts write a folder of verdicts: name one with -o")
     if Path(args.out).exists() and (not Path(args.out).is_dir() or any(Path(args.out).iterdir())):

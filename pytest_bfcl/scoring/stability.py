@@ -15,7 +15,7 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import JsonObject
 from pytest_bfcl.runs.fingerprint import Fingerprint
 from pytest_bfcl.scoring.measurements import Judged, Key
-from pytest_bfcl.scoring.statistics import Interval, Tally, category_interval, cluster_of, student975
+from pytest_bfcl.scoring.statistics import Interval, Tally, category_interval, cluster_of, spread_of, student975, wilson
 
 State = Literal["always", "flaky", "never"]
 STATES: tuple[State, ...] = ("always", "flaky", "never")
@@ -142,9 +142,28 @@ def _category(name: str, entries: Sequence[EntryRecord]) -> CategoryStability:
         {state: sum(entry.state == state for entry in entries) for state in STATES},
         tuple(sum(entry.passed[run] for entry in entries) / count for run in range(runs)),
         flips.accuracy or 0.0,
-        category_interval(name, flips) or (0.0, 1.0),
+        flip_interval(name, flips),
         noise_floor(passed, [len(members) for members in clusters.values()]),
     )
+
+
+def flip_interval(category: str, flips: Tally) -> Interval:
+    """The interval of a flip rate.
+
+    The pairs of runs share runs, so that what few clusters say of its variance is skewed: where they say more than
+    independent questions would, they count as they are, with a quantile wider by G ⁄ (G − 1) (bounds by simulation).
+    """
+    known = category_interval(category, flips)
+    if known is None:
+        return (0.0, 1.0)
+    spread = spread_of({category: 1.0}, {category: flips})
+    sizes = [count for _, count in flips.clusters.values()]
+    clusters = sum(sizes) ** 2 / sum(size**2 for size in sizes)
+    if clusters < 2 or spread.variance <= flips.independent() * (1 + 1e-9):
+        return known
+    effective = flips.smoothed * (1 - flips.smoothed) / spread.variance
+    quantile = student975(clusters - 1) * clusters / (clusters - 1)
+    return wilson(flips.passed / flips.total * effective, effective, quantile)
 
 
 def noise_floor(passed: Sequence[Sequence[int]], sizes: Sequence[int]) -> float:
