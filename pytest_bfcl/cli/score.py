@@ -179,9 +179,8 @@ def _many(args: argparse.Namespace) -> int:
     """Several files, here or on a cluster: verdicts in a folder, by model."""
     from pytest_bfcl.rescoring.judging import Judging, judged_here
     from pytest_bfcl.rescoring.rollouts import pieces_of
-    from pytest_bfcl.session.feeders import find_feeder
-
     from pytest_bfcl.runs.unpacked import is_packed
+    from pytest_bfcl.session.feeders import find_feeder
 
     if packed := next((path for path in args.paths if is_packed(Path(path))), None):
         raise UsageError(f"{packed} is an archive or a revision: those are judged one at a time, without -n and others")
