@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
 from pytest_bfcl import entry_points
-from pytest_bfcl.failures import UsageError
+from pytest_bfcl.failures import BenchmarkError, UsageError
 from pytest_bfcl.plain_text import clean, counted, cut
 from pytest_bfcl.redaction import redact
 from pytest_bfcl.suggestions import instead_of
@@ -167,7 +167,8 @@ class _Thread:
                 return
 
     def _fail(self, error: BaseException) -> None:
-        said = str(error) if isinstance(error, UsageError) else f"{type(error).__name__}: {error}"
+        ours = error.message if isinstance(error, BenchmarkError) else str(error)
+        said = ours if isinstance(error, BenchmarkError | UsageError) else f"{type(error).__name__}: {error}"
         self._trouble = self._trouble or redact(cut(clean(" ".join(said.split())), 200))
 
 

@@ -37,7 +37,7 @@ def serve(
     board: PublishedBoard | None = None,
 ) -> None:
     """Serve until Ctrl-C; ``ready`` is given the address, token included. Raises `UsageError`."""
-    require("view", "pytest-bfcl view")
+    require("view", "looking at runs in a browser")
     import uvicorn
 
     from pytest_bfcl.extensions.viewing.app import create_app
