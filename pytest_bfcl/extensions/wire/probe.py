@@ -140,12 +140,14 @@ class Probe:
         return exchange
 
     async def wrong(self, body: object) -> Exchange:
-        """A request that is wrong on purpose; any status is an answer, nobody there is an `AdapterError`."""
+        """A request that is wrong on purpose; any status is an answer, but nobody there, no key and a busy server are
+        an `AdapterError`.
+        """
         for _ in range(self.conduct.retries + 1):
             exchange = await self.line.client.ask(self.line.dialect.path, body)
             if exchange.trouble != "unreachable":  # an idle connection may have been closed under us
                 break
-        if exchange.trouble == "unreachable" or exchange.status in (401, 403, 429):
+        if exchange.trouble == "unreachable" or exchange.status in (401, 403, *_RETRIED):
             _reached(exchange)
         self.exchanges.append(exchange)
         return exchange

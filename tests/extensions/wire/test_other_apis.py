@@ -9,7 +9,7 @@ from pytest_bfcl.extensions.wire.checks import checks_for
 from pytest_bfcl.extensions.wire.second_readers import READERS
 from tests.extensions.wire.examining import examine, states
 from tests.extensions.wire.other_variants import MESSAGES, TEXTS
-from tests.extensions.wire.reference import Heard, Reference, Said
+from tests.extensions.wire.reference import Heard, Json, Reference, Refusal, Said
 from tests.extensions.wire.variants import Variant
 
 
@@ -48,6 +48,17 @@ def test_every_check_of_these_apis_has_a_server_that_fails_it() -> None:
     found = {name for variant in (*MESSAGES, *TEXTS) for name in variant.fails}
     own = {check.name for api in ("anthropic", "completions") for check in checks_for(api) if len(check.apis) == 1}
     assert own | {"sdk_reads"} == {name for name in found if name.startswith(("blocks_", "text_", "sdk_"))}
+
+
+def loading(body: Json) -> Json:
+    raise Refusal("Loading model", 503)
+
+
+@pytest.mark.parametrize("api", ["anthropic", "completions"])
+def test_a_server_that_is_not_ready_is_not_blamed(api: Api) -> None:
+    names = {check.name for check in checks_for(api)} - {"sdk_reads"}
+    outcomes = examine(Reference(body=loading), api, sorted(names))
+    assert {outcome.state for outcome in outcomes.values()} == {"error"}
 
 
 def silent(heard: Heard) -> Said:
