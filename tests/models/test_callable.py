@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import threading
 import time
 from types import SimpleNamespace
@@ -204,3 +205,92 @@ def test_a_langchain_chat_model_is_asked_with_tools_and_not_through_its_generate
     chat = Chat()
     assert [record["outcome"] for record in run([entry], chat).records] == ["passed"]
     assert chat.bound == ["f"]
+
+
+@pytest.mark.parametrize(
+    ("obj", "spec", "mode", "underscores"),
+    [
+        (SimpleNamespace(generate=lambda request: "x"), "fixture:model@fc", "fc", True),
+        (SimpleNamespace(generate=lambda request: "x", spec="own:m", mode="prompt"), "own:m@prompt", "prompt", False),
+        (SimpleNamespace(generate=lambda request: "x", spec="own:m@fc"), "own:m@fc", "fc", True),
+        (SimpleNamespace(generate=lambda request: "x", underscore_names=False), "fixture:model@fc", "fc", False),
+        (lambda request: "x", "fixture:model@fc", "fc", True),
+    ],
+)
+def test_names_and_modes_of_what_answers(obj, spec, mode, underscores):
+    model = as_model(obj)
+    assert (model.spec, model.mode, model.underscore_names) == (spec, mode, underscores)
+    if not hasattr(obj, "mode"):
+        assert as_model(obj, mode="prompt").mode == "prompt"
+
+
+def test_modes_there_are_not():
+    with pytest.raises(UsageError, match="the model's mode is 'odd'"):
+        as_model(SimpleNamespace(generate=lambda request: "x", mode="odd"))
+    complete = as_model(lambda request: "x")
+    assert as_model(complete) is complete
+    half = SimpleNamespace(spec="a:b", mode="fc", underscore_names=True, generate=lambda request: "x", aclose=None)
+    assert as_model(half) is not half  # its generate is not awaited
+
+
+@pytest.mark.parametrize("underscore_names", [True, False])
+def test_documented_names_become_those_of_the_wire(underscore_names):
+    obj = SimpleNamespace(generate=lambda request: [{"name": "weather.lookup", "arguments": {}},
+    {"name": "x", "arguments": {}}],
+                          underscore_names=underscore_names)  # fmt: skip
+    assert [call.name for call in ask(obj, WEATHER).tool_calls] == [
+        "weather_lookup" if underscore_names else "weather.lookup",
+        "x",
+    ]
+
+
+def test_a_function_that_gives_something_to_await_is_awaited():
+    async def later():
+        return "later"
+
+    assert ask(lambda request: later()).text == "later"
+
+    class Callable:
+        async def __call__(self, request):
+            return threading.current_thread().name
+
+    assert ask(Callable()).text == "MainThread"
+    assert ask(functools.partial(Callable().__call__)).text == "MainThread"
+
+
+def test_what_was_brought_is_closed_with_its_thread():
+    closed = []
+
+    class Brought:
+        max_concurrency = 0
+
+        def generate(self, request):
+            return "x"
+
+        async def aclose(self):
+            closed.append(1)
+
+    async def main():
+        model = as_model(Brought())
+        assert (await model.generate(request(CLOCK))).text == "x"
+        assert model._threads._max_workers == 1
+        await model.aclose()
+        assert model._threads is None
+        await as_model(SimpleNamespace(generate=lambda request: "x", aclose=lambda: closed.append("sync"))).aclose()
+
+    run(main())
+    assert closed == [1]
+
+
+@pytest.mark.parametrize(("function", "known"), [
+    (lambda request, other=1: "x", True), (lambda messages, *, tools: "x", True), (lambda *, request: "x", True),
+    (lambda a, b, c: "x", False), (lambda *args: "x", True), (lambda entry, odd: "x", False), (lambda a, b=2: "x", True),
+])  # fmt: skip
+def test_arguments_that_are_known(function, known):
+    if known:
+        assert ask(function).text == "x"
+    else:
+        with pytest.raises(
+            UsageError, match="cannot call the model function: argument (odd|list) unknown; known: request"
+        ):
+            as_model(function)
