@@ -284,13 +284,12 @@ def test_what_was_brought_is_closed_with_its_thread():
 
 @pytest.mark.parametrize(("function", "known"), [
     (lambda request, other=1: "x", True), (lambda messages, *, tools: "x", True), (lambda *, request: "x", True),
-    (lambda a, b, c: "x", False), (lambda *args: "x", True), (lambda entry, odd: "x", False), (lambda a, b=2: "x", True),
+    (lambda a, b, c: "x", False), (lambda *args: "x", True), (lambda entry, odd: "x", False),
+    (lambda a, b=2: "x", True),
 ])  # fmt: skip
 def test_arguments_that_are_known(function, known):
     if known:
         assert ask(function).text == "x"
     else:
-        with pytest.raises(
-            UsageError, match="cannot call the model function: argument (odd|list) unknown; known: request"
-        ):
+        with pytest.raises(UsageError, match=r"argument (odd|list) unknown; known: request"):
             as_model(function)

@@ -1,0 +1,98 @@
+"""What a category needs beside a model, what conversations cost, and the memories of a process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_bfcl.conversation import Budget, HeldSnapshots, Services, reply_cost, requirements
+from pytest_bfcl.conversation.requirements import searches, skip_reason
+from pytest_bfcl.session.evaluation import open_data
+from pytest_bfcl.settings import Price, Settings
+from pytest_bfcl.transcript import Reply
+
+
+@pytest.fixture(scope="module")
+def data() -> Any:
+    return open_data("bundled")
+
+
+@pytest.mark.parametrize(
+    ("category", "settings", "modes", "stored", "said"),
+    [
+        ("no_such", {}, ["fc"], False, None), ("simple_python", {}, ["fc"], False, None),
+        ("multi_turn_base", {}, ["fc"], False, None),
+        ("format_sensitivity", {}, ["fc"], False, "about calls written as text"),
+        ("format_sensitivity", {}, ["prompt"], False, None),
+        ("format_sensitivity", {}, ["fc", "prompt"], False, None),
+        ("format_sensitivity", {}, ["fc"], True, "about calls written"),
+        ("web_search_base", {"search": "serpapi"}, ["fc"], False, "SERPAPI"),
+        ("web_search_base", {"search": "serpapi"}, ["fc"], True, None),
+        ("web_search_base", {}, ["fc"], False, None),
+        ("mcp", {}, ["fc"], False, "entries on an MCP server need one: --bfcl-mcp"),
+        ("mcp", {"mcp": {"m": "x"}}, ["fc"], False, None), ("mcp", {}, ["fc"], True, None),
+        ("rest", {}, ["fc"], False, None),
+        ("rest", {"rest": "replay:/no/such"}, ["fc"], False, "/no/such"),
+    ],
+)  # fmt: skip
+def test_why_a_category_is_skipped(
+    data: Any, category: str, settings: Any, modes: Any, stored: bool, said: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SERPAPI_API_KEY", raising=False)
+    found = skip_reason(category, data, Settings(**settings), modes, stored=stored)
+    assert found is None if said is None else said in str(found)
+
+
+def test_what_extras_bring(data: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(requirements.extras, "missing", lambda extra: [f"module of {extra}"])
+    for category, said in (("memory_kv", "module of memory"), ("memory_rec_sum", None), ("simple_python", None)):
+        found = skip_reason(category, data, Settings(), ["fc"])
+        assert found is None if said is None else said in str(found)
+    assert "its SDK" in str(skip_reason("mcp", data, Settings(mcp={"m": "x"}), ["fc"]))
+
+
+def test_recordings_lie_beside_each_other(data: Any, tmp_path: Path) -> None:
+    (tmp_path / "rest").mkdir()
+    assert skip_reason("rest", data, Settings(rest="replay"), ["fc"], tmp_path / "web") != skip_reason(
+        "rest", data, Settings(rest="replay"), ["fc"]
+    )
+    assert searches(["WebSearchAPI"])
+    assert not searches(["MathAPI"])
+
+
+@pytest.mark.parametrize(
+    ("limit", "spent", "stopped"), [(None, 9, False), (1.0, 0.99, False), (1.0, 1.0, True), (0.0, 0.0, True)]
+)
+def test_when_the_budget_is_spent(limit: float | None, spent: float, stopped: bool) -> None:
+    budget = Budget(limit, Price(1.0, 1.0))
+    budget.charge(Reply(input_tokens=round(spent * 1e6)))
+    budget.charge(Reply())
+    assert (budget.stop_reason() is not None) is stopped
+    assert reply_cost(Reply(input_tokens=1_000_000, output_tokens=0), Price(None, 1.0)) is None
+    assert reply_cost(Reply(output_tokens=1_000_000), Price(None, 1.0)) == 1.0
+
+
+def test_memories_in_memory() -> None:
+    held, content = HeldSnapshots(), {"a": [1]}
+    held.save("kv", "s", "first", content)
+    content["a"].append(2)
+    held.save("kv", "s", "second", content)
+    assert held.load("kv", "s") == {"a": [1, 2]}
+    first = held.load("kv", "s", "first")
+    assert first == {"a": [1]}
+    first["a"].append(3)  # type: ignore[index]
+    assert held.load("kv", "s", "first") == {"a": [1]}
+    assert held.load("kv", "s", "other") == {"a": [1, 2]}
+    assert held.load("vector", "s") is None
+
+
+def test_services_are_opened_once_and_closed() -> None:
+    with Services() as services:
+        assert services.executor is services.executor
+        assert services.rest is services.rest
+        executor = services.executor
+        assert services.recorded_value("f", {}) is None
+        services.close()
+        assert services.executor is not executor
