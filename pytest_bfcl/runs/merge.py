@@ -49,7 +49,6 @@ def merge_runs(runs: Sequence[Path], out: Path, on_damaged: OnDamaged | None = N
                 if chosen[record_key(record)][0] == number:
                     merged.append(record)
             _copy_files(run.path, out, number, on_damaged)
-        merged.update(fingerprint)
     return RunDirectory.open(out)
 
 

@@ -349,6 +349,7 @@ def test_places_of_refusals_are_kept_for_spread_times() -> None:
 def test_which_failures_keep_their_place(error: Exception, kept: bool) -> None:
     async def main() -> None:
         gate = Gate(Pace(1, 1))
+        assert (gate.inside, gate.highest) == (0, 0)
         with pytest.raises(type(error)):
             async with gate:
                 raise error

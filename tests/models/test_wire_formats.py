@@ -91,6 +91,16 @@ def test_counts_and_who_served_are_read() -> None:
     assert completed == Reply("a", finish_reason="stop", input_tokens=3, output_tokens=2, reasoning_tokens=1)
 
 
+def test_no_thoughts_are_told_as_none() -> None:
+    usage = {"reasoning_tokens": 0}
+    ended = {"choices": [{"message": {"content": "a"}, "text": "a", "finish_reason": "stop"}],
+    "stop_reason": "end_turn",
+             "content": [], "output": [said({"text": "a"})], "status": "completed", "usage": usage}  # fmt: skip
+    for api in (Chat(), Completions(lambda request: {}), Messages(), Responses("m")):
+        assert api.read(ended).reasoning_tokens is None
+        assert api.read(ended | {"usage": {"reasoning_tokens": 3}}).reasoning_tokens == 3
+
+
 @pytest.mark.parametrize(
     ("message", "problem"),
     [({"content": "", "reasoning_details": [1]}, "nothing_said"), ({"content": "", "thinking_blocks": [1]},
@@ -455,6 +465,7 @@ def test_a_stream_of_messages() -> None:
     assert (joiner.wants(b"event: ping\n"), joiner.wants(b"event: x\n")) == (False, True)
     start = {"type": "message_start", "message": {"id": "i", "usage": None}}
     for event in (start, {"type": "message_start", "message": 3}, {"type": "message_delta", "usage": {"a": 1}},
+                  {"type": "message_delta", "delta": "x", "usage": "y"},
                   {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"b": 2}},
                   {"type": "content_block_start", "index": "x", "content_block": {}},
                   {"type": "content_block_start", "index": 7, "content_block": "x"},

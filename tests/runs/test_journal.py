@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -49,6 +50,20 @@ def test_every_part_of_the_key_matters(tmp_path: Path, field: str) -> None:
     old = getattr(KEY, field)
     other = KEY._replace(**{field: old + 1 if isinstance(old, int) else old + "x"})
     assert journal.find(other) is None
+
+
+def test_a_journal_is_on_the_disk_when_it_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+    journal = Journal(tmp_path)
+    journal.close()
+    journal.record(KEY, REPLY)
+    assert synced == []
+    journal.close()
+    journal.close()
+    assert len(synced) == 1
+    journal.record(KEY, Reply("again"))
+    assert journal.find(KEY) == Reply("again")
 
 
 def test_the_last_reply_of_a_key_counts(tmp_path: Path) -> None:
