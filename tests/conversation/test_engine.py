@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_bfcl.conversation import converse
+from pytest_bfcl.conversation.dialogue import Dialogue
 from pytest_bfcl.dataset import Entry
 from pytest_bfcl.failures import AdapterError, HarnessError
 from pytest_bfcl.transcript import Call, Reply, Transcript
@@ -256,3 +257,17 @@ def test_hostile_calls_execute_nothing():
         transcript = hold(shelf_entry(), Listed(f"[list_books(x={attempt})]", f"[{attempt}]", mode="prompt"))
         for step in transcript.steps:
             assert all(result.startswith("Error during execution: ") for result in step.results)
+
+
+@pytest.mark.parametrize(
+    ("mode", "underscores", "names"),
+    [
+        ("fc", False, {"geometry_area": "geometry.area"}),
+        ("fc", True, {"geometry_area": "geometry.area"}),
+        ("prompt", False, None),
+    ],
+)
+def test_names_on_the_wire_are_mapped_back_where_they_may_differ(mode, underscores, names):
+    model = Listed(mode=mode)
+    model.underscore_names = underscores
+    assert Dialogue(area_entry(), model, SETTINGS, TEXTS)._names() == names

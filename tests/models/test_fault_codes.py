@@ -197,6 +197,8 @@ CHOICE = {"choices": [{"index": 0, "finish_reason": "abort"}]}
         (None, None), ([], None), ({}, None), ({"error": None}, None), ({"error": {}, "object": "list"}, None),
         ({"error": "words"}, (500, "words", None)),
         ({"error": {"code": 429}}, (429, '{"error": {"code": 429}}', None)),
+        ({"error": {"code": 400}}, (400, '{"error": {"code": 400}}', None)),
+        ({"error": {"code": 399}}, (500, '{"error": {"code": 399}}', None)),
         ({"error": {"status_code": 503}}, (503, '{"error": {"status_code": 503}}', None)),
         ({"error": {"type": "not_found"}}, (404, '{"error": {"type": "not_found"}}', None)),
         ({"object": "error", "message": "m"}, (500, '{"error": {"message": "m"}}', None)),

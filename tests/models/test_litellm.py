@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -28,6 +29,7 @@ from pytest_bfcl.models.litellm import (
     _message,
     _streamed,
     _Words,
+    load_litellm,
 )
 from pytest_bfcl.models.retrying import RetryPolicy
 from pytest_bfcl.settings import Settings
@@ -344,6 +346,10 @@ def test_it_stays_at_home():
     assert not getattr(litellm, "telemetry", False)
     assert set(litellm.success_callback) <= {"cache"}  # its own in-memory one
     assert not litellm.callbacks
+    assert load_litellm() is litellm
+    quiet = (litellm.telemetry, litellm.suppress_debug_info, litellm.turn_off_message_logging, litellm.modify_params)
+    assert quiet == (False, True, True, True)
+    assert {logging.getLogger(name).level for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")} == {logging.ERROR}
 
 
 def test_a_stream_with_parameters_and_headers(monkeypatch):

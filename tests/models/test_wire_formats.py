@@ -119,6 +119,9 @@ def test_what_is_no_completion_is_asked_again(body: object) -> None:
     with pytest.raises(AdapterError) as caught:
         read_completion(body)
     assert (caught.value.kind, caught.value.retryable) == ("malformed_body", True)
+    with pytest.raises(AdapterError, match=r"no choices\[0\].text") as caught:
+        Completions(lambda request: {}).read(body)
+    assert (caught.value.kind, caught.value.retryable) == ("malformed_body", True)
     with pytest.raises(AdapterError, match="an empty list of choices"):
         read_completion({"choices": []})
 

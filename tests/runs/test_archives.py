@@ -35,6 +35,12 @@ def test_a_digest_is_of_content_not_of_files(tmp_path: Path) -> None:
     digests = [archive_digest(tmp_path / name) for name in "abc"]
     assert digests[0] == digests[1] != digests[2]
     assert archive_digest(tmp_path / "none") is None
+    write(tmp_path / "d", "main.jsonl", {"call": ["x"]}, {"result": 1})
+    assert archive_digest(tmp_path / "d") is None
+    write(tmp_path / "d", "more.jsonl", ONE)
+    (tmp_path / "d" / "folder.jsonl").mkdir()
+    (tmp_path / "d" / "link.jsonl").symlink_to(tmp_path / "a" / "main.jsonl")
+    assert archive_digest(tmp_path / "d") == digests[2]
 
 
 def asked(search: str, **changes: Any) -> Fingerprint:

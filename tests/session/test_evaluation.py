@@ -12,9 +12,10 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.dataset import Entry
+from pytest_bfcl.dataset.selection import Selection
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.session import closing
-from pytest_bfcl.session.evaluation import arun, judged_record, open_data, run, score_lines
+from pytest_bfcl.session.evaluation import _chosen, _selection, arun, judged_record, open_data, run, score_lines
 from pytest_bfcl.settings import Price, Settings
 from pytest_bfcl.transcript import Reply, Step, ToolCall, Transcript, Turn
 
@@ -494,3 +495,23 @@ def test_records_of_a_large_run_are_read_when_they_are_asked_for(tmp_path, monke
     assert again.counts == held.counts
     with pytest.raises(IndexError):
         again.records[6]
+
+
+def test_what_is_selected():
+    assert _selection(None, None, None, None) == Selection(None, None, None, None)
+    parts = [_selection(["a"], ("b",), 3, shard) for shard in ("2/3", (2, 3), [2, 3])]
+    assert parts[0] == parts[1] == parts[2]
+    assert (parts[0].categories, parts[0].ids, parts[0].sample) == (["a"], ["b"], 3)
+    for odd in ("x", (1,), "3/2"):
+        with pytest.raises(UsageError, match=r"the shard .* does not fit"):
+            _selection(None, None, None, odd)
+
+
+def test_a_part_of_a_split_is_chosen():
+    data = open_data("bundled")
+    ids = [ref.id for ref in data.index("simple_python")[:3]]
+    split = {"name": "s", "sha256": "1", "part": "test", "data": {}, "ids": ids}
+    entries = [data.load(ref) for ref in data.index("simple_python")[:5]]
+    selection = _selection(["simple_python"], None, None, None)
+    for given, chosen in ((Settings(split=split), 3), (Settings(), 5)):
+        assert len(_chosen(entries, selection, given)[1]) == chosen
