@@ -18,6 +18,9 @@ from pytest_bfcl.models.endpoint import Endpoint
 from pytest_bfcl.settings import Settings
 from tests.extensions.wire.reference import Direct, Reference
 
+SCHEMAS = 12
+"""Generated schemas of one examination: enough for the faults that are planted."""
+
 
 def examine(
     server: Reference, api: Api = "chat", names: Iterable[str] | None = None, *, repeat: int = 1, slack_s: float = 5.0
@@ -26,7 +29,7 @@ def examine(
 
     async def work() -> list[Outcome]:
         client = WireClient(Direct(server), concurrency=64, limit_s=20.0)
-        line = Line(client, DIALECTS[api](), "m", Conduct(repeat=repeat, slack_s=slack_s, wait_s=0.0))
+        line = Line(client, DIALECTS[api](), "m", Conduct(repeat=repeat, slack_s=slack_s, wait_s=0.0, schemas=SCHEMAS))
         examiner = Examiner(line, checks_for(api))
         try:
             return await examiner.outcomes(names)
@@ -60,7 +63,7 @@ def examine_http(
     async def work() -> list[Outcome]:
         place = place_of(url, api, key=key)
         client = WireClient(HttpTransport(place.server), limit_s=limit_s)
-        conducted = Conduct(**{"wait_s": 0.0, "slack_s": 5.0} | conduct)
+        conducted = Conduct(**{"wait_s": 0.0, "slack_s": 5.0, "schemas": SCHEMAS} | conduct)
         examiner = Examiner(Line(client, DIALECTS[api](), "m", conducted), checks_for(api))
         try:
             return await examiner.outcomes(names)

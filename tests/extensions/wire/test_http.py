@@ -56,7 +56,7 @@ def test_a_server_that_works_on_for_clients_who_left(api: Api) -> None:
 def test_a_server_of_300_ms_takes_fifteen_seconds(api: Api) -> None:
     with served(Reference(delay_s=0.3)) as url:
         began = time.perf_counter()
-        outcomes = examine_http(url, api)
+        outcomes = examine_http(url, api, schemas=40)
         assert time.perf_counter() - began < patience(15)
     assert states(outcomes, "held") == {check.name for check in checks_for(api)}
 
