@@ -204,6 +204,10 @@ def test_pages_of_whole_runs_are_accessible_and_fit(
             assert tab.page.evaluate("document.documentElement.scrollWidth") <= width, file
             cut = "[...document.querySelectorAll('.scroll')].filter(each => each.scrollWidth > each.clientWidth).length"
             assert width < 1400 or tab.page.evaluate(cut) == 0, file
+        tab.page.goto(f"{folders[0].as_uri()}/index.html#entry=simple_python_0")
+        tab.page.wait_for_selector("#packed-entry h1")
+        assert serious(tab) == []
+        assert tab.page.evaluate("document.documentElement.scrollWidth") <= width
         assert tab.errors == []
         context.close()
 
