@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 MOST_MEMORY = 4 * 2**30
 """Bytes of data of one process (`RLIMIT_DATA`)."""
 MOST_FILES = 1024
+MOMENT_S = 2.0
 MOST_ENTRIES = 200
 """Entries after which a process gives way to a fresh one: what an agent leaks ends with it."""
 
@@ -41,10 +42,11 @@ def main(name: str) -> None:
         return
     channel.say(ready=True)
     entries = 0
-    while True:
-        raised = asyncio.run(_play(factory, name, channel, channel.plays()))
-        entries += 1
-        channel.say(over=True, raised=raised, worn=is_worn(entries))
+    with asyncio.Runner() as runner:  # one loop for all entries: clients that libraries keep belong to it
+        while True:
+            raised = runner.run(_play(factory, name, channel, channel.plays()))
+            entries += 1
+            channel.say(over=True, raised=raised, worn=is_worn(entries))
 
 
 def factory_of(name: str) -> Any:
@@ -74,8 +76,18 @@ async def _play(factory: Any, name: str, channel: _Channel, asked: Parsed) -> st
     except BenchmarkError as error:
         return error.message
     finally:
+        await _end_tasks()
         gc.collect()
     return None
+
+
+async def _end_tasks() -> None:
+    """Cancel what an entry left running; it has a moment to end."""
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    if left:
+        await asyncio.wait(left, timeout=MOMENT_S)
 
 
 class _Channel:

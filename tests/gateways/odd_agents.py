@@ -31,6 +31,22 @@ def knowing(episode: Episode) -> Callable[[str], Any]:
     return turn
 
 
+def keeping(episode: Episode) -> Callable[[str], Any]:
+    """What libraries' shared clients do: what they began in the first entry they go on with in the next."""
+    turn = knowing(episode)
+
+    async def kept_turn(message: str) -> Any:
+        if not kept:
+            kept.append(asyncio.get_running_loop())
+        kept[0].call_soon(lambda: None)  # raises when the loop is closed
+        background = asyncio.ensure_future(asyncio.sleep(3600))
+        assert sum(task.get_name() == "background" for task in asyncio.all_tasks()) == 0, "of an entry before"
+        background.set_name("background")
+        return await turn(message)
+
+    return kept_turn
+
+
 def leaking(episode: Episode) -> Callable[[str], Any]:
     kept.append(os.pipe())
     return knowing(episode)

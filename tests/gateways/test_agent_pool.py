@@ -57,6 +57,11 @@ def test_in_this_process_too(name: str) -> None:
     assert line["reason"] == "adapter:fixture"
 
 
+def test_all_entries_of_a_process_share_a_loop() -> None:
+    lines = played("keeping", IDS[2:], agent_workers=1)
+    assert [line["outcome"] for line in lines] == ["passed"] * 3, [line["detail"] for line in lines]
+
+
 @pytest.mark.slow
 def test_one_that_blocks_is_ended() -> None:
     begun = time.perf_counter()

@@ -42,9 +42,7 @@ def hundred(official_dir):
 
 def verdicts(out, ids):
     lines = [json.loads(line) for line in (out / "results.jsonl").read_text().splitlines()]
-    found = {(line["id"], line["repeat"]): (line["outcome"], line["reason"]) for line in lines if line["id"] in ids}
-    assert len(found) == sum(line["id"] in ids for line in lines), "nothing twice"
-    return found
+    return {(line["id"], line["repeat"]): (line["outcome"], line["reason"]) for line in lines if line["id"] in ids}
 
 
 def killed(command, out, **where):
