@@ -6,6 +6,7 @@ The wheel is installed without extras into a fresh environment and run there: al
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -13,6 +14,7 @@ import tempfile
 import venv
 import zipfile
 from collections.abc import Iterable, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -53,6 +55,16 @@ def size_faults(sizes: Mapping[str, int]) -> list[str]:
     return [f"too large: {name} has {size:,} bytes" for name, size in sizes.items() if size > limits[name]]
 
 
+def asked_index(name: str) -> str:
+    """What pip says of a name, this environment's or the one on the path; empty without any."""
+    own = [sys.executable, "-m", "pip"] if find_spec("pip") else [shutil.which("pip3") or shutil.which("pip") or ""]
+    if not own[0]:
+        return ""
+    command = [*own, "index", "versions", name, "--disable-pip-version-check"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    return done.stdout + done.stderr
+
+
 def index_says(name: str, version: str, told: str) -> str:
     """What `pip index versions` or its error means for a release of that name and version."""
     if found := re.search(r"Available versions: (.*)", told):
@@ -91,9 +103,7 @@ def main(dist: Path) -> int:
         faults = wheel_faults(packed.namelist()) + sdist_faults(sources.getnames())
     faults += size_faults({path.name: path.stat().st_size for path in (wheel, source)})
     name, version = wheel.name.split("-")[:2]
-    asked = [sys.executable, "-m", "pip", "index", "versions", name.replace("_", "-"), "--disable-pip-version-check"]
-    told = subprocess.run(asked, capture_output=True, text=True, timeout=120, check=False)
-    said = index_says(name.replace("_", "-"), version, told.stdout + told.stderr)
+    said = index_says(name.replace("_", "-"), version, asked_index(name.replace("_", "-")))
     print(f"the index: {said}")
     faults += [said] if said.endswith("already") else []
     if faults:
