@@ -109,11 +109,11 @@ def cut_everywhere(name: str, format_name: str | None, lines: str | None) -> int
         batteries = {each: written_in(each) for each in formats}
     broken = 0
     for what, texts in batteries.items():
-        say(f"{what}: {len(texts)} texts in every split")
+        say(f"{what}, in every split: {len(texts)}")
         for cut in examined(target, texts):
             broken += 1
             _tell(cut)
-    say(f"{broken} rules broken" if broken else "every split comes to the same")
+    say(f"rules broken: {broken}" if broken else "every split comes to the same")
     return int(bool(broken))
 
 

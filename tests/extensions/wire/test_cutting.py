@@ -100,7 +100,7 @@ def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatc
     monkeypatch.setattr("pytest_bfcl.extensions.wire.cutting.SHRINK_S", 0.2)
     assert main(["wire", "--parser", f"{HERE}:Leaks"]) == 1
     told = capsys.readouterr().out
-    assert "hermes: 14 texts in every split" in told
+    assert "hermes, in every split: 14" in told
     assert f"rule    {RULES['split_calls']}" in told
     assert 'deltas  "<' in told
     for words, why in {
