@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import signal
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -22,7 +23,7 @@ from pytest_bfcl.json_types import Parsed
 
 MOST_ATTEMPTS = 400
 """Attempts at one place, after which the set cannot be made."""
-CHUNK = 20
+CHUNK = 10
 PATTERN: tuple[Shape, ...] = (
     "plain", "held_out", "plain", "missing_value", "wrong_turn",
     "plain", "held_out", "missing_value", "plain", "wrong_turn",
@@ -70,13 +71,19 @@ def _filled(recipe: Recipe, chunks: Sequence[range], processes: int) -> Iterator
     if processes == 1 or len(chunks) < 2:
         yield from (fill(recipe, chunk) for chunk in chunks)
         return
-    with ProcessPoolExecutor(min(processes, len(chunks)), multiprocessing.get_context("spawn")) as pool:
+    spawned = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(min(processes, len(chunks)), spawned, _till_the_chunk_ends) as pool:
         try:
             yield from pool.map(fill, [recipe] * len(chunks), chunks)
         except BrokenProcessPool:
             raise HarnessError("worker_crash", "a process that made tasks was ended (out of memory?)") from None
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _till_the_chunk_ends() -> None:
+    """Ctrl-C reaches every process of a terminal; these end with their chunk, a second later."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def fill(recipe: Recipe, numbers: range) -> list[tuple[int, Place]]:

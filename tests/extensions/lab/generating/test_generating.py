@@ -215,7 +215,7 @@ def test_whatever_is_made_is_proved_elsewhere(name: str, seed: int, tmp_path: Pa
     file = tmp_path / "made.jsonl"
     file.write_text("".join(f"{place.task.line}\n" for place in places))
     data = open_data(str(file))
-    refs = [ref for category in data.categories for ref in data.index(category)]
+    refs = [ref for category in data.categories() for ref in data.index(category)]
     assert len(refs) == len(places)
     assert unprovable(data, refs, Settings()) == []
 
