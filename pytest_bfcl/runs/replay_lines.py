@@ -51,7 +51,7 @@ def read_replay_lines(
         if is_packed(path):
             with unpacked(path) as folder:
                 yield from _read_folder(folder, report, decoder, names, dataset)
-        elif path.is_dir() or (path.is_file() and result_files(path)):
+        elif path.is_dir() or result_files(path):
             yield from _read_folder(path, report, decoder, names, dataset)
         else:
             for line in read_json_lines(path, report):
