@@ -61,7 +61,8 @@ def _stream_usage(judged: Judged) -> Found:
         return wrong("the stream tells no usage, though it was asked for")
     if odd := _sums(judged):
         return odd
-    if twin is None or twin.usage is None or judged.match.kind != "exact":  # what was asked is what was answered
+    asked = bool(judged.wanted) and judged.match.kind == "exact"  # the same question had the same answer
+    if twin is None or twin.usage is None or not asked:
         return ()
     one, two = twin.usage, answer.usage
     if one.input != two.input:
