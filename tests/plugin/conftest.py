@@ -89,8 +89,9 @@ class Project:
             command += ["--bfcl-data", data]
         if out:
             command += ["--bfcl-out", out]
-        runner = self.pytester.runpytest_subprocess if subprocess else self.pytester.runpytest_inprocess
-        return runner(*command)
+        if subprocess:
+            return self.pytester.runpytest_subprocess(*command)
+        return self.pytester.runpytest_inprocess(*command, no_reraise_ctrlc=True)  # it would end a worker of xdist
 
     def records(self, out: str = "run") -> list[dict[str, Any]]:
         """The lines of results.jsonl."""
