@@ -37,6 +37,7 @@ def run(repository: Path, *more: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_documented_command_passes_the_gate(repository: Path) -> None:
     done = run(repository, "--bfcl-out=run", "--junit-xml=junit.xml")
     assert done.returncode == 0, done.stdout + done.stderr

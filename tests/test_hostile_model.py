@@ -181,6 +181,7 @@ def test_the_last_failed_are_found_again(run: Run) -> None:
     assert done.stdout.count(b"own.jsonl::") == failed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("attack", "kind"), [("slow", "timeout"), ("silent", "timeout"), ("endless", "malformed_body")]
 )

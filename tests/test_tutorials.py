@@ -72,6 +72,7 @@ def run(words: list[str], pytester: pytest.Pytester, capfd: pytest.CaptureFixtur
     return code, capfd.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_tutorial_does_what_it_says(
     page: Path, pytester: pytest.Pytester, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -245,21 +245,21 @@ class WholeRun:
             if progress is not None:
                 run.listeners.append(lambda line, text: progress(line))
             stopped: str | None = INTERRUPTED
-            interrupted = False
+            interruption: BaseException | None = None
             try:
                 if self._engines and trials:
                     await self._start_engines(stack, said)
                     self._check_keys(trials)
                 stopped = await self._keep_all(trials) or run.unanswered()
-            except asyncio.CancelledError:
-                interrupted = True
+            except (asyncio.CancelledError, KeyboardInterrupt) as error:  # the latter where SIGINT was ignored before
+                interruption = error
             except BaseException:
                 await self._end(stopped, interrupted=False)
                 raise
-            interrupted = await self._end(stopped, interrupted=interrupted)
+            interrupted = await self._end(stopped, interrupted=interruption is not None)
             self.result = self._result(stopped)
             if interrupted:
-                raise asyncio.CancelledError
+                raise interruption or asyncio.CancelledError
             return self.result
 
     async def _end(self, stopped: str | None, *, interrupted: bool) -> bool:

@@ -83,6 +83,7 @@ def bench(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Bench:
     return Bench(pytester)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", WORKERS)
 def test_every_write_stage_once(bench: Bench, workers: tuple[str, ...]) -> None:
     bench.bring("DiligentMemory")

@@ -30,6 +30,7 @@ def outcomes(result: Any) -> dict[str, tuple[Any, ...]]:
     return {r["id"]: (r["outcome"], r["reason"], r["output"], r["calls"], r["tool_results"]) for r in result.records}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("category", CATEGORIES)
 def test_score_is_what_is_possible(bundled: DataSet, category: str, tmp_path: Path) -> None:
     model = DiligentWeb()

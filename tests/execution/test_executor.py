@@ -42,6 +42,7 @@ def test_only_the_table_is_called(executor: Executor, name: str) -> None:
         assert executor.call(name, arguments).kind == "unknown_function"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "arguments"), LIMITED, ids=[f"{name}-{i}" for i, (name, _) in enumerate(LIMITED)])
 def test_limits_hold(executor: Executor, name: str, arguments: dict) -> None:
     started = time.perf_counter()

@@ -147,6 +147,7 @@ def test_steady_trouble_ends_a_run_that_went_well(status):
     assert time.monotonic() - started < patience(10)
 
 
+@pytest.mark.slow
 def test_a_short_outage_costs_nothing():
     server = Server(lambda: trouble(503))
     moment = []
@@ -162,6 +163,7 @@ def test_a_short_outage_costs_nothing():
     assert not model.breaker.open
 
 
+@pytest.mark.slow
 def test_a_rate_limit_for_everybody_is_waited_for():
     server = Server(lambda: trouble(429, "slow down", headers={"retry-after": "1"}), down=True)
     moment = time.monotonic()

@@ -156,6 +156,7 @@ def test_a_trickle_meets_the_total_limit():
     assert time.monotonic() - started < patience(3)
 
 
+@pytest.mark.slow
 def test_a_blocked_loop_is_not_a_timeout():
     async def work():
         async def handler(_):
@@ -187,6 +188,7 @@ def test_nobody_listens():
     assert url in caught.value.advice
 
 
+@pytest.mark.slow
 def test_retry_after_seconds_and_date_are_honoured():
     started = time.monotonic()
     reply, _ = ask(failing(1, answering({}, 429, {"retry-after": "0.4"})))

@@ -120,6 +120,7 @@ def run(kitchen: Project, model: str, out: str = "run") -> pytest.RunResult:
     return kitchen.run("kitchen.jsonl", model=model, data=None, subprocess=True, out=out)
 
 
+@pytest.mark.slow
 def test_the_oracle_passes_in_both_modes(kitchen: Project) -> None:
     run(kitchen, "oracle:@fc", "fc").assert_outcomes(passed=2)
     run(kitchen, "oracle:@prompt", "prompt").assert_outcomes(passed=2)

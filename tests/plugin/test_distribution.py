@@ -38,6 +38,7 @@ def test_every_entry_once_with_settings_from_the_controller(project: Project) ->
     project.run("-m", "simple_python", "--bfcl-retries=0").assert_outcomes(errors=1)
 
 
+@pytest.mark.slow
 def test_a_crashed_worker_costs_one_entry(project: Project) -> None:
     project.pytester.makeconftest(
         """

@@ -269,6 +269,7 @@ def test_tools_of_a_users_mcp_server_are_called_there(pytester):
     pytester.runpytest_subprocess(*args, "--bfcl-replay", "a.jsonl").assert_outcomes(passed=1)
 
 
+@pytest.mark.slow
 def test_a_server_that_is_gone_is_no_answer(pytester):
     pytest.importorskip("mcp")
     pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = session\n")

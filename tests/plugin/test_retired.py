@@ -31,6 +31,7 @@ def run(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
     )
 
 
+@pytest.mark.slow
 def test_they_run_when_named_and_have_their_own_table(pytester: pytest.Pytester) -> None:
     result = run(pytester, "--bfcl-categories", "exec_parallel,rest,sql,chatable,simple_java", "-n", "2")
     result.stdout.fnmatch_lines(

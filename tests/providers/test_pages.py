@@ -26,6 +26,7 @@ def test_an_honest_page_is_what_the_libraries_make_of_it() -> None:
     assert "no mode 'pdf'" in page_result(HONEST, "pdf")["error"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", ["<", "<a ", '<a x="', "&", "<!--", "<div>", "<table><td>", "<![", "<?", "</"])
 @pytest.mark.parametrize("mode", MODES[1:])
 def test_a_page_that_never_ends_is_given_up(piece: str, mode: str) -> None:

@@ -116,6 +116,7 @@ def test_a_server_that_only_hangs_stops_the_run(bench: Bench, session) -> None:
     result.stdout.fnmatch_lines(["stopped: *no longer answers in time*"])
 
 
+@pytest.mark.slow
 def test_retry_after_is_honoured(bench: Bench, session) -> None:
     server = bench.serve({"kind": 429, "first": 1, "seconds": 2, "ids": "multiple_3"})
     session(*QUICK).assert_outcomes(passed=ALL)

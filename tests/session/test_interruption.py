@@ -130,6 +130,7 @@ def kill_and_continue(bench: Bench, moments: int, seed: int, *more: str) -> None
     assert whole == pieced
 
 
+@pytest.mark.slow
 def test_killed_runs_go_on_where_they_were(bench: Bench) -> None:
     kill_and_continue(bench.with_conversations(4), 3, 1)
 

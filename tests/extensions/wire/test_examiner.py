@@ -59,6 +59,7 @@ def test_a_model_that_sometimes_calls_is_no_fault() -> None:
     assert states(outcomes, "error") == set()
 
 
+@pytest.mark.slow
 def test_a_model_that_copies_badly_is_no_fault() -> None:
     def think(heard: Heard) -> Said:
         said = reference.think(heard)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 
+import pytest
+
 from pytest_bfcl.dataset.json_schema import is_valid, schema_problem
 from pytest_bfcl.extensions.wire.fuzzing import Pair, drawn
 from tests.extensions.wire.examining import examine
@@ -40,6 +42,7 @@ def test_forty_schemas_hold_every_keyword_and_a_seed_draws_the_same() -> None:
     assert found != pairs("1/0")
 
 
+@pytest.mark.slow
 def test_a_failure_is_shrunk_to_the_schema_that_shows_it() -> None:
     server = Reference(**refusing(schema_has('"title"')))
     outcome = examine(server, "chat", ["schemas_generated"])["schemas_generated"]

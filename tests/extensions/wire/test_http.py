@@ -98,6 +98,7 @@ async def _odd(request: web.Request) -> web.StreamResponse:
     return web.Response(text=bodies[len(await request.read()) % len(bodies)], content_type="application/json")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("handle", "why"),
     [

@@ -22,6 +22,7 @@ def test_the_reference_passes_everything(api: Api, size: int) -> None:
     assert len(outcomes) >= 60
 
 
+@pytest.mark.slow
 def test_escaped_json_and_small_servers_are_as_good() -> None:
     assert states(examine(Reference(ascii_only=True)), "held") == {check.name for check in checks_for("chat")}
     assert states(examine(Reference(slots=1, size=50)), "held") == {check.name for check in checks_for("chat")}

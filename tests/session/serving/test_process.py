@@ -80,6 +80,7 @@ def test_a_crash_at_the_start_shows_the_end_of_the_log(started: Started, tmp_pat
     assert str(tmp_path / "vllm.log") in str(caught.value)
 
 
+@pytest.mark.slow
 def test_an_engine_that_shows_no_sign_of_life_is_given_up(started: Started, tmp_path: Path) -> None:
     engine = started(tmp_path, "--silent-s", "60")
     begun = time.monotonic()

@@ -94,6 +94,7 @@ def _verb(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_the_verb_starts_asks_and_ends_an_engine(project: Path) -> None:
     pids = project / "pids"
     words = ["--model", "vllm:Qwen/Qwen3-8B@fc", "--serve", f"--serve-args=--worker-file {pids}"]
@@ -171,6 +172,7 @@ def test_an_engine_that_does_not_start_is_one_clear_error(project: Path) -> None
     assert "Traceback" not in done.stderr + done.stdout
 
 
+@pytest.mark.slow
 def test_an_engine_that_crashes_on_the_way_stops_the_run_with_the_end_of_its_log(project: Path) -> None:
     done = _pytest(
         project, "--model", "vllm:m@fc", "--bfcl-serve", "--bfcl-serve-args=--crash-after 3", "--bfcl-concurrency", "1",

@@ -18,7 +18,7 @@ from opentelemetry.trace import SpanKind, set_span_in_context
 from opentelemetry.trace.status import Status, StatusCode
 
 from pytest_bfcl.extensions.exporters.telemetry import RESULT, Span, spans_of
-from pytest_bfcl.failures import HarnessError
+from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plain_text import counted
 
 if TYPE_CHECKING:
@@ -58,11 +58,11 @@ class OtelSink:
         root.end(first.end)
 
     def close(self, summary: Summary) -> None:
-        """Send the rest. Raises `HarnessError` for spans that nobody took."""
+        """Send the rest. Raises `UsageError` for spans that nobody took."""
         self._provider.force_flush(FLUSH_MS)
         self._provider.shutdown()
         if refused := self._exporter.refused:
-            raise HarnessError("sink", f"{counted(refused, 'span')} were not taken by {self._exporter.address}")
+            raise UsageError(f"{counted(refused, 'span')} were not taken by {self._exporter.address}")
 
 
 class _Counting(SpanExporter):

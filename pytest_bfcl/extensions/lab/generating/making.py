@@ -20,6 +20,7 @@ from pytest_bfcl.extensions.lab.generating.single import KIND_OF, drafted, prove
 from pytest_bfcl.extensions.lab.generating.task import Task, entry_of, numbers_for, task_of
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.troubles import HarnessTrouble
 
 MOST_ATTEMPTS = 400
 """Attempts at one place, after which the set cannot be made."""
@@ -76,7 +77,9 @@ def _filled(recipe: Recipe, chunks: Sequence[range], processes: int) -> Iterator
         try:
             yield from pool.map(fill, [recipe] * len(chunks), chunks)
         except BrokenProcessPool:
-            raise HarnessError("worker_crash", "a process that made tasks was ended (out of memory?)") from None
+            raise HarnessError(
+                HarnessTrouble.WORKER_CRASH, "a process that made tasks was ended (out of memory?)"
+            ) from None
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
