@@ -17,6 +17,7 @@ from urllib.parse import quote, unquote
 import pytest
 
 from pytest_bfcl.redaction import HIDDEN, hide, secrets_of
+from tests.reporting.samples import inflated
 
 KEY = "k€y/+\"quo'te\\back%41&<amp>~-7Qz9"
 PASSWORD = "pä ss/w?rd:#1@x&Zq8"
@@ -108,6 +109,8 @@ def written(folder: Path) -> Iterator[tuple[str, str]]:
         if path.is_file():
             raw = path.read_bytes()
             text = (gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw).decode("utf-8", "replace")
+            if path.parent.name == "entries" and path.suffix == ".js":  # what is packed, as it is read
+                text = json.dumps(inflated(text.partition('"')[2].rpartition('"')[0]), ensure_ascii=False)
             yield from ((str(path), text), (f"{path} unescaped", html.unescape(text)))
 
 
