@@ -51,7 +51,14 @@ def install_command(extra: str) -> str:
 
 def missing(extra: str) -> list[str]:
     """The modules of an extra that cannot be imported here. Imports nothing."""
-    return [name for name in EXTRAS[extra].modules if find_spec(name) is None]
+    return [name for name in EXTRAS[extra].modules if not _is_there(name)]
+
+
+def _is_there(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:  # the package around it is not there either
+        return False
 
 
 def problem(extra: str, what: str) -> str | None:

@@ -10,16 +10,18 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
-from opentelemetry.trace import SpanKind, set_span_in_context
-from opentelemetry.trace.status import Status, StatusCode
-
 from pytest_bfcl.extensions.exporters.telemetry import RESULT, Span, spans_of
+from pytest_bfcl.extras import install_command, naming
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plain_text import counted
+
+with naming("--bfcl-sink otel", install_command("otel")):
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+    from opentelemetry.trace import SpanKind, set_span_in_context
+    from opentelemetry.trace.status import Status, StatusCode
 
 if TYPE_CHECKING:
     from pytest_bfcl.runs import ResultLine, Summary
