@@ -124,6 +124,7 @@ def test_the_verb_serves_over_stdio_and_judges(data, tmp_path):
     assert f"{entry.id}: passed" in stderr.read_text()
 
 
+@pytest.mark.slow
 def test_the_verb_serves_over_http_and_tells_what_differs(data):
     entry = entries_of(data, 1)[0]
     command = [sys.executable, "-c", MAIN, "mcp", "--entry", entry.id, "--data", "bundled", "--http", "0",

@@ -130,6 +130,7 @@ def test_a_continued_run_gets_past_entries_that_failed_before(status):
     assert "Please echo the word hello." in server.asked
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [500, 503, 429])
 def test_steady_trouble_ends_a_run_that_went_well(status):
     server = Server(lambda: trouble(status))

@@ -13,6 +13,7 @@ from pytest_bfcl.plugin.selection import mentioned, stripes, virtual_argument
 from .conftest import Project, question, write_lines
 
 
+@pytest.mark.slow
 def test_every_entry_once_with_settings_from_the_controller(project: Project) -> None:
     entries = [question(f"simple_python_{number}") for number in range(45)]
     write_lines(project.path / "bench" / "simple_python.jsonl", entries)

@@ -240,6 +240,7 @@ def test_a_damaged_recording_names_its_line(pytester):
     run(pytester, "--bfcl-replay", "answers.jsonl", "-k", "state").stdout.fnmatch_lines(["*answers.jsonl, line 1: *"])
 
 
+@pytest.mark.slow
 def test_tools_of_a_users_mcp_server_are_called_there(pytester):
     pytest.importorskip("mcp")
     pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = session\n")

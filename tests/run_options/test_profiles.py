@@ -85,6 +85,7 @@ def test_unknown_names_and_files() -> None:
 MINE = '[options]\ndata = "bundled"\ncategories = ["simple_python"]\nsample = 3\nstep-limit = 7\n'
 
 
+@pytest.mark.slow
 def test_what_is_typed_counts_before_the_profile(pytester: pytest.Pytester) -> None:
     pytester.path.joinpath("mine.toml").write_text(MINE, encoding="utf-8")
     asked = ("--model", "oracle:", "--bfcl-profile", "mine.toml", "-q", "-p", "no:cacheprovider")

@@ -114,6 +114,7 @@ def test_equal_servers_few_requests_and_none() -> None:
         verify({}, [reference])
 
 
+@pytest.mark.slow
 def test_repeated_references_measure_the_noise() -> None:
     references = [_served(2000, random.Random(seed)) for seed in (1, 2, 3)]
     found = verify(_served(2000, random.Random(4)), references)

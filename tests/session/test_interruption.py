@@ -28,6 +28,7 @@ def wait_for(server: Server, requests: int) -> None:
     raise AssertionError("the run does not get going")
 
 
+@pytest.mark.slow
 def test_one_ctrl_c_is_enough(bench: Bench) -> None:
     server = bench.serve({"kind": "slow", "seconds": 60, "ids": "simple_python_2|multiple"})
     process = bench.start("--bfcl-concurrency=8", "-v")

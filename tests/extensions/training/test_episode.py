@@ -64,7 +64,8 @@ def search():
     return open_search(official=False, site=bundled().site)
 
 
-@pytest.mark.parametrize("mode", ["fc", pytest.param("prompt", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["fc", "prompt"])
 def test_an_oracle_earns_everything_on_every_bundled_entry(mode, search):
     snapshots, poor = HeldSnapshots(), []
     for entry in entries():

@@ -159,6 +159,7 @@ def test_damage_is_told_on_the_run(looking: Looking) -> None:
     assert "damaged lines left out" in looking.get("compare/night-1/torn.html")
 
 
+@pytest.mark.slow
 def test_a_run_that_grows_is_seen_growing(tmp_path: Path) -> None:
     lines = records(1)
     run = dated(stored_run(tmp_path / "runs" / "now", lines[:20]), 5, state="running", planned=60, ended_at=None)

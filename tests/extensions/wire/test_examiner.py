@@ -44,6 +44,7 @@ def test_a_fault_now_and_then_is_a_fault_and_says_how_often() -> None:
     assert outcome.held == "6 of 9"
 
 
+@pytest.mark.slow
 def test_a_model_that_sometimes_calls_is_no_fault() -> None:
     dice = random.Random(8)
 

@@ -36,6 +36,7 @@ def test_the_reference_passes_over_http(api: Api) -> None:
     assert not_held == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["last delta lost", "id per chunk", "cross-talk", "every request fails"])
 def test_faults_are_found_over_http(name: str) -> None:
     variant = next(variant for variant in CHAT if variant.name == name)

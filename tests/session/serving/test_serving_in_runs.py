@@ -217,6 +217,7 @@ def test_pytest_says_a_mistake_too(project: Path) -> None:
     assert not (project / "run").exists()
 
 
+@pytest.mark.slow
 def test_nothing_is_started_for_a_dry_run_or_a_listing(project: Path) -> None:
     for option in ("--bfcl-dry-run", "--collect-only"):
         done = _pytest(project, "--model", "vllm:m@fc", "--bfcl-serve", option)
