@@ -23,14 +23,13 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from pytest_bfcl.failures import AdapterError, HarnessError, UsageError
+from pytest_bfcl.gateways.agent import Agent
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plain_text import clean
-from pytest_bfcl.transcript import Mode, Reply
 from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.conversation import PlayedConversation
-    from pytest_bfcl.models import Request
 
 START_SECONDS = 120.0
 LONGEST_LINE = 16 * 2**20
@@ -40,14 +39,11 @@ _PROGRAM = (
 )
 
 
-class PooledAgent:
+class PooledAgent(Agent):
     """An agent as a contender, ``module:factory``, played by at most ``workers`` processes at a time."""
 
-    mode: Mode = "fc"
-    underscore_names = True
-
     def __init__(self, name: str, spec: str, workers: int) -> None:
-        self.spec = spec
+        super().__init__(spec)
         self._name = name
         self._workers = workers
         self._free: list[_Worker] = []
@@ -72,12 +68,6 @@ class PooledAgent:
                 self._free.append(worker)
             else:
                 worker.end()
-
-    async def generate(self, request: Request) -> Reply:
-        """Agents answer no single requests. Raises `AdapterError`."""
-        raise AdapterError(
-            AdapterTrouble.FIXTURE, f"{self.spec} is an agent: it plays whole entries and answers no single request"
-        )
 
     async def aclose(self) -> None:
         """End the processes."""

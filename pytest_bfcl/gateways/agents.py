@@ -16,28 +16,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.failures import AdapterError, BenchmarkError, UsageError
+from pytest_bfcl.gateways.agent import Agent
 from pytest_bfcl.gateways.agent_pool import PooledAgent
 from pytest_bfcl.gateways.episode import Episode
 from pytest_bfcl.gateways.posted import PostedAgent
-from pytest_bfcl.transcript import Mode, Reply
+from pytest_bfcl.transcript import Mode
 from pytest_bfcl.troubles import AdapterTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.conversation import PlayedConversation
-    from pytest_bfcl.models import ModelSpec, Request
+    from pytest_bfcl.models import ModelSpec
     from pytest_bfcl.settings import Settings
 
 Factory = Callable[[Episode], Any]
 
 
-class AgentModel:
+class AgentModel(Agent):
     """An agent's factory as a contender: its conversations are played, not asked for reply by reply."""
 
-    mode: Mode = "fc"
-    underscore_names = True
-
     def __init__(self, factory: Factory, spec: str) -> None:
-        self.spec = spec if spec.endswith("@fc") else f"{spec}@fc"
+        super().__init__(spec if spec.endswith("@fc") else f"{spec}@fc")
         self._factory = factory
 
     async def play(self, conversation: PlayedConversation) -> None:
@@ -72,12 +70,6 @@ class AgentModel:
             )  # fmt: skip
         async for message in episode.turns():
             episode.answer(await _called(player, message))
-
-    async def generate(self, request: Request) -> Reply:
-        """Agents answer no single requests. Raises `AdapterError`."""
-        raise AdapterError(
-            AdapterTrouble.FIXTURE, f"{self.spec} is an agent: it plays whole entries and answers no single request"
-        )
 
     async def aclose(self) -> None:
         """Nothing is held between conversations."""

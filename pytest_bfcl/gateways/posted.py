@@ -16,30 +16,27 @@ import secrets
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.failures import AdapterError
+from pytest_bfcl.gateways.agent import Agent
 from pytest_bfcl.gateways.episode import Episode
 from pytest_bfcl.json_types import Parsed
-from pytest_bfcl.transcript import Mode, Reply
+from pytest_bfcl.transcript import Reply
 from pytest_bfcl.troubles import AdapterTrouble
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession, web
 
     from pytest_bfcl.conversation import PlayedConversation
-    from pytest_bfcl.models import Request
 
 HOST = "127.0.0.1"
 LONGEST = 4_000_000
 """Bytes of an answer, or of a call."""
 
 
-class PostedAgent:
+class PostedAgent(Agent):
     """An agent behind an address, as a contender; ``limit_s`` is what one turn may take."""
 
-    mode: Mode = "fc"
-    underscore_names = True
-
     def __init__(self, url: str, spec: str, limit_s: float) -> None:
-        self.spec = spec
+        super().__init__(spec)
         self._url = url
         self._limit_s = limit_s
         self._episodes: dict[str, Episode] = {}
@@ -142,12 +139,6 @@ class PostedAgent:
             return web.json_response({"result": await episode.call(call["name"], call["arguments"])})
         except AdapterError as error:
             return web.json_response({"error": error.message}, status=500)
-
-    async def generate(self, request: Request) -> Reply:
-        """Agents answer no single requests. Raises `AdapterError`."""
-        raise AdapterError(
-            AdapterTrouble.FIXTURE, f"{self.spec} is an agent: it plays whole entries and answers no single request"
-        )
 
     async def aclose(self) -> None:
         """End client and server."""

@@ -6,8 +6,6 @@ litellm's is read as a data file: importing litellm takes seconds.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,7 +14,6 @@ from typing import TYPE_CHECKING
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.models.spec import ModelSpec, parse_spec
 from pytest_bfcl.settings import Price
-from pytest_bfcl.transcript import Transcript
 
 if TYPE_CHECKING:
     from pytest_bfcl.settings import Settings
@@ -106,24 +103,3 @@ def price_of(spec: str | ModelSpec, settings: Settings) -> Price | None:
         given.output if given.output is not None else (listed.output if listed else None),
     )
     return price if price.input is not None or price.output is not None else None
-
-
-def cost(input_tokens: int | None, output_tokens: int | None, price: Price | None) -> float | None:
-    """USD for one reply; ``None`` when the price or the count it needs is unknown."""
-    if price is None or price.input is None or price.output is None or (input_tokens is None and output_tokens is None):
-        return None
-    return ((input_tokens or 0) * price.input + (output_tokens or 0) * price.output) / 1e6
-
-
-@dataclass(frozen=True, slots=True)
-class Pricing:
-    """Prices per model of a run: ``of`` looks up, ``transcript`` adds up a conversation."""
-
-    prices: Mapping[str, Price | None]
-
-    def transcript(self, transcript: Transcript) -> float | None:
-        """USD for a whole conversation; ``None`` when nothing is known."""
-        price = self.prices.get(transcript.model)
-        costs = [cost(s.reply.input_tokens, s.reply.output_tokens, price) for s in transcript.steps]
-        known = [value for value in costs if value is not None]
-        return sum(known) if known else None

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pytest_bfcl.conversation.budget import reply_cost
 from pytest_bfcl.conversation.planning import expected_requests
 from pytest_bfcl.failures import HarnessError
-from pytest_bfcl.models.prices import cost
+from pytest_bfcl.transcript import Reply
 
 if TYPE_CHECKING:
     from pytest_bfcl.session.trial import Trial
@@ -78,7 +79,8 @@ def _estimate(model: str, categories: Mapping[str, list[Trial]]) -> Estimate:
         tokens_out += requests * len(members) * REPLY_TOKENS
         tokens_in += len(members) * requests * (size + (requests - 1) / 2 * 2 * REPLY_TOKENS)
     price = next(iter(categories.values()))[0].contender.price
-    usd = cost(round(tokens_in), round(tokens_out), price)
+    asked = Reply(input_tokens=round(tokens_in), output_tokens=round(tokens_out))
+    usd = reply_cost(asked, price) if price is not None else None
     return Estimate(model, sum(map(len, categories.values())), calls, tokens_in, tokens_out, usd)
 
 

@@ -88,7 +88,7 @@ class Run:
         self._published: PublishedBoard | None = None
         self._writes = writes
         self._hands_over = hands_over
-        """Whether `result` is asked for: the lines of a small run are held for it."""
+        """Whether lines are held for `result`: those of a run that is small so far."""
         self._held: list[ResultLine] = []
         self._tally: RunningTally | None = None
         self._entries: set[tuple[str, str]] = set()
@@ -186,8 +186,10 @@ class Run:
         directory = self.directory or self.open()
         if directory is not None:
             directory.append(line, text)
-        if directory is None or (self._hands_over and len(self._held) <= HELD_RECORDS):
+        if directory is None or self._hands_over:
             self._held.append(line)
+            if directory is not None and len(self._held) > HELD_RECORDS:
+                self._held, self._hands_over = [], False
         if self._tally is not None:
             self._tally.add(line)
         self.counts[line["outcome"]] += 1
@@ -285,8 +287,7 @@ class Run:
         assert self.summary is not None
         told = tuple(dict.fromkeys([*notes, *self.notes]))
         records: Sequence[ResultLine] = self._held
-        whole = self._hands_over and self.earlier.fingerprint is None and len(records) <= HELD_RECORDS
-        if self.directory is not None and not whole:
+        if self.directory is not None and not (self._hands_over and self.earlier.fingerprint is None):
             records = handed_over(self.directory)
         facts = records, self.summary, self.fingerprint(), self.path if self.directory is not None else None
         return RunResult(*facts, stopped, told, tuple(problems), dict(self.skips), exit_code)

@@ -18,6 +18,7 @@ PRICE = Price(input=2.0, output=10.0)
         ((500, 500), Price(input=1.0), None),
         ((500, 0), Price(input=1.0), 0.0005),
         ((500, 500), Price(), None),
+        ((1, None), Price(output=3.0), None),
     ],
 )
 def test_cost_of_a_reply(tokens, price, cost):
@@ -30,6 +31,8 @@ def test_cost_of_a_conversation():
     transcript = Transcript("x_0", "simple_python", turns=[Turn(steps=steps[:1]), Turn(steps=steps[1:])])
     assert conversation_cost(transcript, PRICE) == pytest.approx(0.0075)
     assert conversation_cost(transcript, None) is None
+    transcript.turns[1].steps.append(Step(Reply()))  # nobody knows what it took
+    assert conversation_cost(transcript, PRICE) == pytest.approx(0.0075)
     assert conversation_cost(Transcript("x_0", "simple_python"), PRICE) is None
 
 

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bfcl.models.prices import Pricing, cost, listed_price, litellm_providers, price_of
+from pytest_bfcl.models.prices import listed_price, litellm_providers, price_of
 from pytest_bfcl.settings import Price, Settings
-from pytest_bfcl.transcript import Reply, Step, Transcript, Turn
 
 
 @pytest.mark.parametrize(
@@ -36,22 +35,6 @@ def test_the_users_price_wins_per_field():
     assert price_of("openai:gpt-4o", Settings(base_url="http://localhost:1/v1")) is None
     assert price_of("vllm:x", Settings(price=Price(0.1, 0.2))) == Price(0.1, 0.2)
     assert price_of("vllm:x", Settings()) is None
-
-
-def test_cost():
-    price = Price(2.0, 8.0)
-    assert cost(1_000_000, 500_000, price) == pytest.approx(6.0)
-    assert cost(None, 10, price) == pytest.approx(8e-5)
-    assert cost(None, None, price) is None
-    assert cost(1, 1, None) is None
-    assert cost(1, 1, Price(1.0, None)) is None
-
-
-def test_a_conversation_costs_the_sum_of_its_replies():
-    steps = [Step(Reply(input_tokens=1_000_000, output_tokens=0)), Step(Reply(input_tokens=0, output_tokens=1_000_000))]
-    transcript = Transcript("a", "simple_python", "openai:m@fc", turns=[Turn(steps=[s]) for s in steps])
-    assert Pricing({"openai:m@fc": Price(1.0, 2.0)}).transcript(transcript) == pytest.approx(3.0)
-    assert Pricing({}).transcript(transcript) is None
 
 
 @pytest.fixture
@@ -145,11 +128,3 @@ def test_a_table_that_cannot_be_read_is_empty(tmp_path, content):
     if content is not None:
         (tmp_path / "t.json").write_text(content)
     assert _read(tmp_path / "t.json") == {}
-
-
-def test_costs_of_halves():
-    assert cost(1_000_000, None, Price(2.0, 3.0)) == 2.0
-    assert cost(1, None, Price(None, 3.0)) is None
-    steps = [Step(Reply(input_tokens=1_000_000)), Step(Reply())]
-    transcript = Transcript("a", "simple_python", "m", turns=[Turn(steps=steps)])
-    assert Pricing({"m": Price(2.0, 3.0)}).transcript(transcript) == 2.0

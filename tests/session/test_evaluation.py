@@ -495,6 +495,10 @@ def test_records_of_a_large_run_are_read_when_they_are_asked_for(tmp_path, monke
     assert again.counts == held.counts
     with pytest.raises(IndexError):
         again.records[6]
+    monkeypatch.setattr("pytest_bfcl.session.run.HELD_RECORDS", 5)
+    grown = run(entries(), good, settings=SETTINGS, out=tmp_path / "grown")  # it is held as long as it is small
+    assert not isinstance(grown.records, list)
+    assert [each["id"] for each in grown.records] == [each["id"] for each in held.records]
 
 
 def test_what_is_selected():
