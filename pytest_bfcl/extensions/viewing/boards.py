@@ -22,6 +22,7 @@ from pytest_bfcl.extensions.wire import page as servers_of
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.reporting import leaderboard as ranking
+from pytest_bfcl.reporting.contestants import Contestant, contestants, told_apart
 from pytest_bfcl.reporting.history import history_charts
 from pytest_bfcl.reporting.published import published_values
 from pytest_bfcl.reporting.stability import stability_values
@@ -53,7 +54,7 @@ class Boards:
     def __init__(self, library: Library, links: Links) -> None:
         self.library = library
         self.links = links
-        self._contestants: dict[str, tuple[tuple[Stamp | None, ...], list[ranking.Contestant]]] = {}
+        self._contestants: dict[str, tuple[tuple[Stamp | None, ...], list[Contestant]]] = {}
 
     def _page(self, template: str, place: str, here: str = "", **values: Any) -> bytes:
         return frame.page(template, place, here, static=self.links.static, **values)
@@ -66,7 +67,7 @@ class Boards:
         chosen = _chosen(data, by_data)
         if chosen is None:
             return self._nothing("leaderboard", "Leaderboard", "There is no run to rank.")
-        found: list[ranking.Contestant] = []
+        found: list[Contestant] = []
         notes: list[str] = []
         runs = self._newest(by_data[chosen])
         for shelved in runs:
@@ -76,7 +77,7 @@ class Boards:
                 notes.append(f"{shelved.path.name} is left out: {error}")
         if not found:
             return self._nothing("leaderboard", "Leaderboard", "No run has results to rank.")
-        found = ranking.told_apart(found)
+        found = told_apart(found)
         places = {each.info.name: each.run for each in found}
         names = {shelved.path: shelved.name for shelved in runs}
         made = [
@@ -92,12 +93,12 @@ class Boards:
         choices = self._choices("leaderboard", by_data, chosen)
         return self._page("board.html.jinja", "leaderboard.html", "leaderboard", choices=choices, **values)
 
-    def _contestants_of(self, shelved: ShelvedRun) -> list[ranking.Contestant]:
+    def _contestants_of(self, shelved: ShelvedRun) -> list[Contestant]:
         kept = self._contestants.get(shelved.name)
         stamps = shelved.stamps
         if kept is not None and kept[0] == stamps:
             return kept[1]
-        made = ranking.contestants(shelved.run, {})
+        made = contestants(shelved.run, {})
         self._contestants[shelved.name] = (stamps, made)
         return made
 
