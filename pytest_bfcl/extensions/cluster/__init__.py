@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_bfcl.late_names import late_names
 
 if TYPE_CHECKING:
-    from pytest_bfcl.extensions.cluster.foreman import Crew
+    from pytest_bfcl.extensions.cluster.driver import Pool
     from pytest_bfcl.extensions.cluster.remote_runner import Place as Place
     from pytest_bfcl.extensions.cluster.remote_runner import RemoteRunner as RemoteRunner
 
@@ -46,17 +46,17 @@ class Cluster:
 
         return RemoteRunner(self, *run, **told)
 
-    async def crew(self, concurrency: int) -> Crew:
+    async def pool(self, concurrency: int) -> Pool:
         """Connect to the cluster. Raises `UsageError` when that cannot be."""
-        from pytest_bfcl.extensions.cluster.ray_crew import RayCrew, connect
+        from pytest_bfcl.extensions.cluster.ray_pool import RayPool, connect
 
         self._ours = connect(self.address)
-        return RayCrew(self, concurrency)
+        return RayPool(self, concurrency)
 
     async def aclose(self) -> None:
         """Disconnect, if connecting was our doing."""
         if self._ours:
-            from pytest_bfcl.extensions.cluster.ray_crew import import_ray
+            from pytest_bfcl.extensions.cluster.ray_pool import import_ray
 
             self._ours = False
             import_ray().shutdown()

@@ -8,10 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from pytest_bfcl.extensions.cluster.foreman import Crew, Foreman
+from pytest_bfcl.extensions.cluster.driver import Driver, Pool
 from pytest_bfcl.extensions.cluster.keys import environment_of
-from pytest_bfcl.extensions.cluster.ledger import Ledger, twice_of
-from pytest_bfcl.extensions.cluster.parcels import Outfit, SentModel
+from pytest_bfcl.extensions.cluster.messages import SentModel, WorkerConfig
+from pytest_bfcl.extensions.cluster.store import RunStore, twice_of
 from pytest_bfcl.runs import plugin_version
 from pytest_bfcl.session.earlier import DoneKey, base_of, done_key
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Place(Protocol):
-    """Where actors are hired: `pytest_bfcl.extensions.cluster.Cluster` is Ray."""
+    """Where actors are started: `pytest_bfcl.extensions.cluster.Cluster` is Ray."""
 
     def runner(
         self, data: DataSet, contenders: Sequence[Contender], settings: Settings, earlier: EarlierParts,
@@ -37,12 +37,12 @@ class Place(Protocol):
         """Whether keys of the environment go to actors."""
         ...
 
-    async def crew(self, concurrency: int) -> Crew:
+    async def pool(self, concurrency: int) -> Pool:
         """Connect. ``concurrency``: conversations the run holds at a time, so at most so many actors are of use."""
         ...
 
     async def aclose(self) -> None:
-        """Let go of what `crew` made."""
+        """Let go of what `pool` made."""
         ...
 
 
@@ -59,42 +59,42 @@ class RemoteRunner:
     note: Callable[[str], None] = lambda text: None
     on_switch: Callable[[Contender], None] = lambda contender: None
     _order: dict[DoneKey, int] = field(default_factory=dict, init=False)
-    _crew: Crew | None = field(default=None, init=False)
+    _pool: Pool | None = field(default=None, init=False)
 
     async def records(self, trials: Iterable[Trial]) -> AsyncIterator[ResultLine]:
-        """The lines of all these trials, each as soon as it is made; see `Foreman.lines`."""
+        """The lines of all these trials, each as soon as it is made; see `Driver.lines`."""
         listed = list(trials)
         if not listed:
             return
         twice = self._twice
-        ledger = Ledger(self.path, twice, self.note)
-        self._order = {ledger.key(trial): number for number, trial in enumerate(listed)}
+        store = RunStore(self.path, twice, self.note)
+        self._order = {store.key(trial): number for number, trial in enumerate(listed)}
         await self.ready(min(self.settings.concurrency, len(listed)))
-        crew = self._crew
-        assert crew is not None
-        shares = shares_of(self.settings.concurrency, crew.size)
+        pool = self._pool
+        assert pool is not None
+        shares = shares_of(self.settings.concurrency, pool.size)
 
-        def outfit(slot: int) -> Outfit:
-            return self._outfit(f"ray-{slot}", shares[slot], twice, ledger)
+        def config(slot: int) -> WorkerConfig:
+            return self._worker_config(f"ray-{slot}", shares[slot], twice, store)
 
-        foreman = Foreman(
-            crew,
+        driver = Driver(
+            pool,
             self.contenders,
-            ledger,
-            outfit,
+            store,
+            config,
             share=max(shares),
             grace_s=self.settings.grace_s,
             rules=self.settings.rules,
             note=self.note,
             on_switch=self.on_switch,
         )
-        async for line in foreman.lines(listed):
+        async for line in driver.lines(listed):
             yield line
 
     async def ready(self, concurrency: int) -> None:
         """Connect to the cluster, for at most so many conversations at a time. Raises `UsageError`."""
-        if self._crew is None:
-            self._crew = await self.place.crew(concurrency)
+        if self._pool is None:
+            self._pool = await self.place.pool(concurrency)
 
     def in_order(self, records: list[ResultLine]) -> list[ResultLine]:
         """The last line of each trial, in the order of the trials."""
@@ -115,9 +115,9 @@ class RemoteRunner:
             await contender.aclose()
         await self.place.aclose()
 
-    def _outfit(self, process: str, share: int, twice: frozenset[str], ledger: Ledger) -> Outfit:
+    def _worker_config(self, process: str, share: int, twice: frozenset[str], store: RunStore) -> WorkerConfig:
         specs = [each.spec for each in self.contenders if each.spec is not None]
-        return Outfit(
+        return WorkerConfig(
             process=process,
             version=plugin_version(),
             data=self.data.unread(),
@@ -127,7 +127,7 @@ class RemoteRunner:
             settings=replace(self.settings, concurrency=share, budget_usd=None).to_dict(),
             twice=twice,
             environment=environment_of(specs) if self.place.send_keys else {},
-            archives=ledger.archives(),
+            archives=store.archives(),
         )
 
     def _sent(self, contender: Contender) -> SentModel:

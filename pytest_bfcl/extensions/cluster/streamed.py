@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pytest_bfcl.conversation import Budget, HeldSnapshots
 from pytest_bfcl.conversation.budget import reply_cost
-from pytest_bfcl.extensions.cluster.parcels import Answered, Event, Memory, Recorded, Said, Spent, pieces
+from pytest_bfcl.extensions.cluster.messages import Answered, Conversation, Event, Memory, Recorded, Spent, pieces
 from pytest_bfcl.runs import journal_line, json_line, packed_transcript, read_journal_line
 from pytest_bfcl.runs.lines import parse_object
 from pytest_bfcl.session import Store
@@ -128,7 +128,7 @@ class StreamedStore(Store):
 
     def save(self, transcript: Transcript) -> None:
         """Send one conversation's messages."""
-        self._outbox.put(Said(*packed_transcript(transcript)))
+        self._outbox.put(Conversation(*packed_transcript(transcript)))
 
     def snapshots(self, model: str, repeat: int) -> StreamedSnapshots:
         """The memories of one model and repeat."""
@@ -175,12 +175,11 @@ class StreamedStore(Store):
             self._folder = None
 
 
-class ToldBudget(Budget):
-    """A budget that the driver watches: it is told what replies cost, and tells when all is spent."""
+class DriverBudget(Budget):
+    """A budget that the driver watches: it is told what replies cost, and stops the run when all is spent."""
 
     def __init__(self, price: Price, spent: Callable[[float], None]) -> None:
         super().__init__(None, price)
-        self.told: str | None = None
         self._spent = spent
 
     def charge(self, reply: Reply) -> None:
@@ -188,11 +187,7 @@ class ToldBudget(Budget):
         if cost := reply_cost(reply, self.price):
             self._spent(cost)
 
-    def stop_reason(self) -> str | None:
-        """What the driver said."""
-        return self.told
 
-
-def told_budget(outbox: Outbox, label: str, price: Price) -> ToldBudget:
+def driver_budget(outbox: Outbox, label: str, price: Price) -> DriverBudget:
     """The budget of one contender on an actor."""
-    return ToldBudget(price, lambda usd: outbox.put(Spent(label, usd)))
+    return DriverBudget(price, lambda usd: outbox.put(Spent(label, usd)))

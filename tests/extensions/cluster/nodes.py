@@ -38,7 +38,7 @@ def main() -> None:
     print(cluster.address, flush=True)
     for word in map(str.strip, sys.stdin):
         if word == "actor":
-            os.kill(children(raylets(cluster), "ray::Station")[0], signal.SIGKILL)
+            os.kill(children(raylets(cluster), "ray::WorkerMain")[0], signal.SIGKILL)
         elif word == "node":
             cluster.remove_node(nodes.pop(0), allow_graceful=False)
         elif word == "add":

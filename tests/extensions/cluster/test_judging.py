@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.cli import main
-from pytest_bfcl.extensions.cluster import ray_crew, ray_judging
+from pytest_bfcl.extensions.cluster import ray_judging, ray_pool
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.rescoring import judging
 from pytest_bfcl.rescoring import rollouts as reading
@@ -152,7 +152,7 @@ def test_an_address_of_something_else_is_refused_before_ray_tries() -> None:
     with TCPServer(("127.0.0.1", 0), Answers) as server:
         threading.Thread(target=server.handle_request, daemon=True).start()
         with pytest.raises(UsageError, match="is no Ray cluster"):
-            ray_crew._reach(f"127.0.0.1:{server.server_address[1]}")
+            ray_pool._reach(f"127.0.0.1:{server.server_address[1]}")
 
 
 def test_mistakes_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

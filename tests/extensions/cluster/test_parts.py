@@ -9,19 +9,19 @@ from pathlib import Path
 import pytest
 
 from pytest_bfcl.extensions.cluster.keys import environment_of
-from pytest_bfcl.extensions.cluster.ledger import Ledger, twice_of
-from pytest_bfcl.extensions.cluster.parcels import (
+from pytest_bfcl.extensions.cluster.messages import (
     PIECE,
     Answered,
     Ended,
     Joiner,
     Memory,
     Noted,
-    Outfit,
     Recorded,
+    WorkerConfig,
     pieces,
 )
 from pytest_bfcl.extensions.cluster.remote_runner import shares_of
+from pytest_bfcl.extensions.cluster.store import RunStore, twice_of
 from pytest_bfcl.extensions.cluster.units import SUSPICIOUS, Backlog, Unit, units_of
 from pytest_bfcl.models import parse_spec
 from pytest_bfcl.runs import ReplyKey, journal_line, json_line
@@ -128,27 +128,27 @@ def line_for(trial: Trial, text: str) -> bytes:
     return json_line(journal_line(key, Reply(text=text)))
 
 
-def test_the_ledger_hands_back_every_reply_of_trials_without_a_line(tmp_path: Path) -> None:
+def test_the_store_hands_back_every_reply_of_trials_without_a_line(tmp_path: Path) -> None:
     one, two, *_ = trials("simple_java")
     (tmp_path / "journal").mkdir()
     earlier = [line_for(one, "earlier"), line_for(two, "of a settled trial"), b'{"id": 7}\n', b'{"torn']
     (tmp_path / "journal" / "gw0.jsonl").write_bytes(b"".join(earlier))
     notes: list[str] = []
-    ledger = Ledger(tmp_path, (), notes.append)
-    ledger.read({ledger.key(one)})
+    store = RunStore(tmp_path, (), notes.append)
+    store.read({store.key(one)})
     assert len(notes) == 2
     assert all("gw0.jsonl:" in note and "asked for again" in note for note in notes)
-    ledger.keep(Answered(ledger.key(one), line_for(one, "now")))
-    assert [json.loads(line)["reply"]["text"] for line in ledger.replies(one)] == ["earlier", "now"]
-    assert ledger.replies(two) == ()
+    store.keep(Answered(store.key(one), line_for(one, "now")))
+    assert [json.loads(line)["reply"]["text"] for line in store.replies(one)] == ["earlier", "now"]
+    assert store.replies(two) == ()
     assert (tmp_path / "journal" / "main.jsonl").read_bytes() == line_for(one, "now")
-    ledger.settle(one)
-    assert ledger.replies(one) == ()
+    store.settle(one)
+    assert store.replies(one) == ()
 
 
-def test_the_ledger_writes_recordings_and_nothing_else(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path / "run", (), print)
-    ledger.keep(Recorded("web/ray-0.jsonl", b'{"call": 1}\n'))
+def test_the_store_writes_recordings_and_nothing_else(tmp_path: Path) -> None:
+    store = RunStore(tmp_path / "run", (), print)
+    store.keep(Recorded("web/ray-0.jsonl", b'{"call": 1}\n'))
     for name in (
         "../web/x.jsonl",
         "web/../../x.jsonl",
@@ -157,20 +157,20 @@ def test_the_ledger_writes_recordings_and_nothing_else(tmp_path: Path) -> None:
         "web/x.html",
         "web/.x.jsonl",
     ):
-        ledger.keep(Recorded(name, b"x\n"))
-    ledger.close()
+        store.keep(Recorded(name, b"x\n"))
+    store.close()
     assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["ray-0.jsonl"]
-    assert ledger.archives() == {"web/ray-0.jsonl": b'{"call": 1}\n'}
+    assert store.archives() == {"web/ray-0.jsonl": b'{"call": 1}\n'}
 
 
 def test_memories_are_kept_for_the_next_actor(tmp_path: Path) -> None:
     questions = [trial for trial in trials("memory_kv") if not trial.category.endswith("_prereq")][:1]
     (stage, *_) = questions[0].depends_on
     for path in (None, tmp_path):
-        ledger = Ledger(path, (), print)
-        assert ledger.memories(questions) == []
-        ledger.keep(Memory("oracle:@fc", 1, "kv", "student", stage, {"core": [1]}))
-        (memory,) = ledger.memories(questions)
+        store = RunStore(path, (), print)
+        assert store.memories(questions) == []
+        store.keep(Memory("oracle:@fc", 1, "kv", "student", stage, {"core": [1]}))
+        (memory,) = store.memories(questions)
         assert (memory.entry_id, memory.content) == (stage, {"core": [1]})
 
 
@@ -186,6 +186,6 @@ def test_only_the_keys_that_are_needed_travel_and_no_text_shows_them(monkeypatch
         "GROQ_API_KEY", "AWS_SECRET_ACCESS_KEY",
     }  # fmt: skip
     settings = replace(Settings(), headers={"X-Team": "secret-0123456789"})
-    outfit = Outfit("p", "1", DATA, "0", False, [], settings.to_dict(), frozenset(),
+    config = WorkerConfig("p", "1", DATA, "0", False, [], settings.to_dict(), frozenset(),
                     environment_of([parse_spec("openai:x")]))  # fmt: skip
-    assert "secret" not in repr(outfit)
+    assert "secret" not in repr(config)

@@ -92,7 +92,7 @@ def alone(place: Bench) -> Path:
 def drive(place: Bench, server: Server, address: str | None, out: str, **more: Any) -> subprocess.Popen[str]:
     asked = {"address": address, "data": str(place.path / "bench"), "models": [MOCK], "out": str(place.path / out)}
     asked |= {"settings": {"base_url": server.url, "concurrency": IN_FLIGHT}, **more}
-    command = [PYTHON, str(HERE / "driver.py"), json.dumps(asked)]
+    command = [PYTHON, str(HERE / "ray_run.py"), json.dumps(asked)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=of_ray())
 
 

@@ -1,4 +1,4 @@
-"""Whole runs on actors in this process: stations, driver and run directory are real, only Ray is not there."""
+"""Whole runs on actors in this process: workers, driver and run directory are real, only Ray is not there."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.cli import main
-from pytest_bfcl.extensions.cluster import station as station_module
-from pytest_bfcl.extensions.cluster.parcels import Answered, Event, Hello, Lined, Memory
+from pytest_bfcl.extensions.cluster import worker_main
+from pytest_bfcl.extensions.cluster.messages import Answered, Event, Hello, Lined, Memory
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.session.evaluation import run
 from pytest_bfcl.settings import Price, Settings
@@ -20,7 +20,7 @@ from tests.plugin.conftest import Project, question, write_lines
 from tests.session.conftest import Bench
 
 from .comparing import journaled, scores, stored, timeless
-from .in_process import InProcess, InProcessHand
+from .in_process import InProcess, InProcessWorker
 
 MOCK = "openai:mock@fc"
 MODELS = ["lexical:@fc", "lexical:@prompt"]
@@ -30,17 +30,17 @@ BUNDLED = Path(__file__).resolve().parents[3] / "data"
 
 
 def every(count: int, kind: type, way: str, most: int = 4) -> Any:
-    """Ends the station with every so many-th event of a kind, so often at most."""
+    """Ends the worker with every so many-th event of a kind, so often at most."""
     seen = 0
     ended: set[int] = set()
 
-    def dies(hand: InProcessHand, event: Event) -> str | None:
+    def dies(worker: InProcessWorker, event: Event) -> str | None:
         nonlocal seen
         seen += isinstance(event, kind)
         ripe = isinstance(event, kind) and seen >= count * (len(ended) + 1)
-        if not ripe or len(ended) == most or id(hand) in ended:
+        if not ripe or len(ended) == most or id(worker) in ended:
             return None
-        ended.add(id(hand))
+        ended.add(id(worker))
         return way
 
     return dies
@@ -87,7 +87,7 @@ def test_lost_actors_change_nothing(data: Path, alone: Path, tmp_path: Path, kin
     place = InProcess(2, every(3, kind, way))
     result = run(data, MODELS, categories=SOME, out=tmp_path / "run", settings=TWICE, cluster=place)
     assert result.stopped is None
-    assert len(place.hired) > 3
+    assert len(place.started) > 3
     assert stored(tmp_path / "run") == stored(alone)
     assert scores(tmp_path / "run") == scores(alone)
     assert any("an actor was lost and is replaced" in note for note in result.notes)
@@ -98,7 +98,7 @@ def test_a_run_in_memory_equals_one_process_in_order(data: Path) -> None:
     alone = run(data, "lexical:@fc", categories=["memory_kv", "simple_java"], settings=settings)
     place = InProcess(2, every(3, Lined, "unheard"))
     result = run(data, "lexical:@fc", categories=["memory_kv", "simple_java"], settings=settings, cluster=place)
-    assert len(place.hired) > 2
+    assert len(place.started) > 2
     assert list(timeless(result.records)) == list(timeless(alone.records))
     assert timeless(result.records) == timeless(alone.records)
 
@@ -132,12 +132,12 @@ def test_nothing_answered_is_asked_twice_when_actors_die(bench: Bench, monkeypat
     server.forget()
     place = InProcess(2, every(9, Answered, "heard", most=6))
     run(str(bench.path / "bench"), MOCK, out=bench.path / "run", settings=settings, cluster=place)
-    assert len(place.hired) > 5
+    assert len(place.started) > 5
     assert stored(bench.path / "run") == stored(bench.path / "alone")
     assert set(server.asked()) == set(asked)
     assert set(journaled(bench.path / "run").values()) == {1}
     again = sum(server.asked().values()) - len(asked)
-    assert again <= 4 * (len(place.hired) - 2)  # two conversations of each were in flight, or answered but not told
+    assert again <= 4 * (len(place.started) - 2)  # two conversations of each were in flight, or answered but not told
 
 
 def test_a_run_that_was_interrupted_goes_on_where_it_stopped(bench: Bench) -> None:
@@ -176,7 +176,7 @@ def test_a_trial_that_ends_every_actor_is_an_error_and_the_others_run(tmp_path: 
     lines = [question(f"simple_python_{n}") for n in range(12)]
     data = write_lines(tmp_path / "bench" / "simple_python.jsonl", lines).parent
 
-    def poison(hand: InProcessHand, event: Event) -> str | None:
+    def poison(worker: InProcessWorker, event: Event) -> str | None:
         return "unheard" if isinstance(event, Answered) and event.key.entry_id == "simple_python_7" else None
 
     place = InProcess(2, poison)
@@ -190,14 +190,14 @@ def test_a_trial_that_ends_every_actor_is_an_error_and_the_others_run(tmp_path: 
 
 
 def test_actors_that_always_die_stop_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pytest_bfcl.extensions.cluster.foreman.PAUSE_S", 0.0)
+    monkeypatch.setattr("pytest_bfcl.extensions.cluster.driver.PAUSE_S", 0.0)
     lines = [question(f"simple_python_{n}") for n in range(200)]
     data = write_lines(tmp_path / "bench" / "simple_python.jsonl", lines).parent
-    place = InProcess(2, lambda hand, event: "unheard")
+    place = InProcess(2, lambda worker, event: "unheard")
     result = run(data, "oracle:@fc", out=tmp_path / "run", cluster=place)
     assert result.stopped is not None
     assert "lost again and again: the test killed it" in result.stopped
-    assert len(place.hired) < 20
+    assert len(place.started) < 20
 
 
 @pytest.mark.parametrize("stage_ends", ["error", "death"])
@@ -251,17 +251,17 @@ def test_one_actor_that_cannot_reach_the_endpoint_does_not_stop_the_run(bench: B
     class Cut(InProcess):
         """The second slot's first actor asks where nobody listens."""
 
-        async def hire(self, slot: int) -> InProcessHand:
-            hand = await super().hire(slot)
-            if slot == 1 and sum(each.slot == 1 for each in self.hired) == 1:
-                begin = hand.begin
+        async def start(self, slot: int) -> InProcessWorker:
+            worker = await super().start(slot)
+            if slot == 1 and sum(each.slot == 1 for each in self.started) == 1:
+                begin = worker.begin
 
-                async def elsewhere(outfit: Any) -> Any:
-                    changed = {**outfit.settings, "base_url": "http://127.0.0.1:9/v1", "retries": 0}
-                    return await begin(replace(outfit, settings=changed))
+                async def elsewhere(config: Any) -> Any:
+                    changed = {**config.settings, "base_url": "http://127.0.0.1:9/v1", "retries": 0}
+                    return await begin(replace(config, settings=changed))
 
-                hand.begin = elsewhere  # type: ignore[method-assign]
-            return hand
+                worker.begin = elsewhere  # type: ignore[method-assign]
+            return worker
 
     result = run(str(bench.path / "bench"), MOCK, out=bench.path / "run", settings=settings, cluster=Cut(2))
     assert result.stopped is None
@@ -294,7 +294,7 @@ async def parrot(messages: list[Any], tools: list[Any]) -> str:
 def test_entries_go_along_where_the_data_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_lines(tmp_path / "mine.jsonl", [question("weather_1"), question("weather_2", "Rome")])
     alone = run(tmp_path / "mine.jsonl", "oracle:@fc", categories=["simple_python"])
-    monkeypatch.setattr(station_module, "found_data", lambda outfit: None)
+    monkeypatch.setattr(worker_main, "found_data", lambda config: None)
     place = InProcess(2)
     result = run(tmp_path / "mine.jsonl", "oracle:@fc", categories=["simple_python"], cluster=place)
     assert all(job.entry is not None for _, jobs in place.jobs for job in jobs)
@@ -307,7 +307,7 @@ def test_entries_go_along_where_the_data_is_not(tmp_path: Path, monkeypatch: pyt
 def test_what_cannot_take_part_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: str) -> None:
     model = "oracle:@fc"
     if other == "version":
-        monkeypatch.setattr(station_module, "plugin_version", lambda: "0.0.1")
+        monkeypatch.setattr(worker_main, "plugin_version", lambda: "0.0.1")
         match = r"cannot take part: it has pytest-bfcl 0\.0\.1, the driver "
     else:
         model, match = "scripted:nowhere.json@fc", "cannot take part: .*nowhere.json"
@@ -321,11 +321,11 @@ def test_a_search_provider_object_does_not_travel() -> None:
         run("bundled", "oracle:@fc", search=object(), cluster=InProcess(2))
 
 
-def test_nothing_left_to_do_hires_nobody(tmp_path: Path) -> None:
+def test_nothing_left_to_do_starts_no_worker(tmp_path: Path) -> None:
     run("bundled", "oracle:@fc", categories=["simple_java"], out=tmp_path / "run")
     place = InProcess(2)
     result = run("bundled", "oracle:@fc", categories=["simple_java"], out=tmp_path / "run", cluster=place)
-    assert place.hired == []
+    assert place.started == []
     assert result.stopped is None
 
 

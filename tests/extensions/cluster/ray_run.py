@@ -1,4 +1,4 @@
-"""One run on a Ray cluster, in a process of its own: ``python driver.py '{"address": …, "data": …, "out": …}'``."""
+"""One run on a Ray cluster, in a process of its own: ``python ray_run.py '{"address": …, "data": …, "out": …}'``."""
 
 from __future__ import annotations
 

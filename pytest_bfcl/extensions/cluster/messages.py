@@ -1,6 +1,6 @@
 """What travels between the driver of a run and the actors that hold its conversations: plain values, in order.
 
-What an actor tells leaves it in pieces of bounded size: Ray hands small answers over directly, while large ones would
+What an actor tells leaves it in pieces of bounded size: Ray workers small answers over directly, while large ones would
 stay in the object store of the actor's node and be lost with it.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.transcript import Mode
 
 PIECE = 64 * 1024
-"""Bytes of an answer that Ray is sure to hand over directly (its own limit is 100 KB)."""
+"""Bytes of an answer that Ray is sure to worker over directly (its own limit is 100 KB)."""
 
 
 # -- to an actor -------------------------------------------------------------------------------------------------------
@@ -39,7 +39,7 @@ class SentModel:
 
 
 @dataclass(frozen=True, slots=True)
-class Outfit:
+class WorkerConfig:
     """Everything an actor is told before its first conversation.
 
     ``environment`` holds keys: it goes in a call, never into a runtime environment, which Ray stores and shows.
@@ -106,7 +106,7 @@ class Spent(NamedTuple):
     usd: float
 
 
-class Said(NamedTuple):
+class Conversation(NamedTuple):
     """A conversation's messages, compressed (`pytest_bfcl.runs.packed_transcript`)."""
 
     key: EntryKey
@@ -151,7 +151,7 @@ class Ended(NamedTuple):
     """Nothing more will come."""
 
 
-Event = Answered | Spent | Said | Memory | Recorded | Lined | Noted | Switched | Troubled | Ended
+Event = Answered | Spent | Conversation | Memory | Recorded | Lined | Noted | Switched | Troubled | Ended
 
 
 def pieces(events: Sequence[Event], size: int = PIECE) -> list[bytes]:

@@ -1,7 +1,8 @@
-"""The driver of a run on many actors: hires them, feeds them, takes what they tell, replaces those that are lost.
+"""The driver of a run on many actors: starts them, feeds them, takes what they tell, replaces those that are lost.
 
-Knows no Ray: a `Crew` hires, a `Hand` is one actor. One coroutine a slot: hire, begin, then take and feed until nothing
-is left; when the actor is lost its trials go back, with every reply that arrived, and the slot hires again.
+Knows no Ray: a `Pool` starts actors, a `Worker` is one of them. One coroutine a slot: start, begin, then take and
+feed until nothing is left; when the actor is lost its trials go back, with every reply that arrived, and the slot
+starts another.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 from pytest_bfcl.conversation import RunStopped
-from pytest_bfcl.extensions.cluster.parcels import (
+from pytest_bfcl.extensions.cluster.messages import (
     Answered,
+    Conversation,
     Ended,
     Event,
     Hello,
@@ -23,12 +25,11 @@ from pytest_bfcl.extensions.cluster.parcels import (
     Lined,
     Memory,
     Noted,
-    Outfit,
     Recorded,
-    Said,
     Spent,
     Switched,
     Troubled,
+    WorkerConfig,
 )
 from pytest_bfcl.extensions.cluster.units import CONDEMNED, Backlog, Unit, units_of
 from pytest_bfcl.failures import HarnessError, UsageError
@@ -38,7 +39,7 @@ from pytest_bfcl.session.runner import DRAIN_S
 from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
-    from pytest_bfcl.extensions.cluster.ledger import Ledger
+    from pytest_bfcl.extensions.cluster.store import RunStore
     from pytest_bfcl.runs import ResultLine
     from pytest_bfcl.session import Contender, Trial
     from pytest_bfcl.session.earlier import DoneKey
@@ -53,57 +54,57 @@ MOST_LOSSES = 5
 
 PAUSE_S = 0.2
 LONGEST_PAUSE_S = 10.0
-"""Before an actor is hired in place of a lost one; longer while none of them gets anywhere."""
+"""Before an actor is started in place of a lost one; longer while none of them gets anywhere."""
 
 
-class HandLost(Exception):
+class WorkerLost(Exception):
     """An actor is gone, or its node."""
 
 
-class _Troubled(HandLost):
+class _Troubled(WorkerLost):
     """An actor that is there and must not ask any more."""
 
 
-class Hand(Protocol):
-    """One actor. Every method raises `HandLost` when it is gone."""
+class Worker(Protocol):
+    """One actor. Every method raises `WorkerLost` when it is gone."""
 
-    def begin(self, outfit: Outfit) -> Awaitable[Hello]:
-        """See `pytest_bfcl.extensions.cluster.station.Station.begin`."""
+    def begin(self, config: WorkerConfig) -> Awaitable[Hello]:
+        """See `pytest_bfcl.extensions.cluster.worker_main.WorkerMain.begin`."""
         ...
 
     def work(self, jobs: Sequence[Job], memories: Sequence[Memory]) -> Awaitable[None]:
-        """See `Station.work`."""
+        """See `WorkerMain.work`."""
         ...
 
     def take(self) -> Awaitable[bytes]:
-        """See `Station.take`."""
+        """See `WorkerMain.take`."""
         ...
 
     def stop(self, reason: str, drain_s: float) -> Awaitable[None]:
-        """See `Station.stop`."""
+        """See `WorkerMain.stop`."""
         ...
 
-    def dismiss(self) -> None:
+    def kill(self) -> None:
         """End the actor at once."""
         ...
 
 
-class Crew(Protocol):
-    """Who hires actors. ``size`` is how many the run should have at a time."""
+class Pool(Protocol):
+    """Who starts actors. ``size`` is how many the run should have at a time."""
 
     size: int
 
-    def hire(self, slot: int) -> Awaitable[Hand]:
-        """An actor that is up; waits for a place. Raises `HandLost` when it died on the way, `UsageError` for good."""
+    def start(self, slot: int) -> Awaitable[Worker]:
+        """An actor that is up; waits for a place. Raises `WorkerLost` when it died on the way, else `UsageError`."""
         ...
 
 
-class _Post:
+class _Slot:
     """One slot: its actor, and the units that it holds."""
 
     def __init__(self, number: int) -> None:
         self.number = number
-        self.hand: Hand | None = None
+        self.worker: Worker | None = None
         self.by_value = False
         self.units: dict[int, Unit] = {}
         self.answered_at = -RECENT_S
@@ -116,14 +117,14 @@ class _Post:
         return list({id(unit): unit for unit in self.units.values()}.values())
 
 
-class Foreman:
-    """Carries out planned trials on a crew; `lines` gives their result lines as they are made.
+class Driver:
+    """Carries out planned trials on a pool; `lines` gives their result lines as they are made.
 
     Args:
-        crew: Hires actors.
+        pool: Starts actors.
         contenders: The models of the run; their budgets are charged here.
-        ledger: Keeps what actors tell.
-        outfit: What the actor of a slot is told first.
+        store: Keeps what actors tell.
+        config_of: What the actor of a slot is told first.
         share: Conversations that one actor holds at a time.
         grace_s: How long replies on their way may take when `lines` is cancelled.
         rules: Of the headline verdict, for lines that are made here.
@@ -133,10 +134,10 @@ class Foreman:
 
     def __init__(
         self,
-        crew: Crew,
+        pool: Pool,
         contenders: Sequence[Contender],
-        ledger: Ledger,
-        outfit: Callable[[int], Outfit],
+        store: RunStore,
+        config_of: Callable[[int], WorkerConfig],
         *,
         share: int,
         grace_s: float = 0.0,
@@ -144,19 +145,19 @@ class Foreman:
         note: Callable[[str], None] = lambda text: None,
         on_switch: Callable[[Contender], None] = lambda contender: None,
     ) -> None:
-        self._crew = crew
+        self._pool = pool
         self._contenders = {contender.label: contender for contender in contenders}
-        self._ledger = ledger
-        self._outfit = outfit
+        self._store = store
+        self._config_of = config_of
         self._room = 2 * share
         self._grace_s = grace_s
         self._rules = rules
         self._note = note
         self._on_switch = on_switch
-        self._posts = [_Post(number) for number in range(crew.size)]
+        self._slots = [_Slot(number) for number in range(pool.size)]
         self._trials: dict[int, Trial] = {}
         self._numbers: dict[DoneKey, int] = {}
-        self._backlog = Backlog((), crew.size)
+        self._backlog = Backlog((), pool.size)
         self._left: set[int] = set()
         self._lines: asyncio.Queue[ResultLine | BaseException | None] = asyncio.Queue()
         self._stopped: str | None = None
@@ -172,11 +173,11 @@ class Foreman:
         """
         units = units_of(trials)
         self._trials = {number: trial for unit in units for number, trial in unit.trials.items()}
-        self._numbers = {self._ledger.key(trial): number for number, trial in self._trials.items()}
-        self._ledger.read(self._numbers)
+        self._numbers = {self._store.key(trial): number for number, trial in self._trials.items()}
+        self._store.read(self._numbers)
         self._left = set(self._trials)
-        self._backlog = Backlog(units, self._crew.size)
-        tasks = [asyncio.create_task(self._keep(post)) for post in self._posts] if self._left else []
+        self._backlog = Backlog(units, self._pool.size)
+        tasks = [asyncio.create_task(self._fill(slot)) for slot in self._slots] if self._left else []
         try:
             while self._left or not self._lines.empty():
                 found = await self._lines.get()
@@ -192,120 +193,120 @@ class Foreman:
             await self._end(self._stopped, self._grace_s)
             raise
         finally:
-            await self._dismiss(tasks)
+            await self._kill_all(tasks)
 
-    async def _dismiss(self, tasks: Sequence[asyncio.Task[None]]) -> None:
+    async def _kill_all(self, tasks: Sequence[asyncio.Task[None]]) -> None:
         for task in (*tasks, *self._sending):
             task.cancel()
-        for post in self._posts:
-            if post.hand is not None:
-                post.hand.dismiss()
+        for slot in self._slots:
+            if slot.worker is not None:
+                slot.worker.kill()
         await asyncio.gather(*tasks, *self._sending, return_exceptions=True)
-        self._ledger.close()
+        self._store.close()
 
     # -- one slot ------------------------------------------------------------------------------------------------
 
-    async def _keep(self, post: _Post) -> None:
+    async def _fill(self, slot: _Slot) -> None:
         """Have an actor in this slot until nothing is left to do."""
         try:
             while self._left and self._stopped is None:
-                if (lost := await self._one_hand(post)) is not None:
-                    self._lost(post, str(lost))
-                    if isinstance(lost, _Troubled) and not await self._is_alone(post, str(lost)):
+                if (lost := await self._run_worker(slot)) is not None:
+                    self._worker_lost(slot, str(lost))
+                    if isinstance(lost, _Troubled) and not await self._is_alone(slot, str(lost)):
                         return
                     await asyncio.sleep(min(PAUSE_S * self._losses, LONGEST_PAUSE_S))
         except Exception as error:
             self._lines.put_nowait(error)
 
-    async def _one_hand(self, post: _Post) -> HandLost | None:
-        """Hire and employ one actor, until everything is done or it is lost."""
+    async def _run_worker(self, slot: _Slot) -> WorkerLost | None:
+        """Start and serve one actor, until everything is done or it is lost."""
         try:
-            post.hand = await self._crew.hire(post.number)
-            await self._employ(post, post.hand)
-        except HandLost as lost:
+            slot.worker = await self._pool.start(slot.number)
+            await self._serve(slot, slot.worker)
+        except WorkerLost as lost:
             return lost
         finally:
-            if post.hand is not None:
-                post.hand.dismiss()
-            post.hand = None
+            if slot.worker is not None:
+                slot.worker.kill()
+            slot.worker = None
         return None
 
-    async def _employ(self, post: _Post, hand: Hand) -> None:
+    async def _serve(self, slot: _Slot, worker: Worker) -> None:
         """Feed an actor and take what it tells, until everything is done."""
-        hello = await hand.begin(self._outfit(post.number))
+        hello = await worker.begin(self._config_of(slot.number))
         if hello.problem is not None:
             text = f"{hello.host} cannot take part: {hello.problem}"
-            raise HandLost(text) if self._begun else UsageError(text)
+            raise WorkerLost(text) if self._begun else UsageError(text)
         self._begun = True
-        post.by_value = not hello.has_data
+        slot.by_value = not hello.has_data
         joiner = Joiner()
-        self._feed(post)
+        self._feed(slot)
         while self._left or self._stopped is not None:
-            for event in joiner.events(await hand.take()):
+            for event in joiner.events(await worker.take()):
                 if isinstance(event, Ended):
                     return
-                self._heard(post, event)
-            self._feed(post)
+                self._receive(slot, event)
+            self._feed(slot)
 
-    def _feed(self, post: _Post) -> None:
+    def _feed(self, slot: _Slot) -> None:
         """Give a slot what it has room for."""
-        if post.hand is None or self._stopped is not None:
+        if slot.worker is None or self._stopped is not None:
             return
         given: list[Unit] = []
-        while not any(unit.suspicious for unit in post.held):
-            room = self._room - sum(not unit.chained for unit in post.held)
-            vacant = [other.number for other in self._posts if other.hand is None]
-            unit = self._backlog.next(post.number, room=room, busy=bool(post.units), vacant=vacant)
+        while not any(unit.suspicious for unit in slot.held):
+            room = self._room - sum(not unit.chained for unit in slot.held)
+            vacant = [other.number for other in self._slots if other.worker is None]
+            unit = self._backlog.next(slot.number, room=room, busy=bool(slot.units), vacant=vacant)
             if unit is None:
                 break
-            post.units.update(dict.fromkeys(unit.trials, unit))
+            slot.units.update(dict.fromkeys(unit.trials, unit))
             given.append(unit)
         if given:
-            self._send(post, post.hand, [each for unit in given for each in unit.trials.items()])
+            self._send(slot, slot.worker, [each for unit in given for each in unit.trials.items()])
 
-    def _send(self, post: _Post, hand: Hand, trials: Sequence[tuple[int, Trial]]) -> None:
-        jobs = [job for number, trial in trials if (job := self._job(post, number, trial)) is not None]
-        memories = self._ledger.memories(trial for _, trial in trials)
-        task = asyncio.create_task(self._sent(hand, jobs, memories))
+    def _send(self, slot: _Slot, worker: Worker, trials: Sequence[tuple[int, Trial]]) -> None:
+        jobs = [job for number, trial in trials if (job := self._job(slot, number, trial)) is not None]
+        memories = self._store.memories(trial for _, trial in trials)
+        task = asyncio.create_task(self._sent(worker, jobs, memories))
         self._sending.add(task)
         task.add_done_callback(self._sending.discard)
 
-    async def _sent(self, hand: Hand, jobs: Sequence[Job], memories: Sequence[Memory]) -> None:
+    async def _sent(self, worker: Worker, jobs: Sequence[Job], memories: Sequence[Memory]) -> None:
         try:
-            await hand.work(jobs, memories)
-        except HandLost:  # whoever takes from it hears of it too
+            await worker.work(jobs, memories)
+        except WorkerLost:  # whoever takes from it hears of it too
             pass
         except Exception as error:
             self._lines.put_nowait(error)
 
-    def _job(self, post: _Post, number: int, trial: Trial) -> Job | None:
+    def _job(self, slot: _Slot, number: int, trial: Trial) -> Job | None:
         """What an actor is told of a trial; one that cannot even be loaded gets its line here."""
         entry = trial.given
-        if entry is None and post.by_value:
+        if entry is None and slot.by_value:
             try:
                 entry = trial.load()
             except HarnessError as error:
-                self._over(post, number, errored_record(trial, error, rules=self._rules))
+                self._over(slot, number, errored_record(trial, error, rules=self._rules))
                 return None
         label = trial.contender.label
-        return Job(number, label, trial.repeat, trial.entry_id, entry, self._ledger.replies(trial))
+        return Job(number, label, trial.repeat, trial.entry_id, entry, self._store.replies(trial))
 
     # -- what actors tell ----------------------------------------------------------------------------------------
 
-    def _heard(self, post: _Post, event: Event) -> None:
+    def _receive(self, slot: _Slot, event: Event) -> None:
         try:
-            self._understood(post, event)
+            self._apply(slot, event)
         except HarnessError as error:  # replies cannot be kept: paying for more would be a waste
             self._halt(error.message)
 
-    def _understood(self, post: _Post, event: Event) -> None:
-        if isinstance(event, Answered | Said | Memory | Recorded):
-            self._ledger.keep(event)
+    def _apply(self, slot: _Slot, event: Event) -> None:
+        if isinstance(event, Answered | Conversation | Memory | Recorded):
+            self._store.keep(event)
             if isinstance(event, Answered):
-                post.answered_at = time.monotonic()
-                self._progressed(post, self._numbers[event.key])
+                slot.answered_at = time.monotonic()
+                self._progressed(slot, self._numbers[event.key])
         elif isinstance(event, Lined):
-            self._line(post, event)
+            self._line(slot, event)
         elif isinstance(event, Spent):
             budget = self._contenders[event.label].budget
             budget.spent_usd += event.usd
@@ -318,29 +319,29 @@ class Foreman:
         elif isinstance(event, Troubled) and self._stopped is None:
             raise _Troubled(event.reason)
 
-    def _line(self, post: _Post, event: Lined) -> None:
+    def _line(self, slot: _Slot, event: Lined) -> None:
         trial = self._trials[event.number]
         if event.outcome in ("passed", "failed") and event.mode == "fc":
             self._native.add(trial.contender.label)
-        self._progressed(post, event.number)
-        self._over(post, event.number, parse_object(event.line), event.outcome)
+        self._progressed(slot, event.number)
+        self._over(slot, event.number, parse_object(event.line), event.outcome)
 
-    def _progressed(self, post: _Post, number: int) -> None:
+    def _progressed(self, slot: _Slot, number: int) -> None:
         """A reply or a line has come: neither this trial nor the cluster ends every actor."""
         self._losses = 0
-        unit = post.units.get(number)
+        unit = slot.units.get(number)
         if unit is not None and number not in unit.failed:  # a stage that fails again gets nobody further
             unit.losses = 0
 
-    def _over(self, post: _Post, number: int, record: object, outcome: str = "error") -> None:
+    def _over(self, slot: _Slot, number: int, record: object, outcome: str = "error") -> None:
         """A trial has its line."""
         trial = self._trials[number]
-        unit = post.units.pop(number, None)
+        unit = slot.units.pop(number, None)
         if unit is None:  # told twice: it was given again, and both actors came to its end
             return
         unit.over(number, outcome)
         if outcome != "error" or not unit.chained:  # a write stage may run again with its questions
-            self._ledger.settle(trial)
+            self._store.settle(trial)
         self._left.discard(number)
         self._lines.put_nowait(record)  # type: ignore[arg-type]
         if not self._left:
@@ -358,53 +359,53 @@ class Foreman:
 
     # -- losses and ends -----------------------------------------------------------------------------------------
 
-    def _lost(self, post: _Post, why: str) -> None:
+    def _worker_lost(self, slot: _Slot, why: str) -> None:
         """An actor is gone: its units go back; after too many in a row the run stops."""
         self._losses += 1
-        units, post.units = post.held, {}
+        units, slot.units = slot.held, {}
         back = []
         for unit in units:
             unit.losses += 1
             unit.trials, unit.stages = unit.again(), {}
             self._left.update(unit.trials)
             if unit.losses >= CONDEMNED:
-                self._condemn(post, unit, why)
+                self._condemn(slot, unit, why)
             elif unit.trials:
                 back.append(unit)
-        self._backlog.give_back(back, post.number)
-        if self._losses > MOST_LOSSES * len(self._posts) + CONDEMNED:
+        self._backlog.give_back(back, slot.number)
+        if self._losses > MOST_LOSSES * len(self._slots) + CONDEMNED:
             self._halt(f"actors are lost again and again: {why}")
             return
         self._note(f"an actor was lost and is replaced: {why}")
-        for other in self._posts:
+        for other in self._slots:
             self._feed(other)
 
-    def _condemn(self, post: _Post, unit: Unit, why: str) -> None:
-        post.units.update(dict.fromkeys(unit.trials, unit))
+    def _condemn(self, slot: _Slot, unit: Unit, why: str) -> None:
+        slot.units.update(dict.fromkeys(unit.trials, unit))
         for number, trial in list(unit.trials.items()):
             text = f"{trial.entry_id}: {unit.losses} actors were lost while they had it: {why}"
             self._over(
-                post, number, errored_record(trial, HarnessError(HarnessTrouble.WORKER_CRASH, text), rules=self._rules)
+                slot, number, errored_record(trial, HarnessError(HarnessTrouble.WORKER_CRASH, text), rules=self._rules)
             )
 
-    async def _is_alone(self, post: _Post, reason: str) -> bool:
+    async def _is_alone(self, slot: _Slot, reason: str) -> bool:
         """Whether an actor's trouble is its own, so that another may do better: others are answered.
 
         Otherwise the run stops, as it does in one process. A slot that has trouble again stays without an actor.
         """
         since = time.monotonic()
-        post.trouble = reason
-        post.troubles += 1
+        slot.trouble = reason
+        slot.troubles += 1
         while self._left and self._stopped is None:
-            if all(each.trouble for each in self._posts) or time.monotonic() > since + RECENT_S:
+            if all(each.trouble for each in self._slots) or time.monotonic() > since + RECENT_S:
                 self._halt(reason)
                 break
-            if post.troubles == 1 and any(
-                each.answered_at > since - RECENT_S for each in self._posts if each is not post
+            if slot.troubles == 1 and any(
+                each.answered_at > since - RECENT_S for each in self._slots if each is not slot
             ):
-                post.trouble = None
+                slot.trouble = None
                 return True
-            if post.troubles > 1 and any(each.answered_at > since for each in self._posts if each is not post):
+            if slot.troubles > 1 and any(each.answered_at > since for each in self._slots if each is not slot):
                 break
             await asyncio.sleep(PAUSE_S)
         return False
@@ -419,17 +420,17 @@ class Foreman:
 
     async def _end(self, reason: str, drain_s: float) -> None:
         """Have all actors end, take what they still tell, then let `lines` raise."""
-        posts = [post for post in self._posts if post.hand is not None]
+        slots = [slot for slot in self._slots if slot.worker is not None]
         with suppress(TimeoutError):
             async with asyncio.timeout(drain_s + ENDING_S):
-                await asyncio.gather(*(self._ended(post, reason, drain_s) for post in posts))
+                await asyncio.gather(*(self._ended(slot, reason, drain_s) for slot in slots))
         self._lines.put_nowait(None)
 
-    async def _ended(self, post: _Post, reason: str, drain_s: float) -> None:
-        hand = post.hand
-        if hand is None:
+    async def _ended(self, slot: _Slot, reason: str, drain_s: float) -> None:
+        worker = slot.worker
+        if worker is None:
             return
-        with suppress(HandLost):
-            await hand.stop(reason, drain_s)
-        while post.hand is hand:  # its coroutine goes on taking until it hears `Ended`
+        with suppress(WorkerLost):
+            await worker.stop(reason, drain_s)
+        while slot.worker is worker:  # its coroutine goes on taking until it hears `Ended`
             await asyncio.sleep(0.02)

@@ -9,19 +9,19 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.conversation import RunStopped
-from pytest_bfcl.extensions.cluster.parcels import (
+from pytest_bfcl.extensions.cluster.messages import (
     Ended,
     Hello,
     Job,
     Lined,
     Memory,
     Noted,
-    Outfit,
     SentModel,
     Switched,
     Troubled,
+    WorkerConfig,
 )
-from pytest_bfcl.extensions.cluster.streamed import Outbox, StreamedStore, told_budget
+from pytest_bfcl.extensions.cluster.streamed import Outbox, StreamedStore, driver_budget
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.models import parse_spec
 from pytest_bfcl.rescoring import open_data
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.runs import ResultLine
 
 
-class Station:
+class WorkerMain:
     """One process at work on a run: `begin` once, then `work` and `take` as the driver likes, `stop` at the end."""
 
     def __init__(self) -> None:
@@ -44,27 +44,27 @@ class Station:
         self._troubles: set[str] = set()
         self._halted: str | None = None
 
-    async def begin(self, outfit: Outfit) -> Hello:
+    async def begin(self, config: WorkerConfig) -> Hello:
         """Make ready. What cannot be (another release, a model that cannot be made) is in ``Hello.problem``."""
         host, version = socket.gethostname(), plugin_version()
-        if version != outfit.version:
-            return Hello(host, version, False, f"it has pytest-bfcl {version}, the driver {outfit.version}")
-        os.environ.update(outfit.environment)
+        if version != config.version:
+            return Hello(host, version, False, f"it has pytest-bfcl {version}, the driver {config.version}")
+        os.environ.update(config.environment)
         try:
-            self._make_ready(outfit)
+            self._make_ready(config)
         except (UsageError, HarnessError) as error:
             return Hello(host, version, False, str(error))
         return Hello(host, version, self._has_data)
 
-    def _make_ready(self, outfit: Outfit) -> None:
-        settings = Settings.from_dict(dict(outfit.settings))
-        found = found_data(outfit)
+    def _make_ready(self, config: WorkerConfig) -> None:
+        settings = Settings.from_dict(dict(config.settings))
+        found = found_data(config)
         self._has_data = found is not None
-        self._data = found or outfit.data
-        if found is None and outfit.has_site:
-            raise UsageError(f"the data {outfit.data.name} ({outfit.data_sha256[:8]}) is not there: fetch or copy it")
-        self._contenders = {each.label: self._contender(each, settings) for each in outfit.models}
-        self._store = StreamedStore(self._outbox, outfit.process, outfit.twice, outfit.archives)
+        self._data = found or config.data
+        if found is None and config.has_site:
+            raise UsageError(f"the data {config.data.name} ({config.data_sha256[:8]}) is not there: fetch or copy it")
+        self._contenders = {each.label: self._contender(each, settings) for each in config.models}
+        self._store = StreamedStore(self._outbox, config.process, config.twice, config.archives)
         self._runner = Runner(
             self._data,
             list(self._contenders.values()),
@@ -84,7 +84,7 @@ class Station:
             _ = contender.model  # what is wrong with it is said now, not with every entry
         contender.label = sent.label
         contender.price = sent.price
-        contender.budget = told_budget(self._outbox, sent.label, sent.price or Price())
+        contender.budget = driver_budget(self._outbox, sent.label, sent.price or Price())
         return contender
 
     # -- at work -------------------------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ class Station:
             self._outbox.put(Troubled(reason))
 
     async def take(self) -> bytes:
-        """The next piece of what there is to tell (`parcels.pieces`), as soon as there is any."""
+        """The next piece of what there is to tell (`messages.pieces`), as soon as there is any."""
         return await self._outbox.take()
 
     async def stop(self, reason: str, drain_s: float) -> None:
@@ -150,15 +150,15 @@ class Station:
         self._outbox.put(Ended())
 
 
-def found_data(outfit: Outfit) -> DataSet | None:
+def found_data(config: WorkerConfig) -> DataSet | None:
     """The run's data set as it lies on this host; ``None`` when it does not."""
-    name = outfit.data.name
+    name = config.data.name
     try:
         if name in ("official", "verified", "bundled"):
             data = open_data(name)
-            if data.sha256 == outfit.data_sha256:
-                data.rewordings = outfit.data.rewordings
+            if data.sha256 == config.data_sha256:
+                data.rewordings = config.data.rewordings
                 return data
-        return outfit.data if outfit.data.sha256_here() == outfit.data_sha256 else None
+        return config.data if config.data.sha256_here() == config.data_sha256 else None
     except (UsageError, HarnessError, OSError):
         return None

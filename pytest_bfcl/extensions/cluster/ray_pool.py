@@ -1,4 +1,4 @@
-"""Actors of Ray: connecting, hiring, and what its errors mean. The only module that imports Ray's core."""
+"""Actors of Ray: connecting, starting, and what its errors mean. The only module that imports Ray's core."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from collections.abc import Awaitable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pytest_bfcl.extensions.cluster.foreman import HandLost
-from pytest_bfcl.extensions.cluster.parcels import Hello, Job, Memory, Outfit
-from pytest_bfcl.extensions.cluster.station import Station
+from pytest_bfcl.extensions.cluster.driver import WorkerLost
+from pytest_bfcl.extensions.cluster.messages import Hello, Job, Memory, WorkerConfig
+from pytest_bfcl.extensions.cluster.worker_main import WorkerMain
 from pytest_bfcl.extras import install_command, require
 from pytest_bfcl.failures import UsageError
 
@@ -124,8 +124,8 @@ def _refused(address: str | None, text: str) -> str:
     return f"the Ray cluster at {address} cannot be used: {text.splitlines()[0][:300] if text else 'no reason given'}"
 
 
-class RayCrew:
-    """Hires actors of a connected cluster, spread over its nodes."""
+class RayPool:
+    """Starts actors of a connected cluster, spread over its nodes."""
 
     def __init__(self, cluster: Cluster, concurrency: int) -> None:
         ray = import_ray()
@@ -134,11 +134,11 @@ class RayCrew:
         cpus = float(ray.cluster_resources().get("CPU", 0.0))
         fitting = int(cpus // cluster.cpus) if cluster.cpus > 0 else int(cpus)
         self.size = max(1, min(cluster.actors or min(fitting, math.ceil(concurrency / FULL)), concurrency))
-        self._actor = ray.remote(Station)
+        self._actor = ray.remote(WorkerMain)
         self._began = time.monotonic()
         self._up = False
 
-    async def hire(self, slot: int) -> RayHand:
+    async def start(self, slot: int) -> RayWorker:
         """An actor that is up; waits for a place, at first no longer than the cluster's ``place_s``."""
         options: dict[str, Any] = {
             "num_cpus": self._cluster.cpus,
@@ -147,20 +147,20 @@ class RayCrew:
             "max_task_retries": 0,
             "scheduling_strategy": "SPREAD",
         }
-        hand = RayHand(self._actor.options(**options).remote())
+        worker = RayWorker(self._actor.options(**options).remote())
         try:
             while True:
                 try:
                     async with asyncio.timeout(self._cluster.place_s):
-                        await hand.there()
+                        await worker.there()
                 except TimeoutError:
                     if not self._up:
                         raise UsageError(self._no_place()) from None
                 else:
                     self._up = True
-                    return hand
+                    return worker
         except BaseException:
-            hand.dismiss()
+            worker.kill()
             raise
 
     def _no_place(self) -> str:
@@ -172,47 +172,47 @@ class RayCrew:
         )
 
 
-class RayHand:
-    """One actor (see `pytest_bfcl.extensions.cluster.foreman.Hand`)."""
+class RayWorker:
+    """One actor (see `pytest_bfcl.extensions.cluster.driver.Worker`)."""
 
     def __init__(self, actor: Any) -> None:
         self._actor = actor
 
     async def there(self) -> None:
         """Return when the actor is up."""
-        await _told(self._actor.__ray_ready__.remote())
+        await _answer(self._actor.__ray_ready__.remote())
 
-    async def begin(self, outfit: Outfit) -> Hello:
-        """See `Station.begin`."""
+    async def begin(self, config: WorkerConfig) -> Hello:
+        """See `WorkerMain.begin`."""
         try:
-            call = self._actor.begin.remote(outfit)
+            call = self._actor.begin.remote(config)
         except (TypeError, AttributeError) as error:
             raise UsageError(f"the model cannot be sent to actors: {str(error).splitlines()[0][:300]}") from None
-        found: Hello = await _told(call)
+        found: Hello = await _answer(call)
         return found
 
     async def work(self, jobs: Sequence[Job], memories: Sequence[Memory]) -> None:
-        """See `Station.work`."""
-        await _told(self._actor.work.remote(list(jobs), list(memories)))
+        """See `WorkerMain.work`."""
+        await _answer(self._actor.work.remote(list(jobs), list(memories)))
 
     async def take(self) -> bytes:
-        """See `Station.take`."""
-        piece: bytes = await _told(self._actor.take.remote())
+        """See `WorkerMain.take`."""
+        piece: bytes = await _answer(self._actor.take.remote())
         return piece
 
     async def stop(self, reason: str, drain_s: float) -> None:
-        """See `Station.stop`."""
-        await _told(self._actor.stop.remote(reason, drain_s))
+        """See `WorkerMain.stop`."""
+        await _answer(self._actor.stop.remote(reason, drain_s))
 
-    def dismiss(self) -> None:
+    def kill(self) -> None:
         """Kill the actor; nothing of it is needed any more."""
         ray = import_ray()
         if ray.is_initialized():
             ray.kill(self._actor, no_restart=True)
 
 
-async def _told(reference: Awaitable[T]) -> T:
-    """The answer of an actor. Raises `HandLost` when it is gone, `UsageError` where it could not be made at all."""
+async def _answer(reference: Awaitable[T]) -> T:
+    """The answer of an actor. Raises `WorkerLost` when it is gone, `UsageError` where it could not be made at all."""
     errors = import_ray().exceptions
     try:
         return await reference
@@ -224,7 +224,7 @@ async def _told(reference: Awaitable[T]) -> T:
         text = str(error)
         if "No module named 'pytest_bfcl" in text:
             raise UsageError(f"a node of the cluster lacks pytest-bfcl: {INSTALL} there, the same version") from None
-        raise HandLost(first_line(error)) from None
+        raise WorkerLost(first_line(error)) from None
 
 
 def first_line(error: Exception) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.dataset.categories import CATEGORIES
-from pytest_bfcl.extensions.cluster.parcels import Answered, Memory, Recorded, Said
+from pytest_bfcl.extensions.cluster.messages import Answered, Conversation, Memory, Recorded
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.runs import DamagedLine, TranscriptStore, read_journal_line, read_json_lines, snapshots_of
 from pytest_bfcl.runs.archives import NAMES
@@ -25,7 +25,7 @@ Place = tuple[Path, int, int]
 """File, offset and length of a line that an earlier part of the run has left."""
 
 
-class Ledger:
+class RunStore:
     """Replies, messages, memories and recordings of one run.
 
     Replies of trials that have no line yet are held (those of earlier parts: where they lie), so that an actor which
@@ -79,7 +79,7 @@ class Ledger:
 
     # -- as it comes ---------------------------------------------------------------------------------------------
 
-    def keep(self, event: Answered | Said | Memory | Recorded) -> None:
+    def keep(self, event: Answered | Conversation | Memory | Recorded) -> None:
         """Write down what an actor tells; it has left this process on return. Raises `HarnessError` (``storage``)."""
         if isinstance(event, Answered):
             self._append(f"journal/{PROCESS}.jsonl", event.line)
