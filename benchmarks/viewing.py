@@ -81,10 +81,10 @@ def measure(folder: Path, entries: int, *, warm: bool) -> dict[str, float]:
     from starlette.testclient import TestClient
 
     from pytest_bfcl.extensions.viewing.app import create_app
-    from pytest_bfcl.extensions.viewing.guard import Door
-    from pytest_bfcl.extensions.viewing.library import Library
+    from pytest_bfcl.extensions.viewing.auth import Auth
     from pytest_bfcl.extensions.viewing.links import Links
-    from pytest_bfcl.extensions.viewing.shelf import open_shelf
+    from pytest_bfcl.extensions.viewing.runs import open_runs
+    from pytest_bfcl.extensions.viewing.store import Store
 
     found: dict[str, float] = {}
 
@@ -94,19 +94,19 @@ def measure(folder: Path, entries: int, *, warm: bool) -> dict[str, float]:
         found[name] = round(time.process_time() - began, 3)
         assert answer.status_code == 200, answer.text[-1000:]
 
-    library = Library(open_shelf([folder]))
-    app, _ = create_app(library, Links(), Door.at("127.0.0.1", 8000, "t"))
+    store = Store(open_runs([folder]))
+    app, _ = create_app(store, Links(), Auth.at("127.0.0.1", 8000, "t"))
     client = TestClient(app, base_url="http://127.0.0.1:8000")
     client.get("/t/assets/pages.js")
     client.get("/t/compare/index.html" if warm else "/t/assets/pages.css")  # templates are compiled once
-    names = list(library.shelf.look())
+    names = list(store.runs.look())
     entry = ids_of(entries)[entries // 2][1]
     timed("list", "")
     timed("list again", "")
     timed("entry, first", f"run/{names[0]}/entries/{entry}.html")
     if warm:
         began = time.process_time()
-        for run in library.shelf.runs:
+        for run in store.runs.listed:
             _ = run.index
         found["all indexes"] = round(time.process_time() - began, 3)
     timed("entry", f"run/{names[len(names) // 2]}/entries/{entry}.html")

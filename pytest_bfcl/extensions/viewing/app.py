@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from pytest_bfcl.extensions.viewing import frame
-from pytest_bfcl.extensions.viewing.boards import Boards
-from pytest_bfcl.extensions.viewing.guard import Door, Guard
+from pytest_bfcl.extensions.viewing.auth import Auth, Guard
 from pytest_bfcl.extensions.viewing.index import StaleIndexError
 from pytest_bfcl.extensions.viewing.live import LiveFigures, LiveRun
+from pytest_bfcl.extensions.viewing.overview_pages import OverviewPages
 from pytest_bfcl.extensions.viewing.pages import Missing, Pages
-from pytest_bfcl.extensions.viewing.shelf import ShelvedRun
+from pytest_bfcl.extensions.viewing.runs import ListedRun
 from pytest_bfcl.extras import install_command, naming
 from pytest_bfcl.failures import BenchmarkError, UsageError
 
@@ -31,8 +31,8 @@ with naming("looking at runs", install_command("view")):
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
-    from pytest_bfcl.extensions.viewing.library import Library
     from pytest_bfcl.extensions.viewing.links import Links
+    from pytest_bfcl.extensions.viewing.store import Store
 
 MEDIA = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 MOST_WATCHERS = 20
@@ -42,11 +42,11 @@ MOST_WATCHERS = 20
 class Site:
     """The handlers. ``ending`` is set when the server stops: open event streams end then."""
 
-    def __init__(self, library: Library, links: Links) -> None:
-        self.library = library
+    def __init__(self, store: Store, links: Links) -> None:
+        self.store = store
         self.links = links
-        self.pages = Pages(library, links)
-        self.boards = Boards(library, links)
+        self.pages = Pages(store, links)
+        self.overviews = OverviewPages(store, links)
         self.ending = asyncio.Event()
         self._watchers = 0
 
@@ -58,15 +58,17 @@ class Site:
             "/run/{run}/": lambda request: self.pages.run(self._run(request)),
             "/run/{run}/index.html": lambda request: self.pages.run(self._run(request)),
             "/run/{run}/entries/{page}": self._entry,
-            "/run/{run}/live.html": lambda request: self.boards.live_page(self._run(request)),
-            "/run/{run}/wire.html": lambda request: self.boards.wire(self._run(request)),
+            "/run/{run}/live.html": lambda request: self.overviews.live_page(self._run(request)),
+            "/run/{run}/wire.html": lambda request: self.overviews.wire(self._run(request)),
             "/entry/{page}": self._beside,
             "/compare/index.html": lambda request: self.pages.choose(),
             "/compare/{before}/{after}": self._compare,
-            "/leaderboard.html": lambda request: self.boards.leaderboard(_named(request, "data")),
-            "/history.html": lambda request: self.boards.history(_named(request, "data")),
-            "/stability.html": lambda request: self.boards.stability(_named(request, "model"), _named(request, "data")),
-            "/findings.html": lambda request: self.boards.findings(),
+            "/leaderboard.html": lambda request: self.overviews.leaderboard(_named(request, "data")),
+            "/history.html": lambda request: self.overviews.history(_named(request, "data")),
+            "/stability.html": lambda request: self.overviews.stability(
+                _named(request, "model"), _named(request, "data")
+            ),
+            "/findings.html": lambda request: self.overviews.findings(),
             "/audit/{audit}": self._audit,
         }
         made = [Route(path, self._page(handler), methods=["GET"]) for path, handler in simple.items()]
@@ -74,8 +76,8 @@ class Site:
         made.append(Route("/run/{run}/events", self._events, methods=["GET"]))
         return made
 
-    def _run(self, request: Request, name: str = "run") -> ShelvedRun:
-        found = self.library.shelf.get(_part(request, name))
+    def _run(self, request: Request, name: str = "run") -> ListedRun:
+        found = self.store.runs.get(_part(request, name))
         if found is None:
             raise Missing(f"there is no run {_part(request, name)!r} in the folders that were named")
         return found
@@ -85,19 +87,19 @@ class Site:
 
     def _beside(self, request: Request) -> bytes:
         runs = [unquote(name) for name in request.url.query.removeprefix("runs=").split(",") if name]
-        known = [name for name in runs if self.library.shelf.get(name) is not None]
+        known = [name for name in runs if self.store.runs.get(name) is not None]
         return self.pages.beside(_stem(request, "page"), known)
 
     def _audit(self, request: Request) -> bytes:
         name = _stem(request, "audit")
-        self.library.shelf.look()
-        found = next((audit for audit in self.library.shelf.audits if audit.name == name), None)
+        self.store.runs.look()
+        found = next((audit for audit in self.store.runs.audits if audit.name == name), None)
         if found is None:
             raise Missing(f"there is no audit {name!r} in the folders that were named")
-        return self.boards.audit(found)
+        return self.overviews.audit(found)
 
     def _compare(self, request: Request) -> bytes:
-        after = self.library.shelf.get(_stem(request, "after"))
+        after = self.store.runs.get(_stem(request, "after"))
         if after is None:
             raise Missing(f"there is no run {_stem(request, 'after')!r}")
         rules = _named(request, "rules") or "official"
@@ -134,12 +136,12 @@ class Site:
         return Response(text, media_type=MEDIA[name.rpartition(".")[2]])
 
     async def _events(self, request: Request) -> Response:
-        shelved = self.library.shelf.get(_part(request, "run"))
-        if shelved is None:
+        listed = self.store.runs.get(_part(request, "run"))
+        if listed is None:
             return PlainTextResponse("there is no such run\n", 404)
         if self._watchers >= MOST_WATCHERS:
             return PlainTextResponse("too many pages watch already\n", 429)
-        live = LiveRun(self.library, shelved, self.links)
+        live = LiveRun(self.store, listed, self.links)
         return StreamingResponse(self._watched(live), media_type="text/event-stream")
 
     async def _watched(self, live: LiveRun) -> AsyncIterator[str]:
@@ -150,9 +152,9 @@ class Site:
             while running and not self.ending.is_set():
                 try:
                     found: LiveFigures = await run_in_threadpool(live.look)
-                    text, running = self.boards.live_part(found), found.running
+                    text, running = self.overviews.live_part(found), found.running
                 except (BenchmarkError, UsageError, StaleIndexError, OSError) as error:
-                    text = self.boards.live_trouble(str(error))
+                    text = self.overviews.live_trouble(str(error))
                 yield _event("figures", text)
                 if running:
                     await self._pause(live.pause_s)
@@ -188,8 +190,8 @@ def _event(name: str, text: str) -> str:
     return f"event: {name}\n{lines}\n"
 
 
-def create_app(library: Library, links: Links, door: Door) -> tuple[ASGIApp, Site]:
+def create_app(store: Store, links: Links, auth: Auth) -> tuple[ASGIApp, Site]:
     """The guarded application and its handlers."""
-    site = Site(library, links)
+    site = Site(store, links)
     inner = Starlette(routes=site.routes())
-    return Guard(inner, door), site
+    return Guard(inner, auth), site

@@ -9,7 +9,7 @@ from pytest_bfcl.reporting.links import safe_id
 
 
 class Links:
-    """Places of pages, escaped for addresses; names are those of the shelf. This is how the server lays them out.
+    """Places of pages, escaped for addresses; names are those of `Runs`. This is how the server lays them out.
 
     ``up_from_entry`` and ``up_from_beside`` lead from an entry's page, and from one side by side, to the root.
     """

@@ -16,12 +16,12 @@ from itertools import islice
 
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.explaining import headline
-from pytest_bfcl.extensions.viewing.cards import ModelFigures, figures_of, tallies_of
 from pytest_bfcl.extensions.viewing.columns import Row
 from pytest_bfcl.extensions.viewing.index import RunIndex
-from pytest_bfcl.extensions.viewing.library import Library
 from pytest_bfcl.extensions.viewing.links import Links
-from pytest_bfcl.extensions.viewing.shelf import ShelvedRun
+from pytest_bfcl.extensions.viewing.runs import ListedRun
+from pytest_bfcl.extensions.viewing.store import Store
+from pytest_bfcl.extensions.viewing.summaries import ModelFigures, figures_of, tallies_of
 from pytest_bfcl.runs import RunDirectory
 
 EVERY_S, AT_LEAST_EVERY_S = 2.0, 30.0
@@ -114,8 +114,8 @@ class _Counted:
 class LiveRun:
     """Looks at one run again and again. ``pause_s`` is how long to wait before the next look."""
 
-    library: Library
-    shelved: ShelvedRun
+    store: Store
+    listed: ListedRun
     links: Links
     pause_s: float = EVERY_S
     _counted: _Counted | None = None
@@ -124,7 +124,7 @@ class LiveRun:
     def look(self) -> LiveFigures:
         """The figures now. Raises `UsageError`, `OSError` when the run's files cannot be used."""
         began = time.process_time()
-        run, index = self.shelved.run, self.shelved.index
+        run, index = self.listed.run, self.listed.index
         found = self._figures(run, index)
         self.pause_s = min(max(EVERY_S, (time.process_time() - began) / SHARE), AT_LEAST_EVERY_S)
         return found
@@ -166,7 +166,7 @@ class LiveRun:
         then, before = self._seen[0]
         if now - then >= EVERY_S and done > before:
             return (done - before) / (now - then)
-        elapsed = _since(self.shelved.run.fingerprint.started_at)
+        elapsed = _since(self.listed.run.fingerprint.started_at)
         return done / elapsed if elapsed and done else None
 
     def _silent(self, index: RunIndex) -> float | None:
@@ -178,7 +178,7 @@ class LiveRun:
     def _failures(self, index: RunIndex) -> Iterator[Failure]:
         latest = (row for row in index.newest() if row.outcome in ("failed", "error"))
         for row in islice(latest, FAILURES):
-            href = "../../" + self.links.entry(self.shelved.name, self.library.page_of(self.shelved, row))
+            href = "../../" + self.links.entry(self.listed.name, self.store.page_of(self.listed, row))
             words = headline(index.line(row))
             yield Failure(row.id, href, row.model, row.outcome, row.reason or "", words)
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_bfcl.extensions.viewing import frame
-from pytest_bfcl.extensions.viewing.asking import exchanges
-from pytest_bfcl.extensions.viewing.cards import Card, ModelFigures, summary_now
 from pytest_bfcl.extensions.viewing.columns import Row
-from pytest_bfcl.extensions.viewing.library import Library, OpenedRun, models_of, page_of, told_of
+from pytest_bfcl.extensions.viewing.exchanges import exchanges
 from pytest_bfcl.extensions.viewing.links import Links
-from pytest_bfcl.extensions.viewing.shelf import ShelvedRun
+from pytest_bfcl.extensions.viewing.runs import ListedRun
+from pytest_bfcl.extensions.viewing.store import OpenedRun, Store, gaps_in, models_of, page_of
+from pytest_bfcl.extensions.viewing.summaries import ModelFigures, RunSummary, summary_now
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.plain_text import shortened
 from pytest_bfcl.reporting import overview
@@ -58,20 +58,20 @@ class _OfOneData(NamedTuple):
 
 
 class Pages:
-    """Makes pages of what a library holds; ``links`` says where they lie."""
+    """Makes pages of what a store holds; ``links`` says where they lie."""
 
-    def __init__(self, library: Library, links: Links) -> None:
-        self.library = library
+    def __init__(self, store: Store, links: Links) -> None:
+        self.store = store
         self.links = links
 
     def runs(self) -> bytes:
         """The table of all runs."""
-        cards, refused = self.library.cards()
-        rows: list[tuple[Card, ModelFigures | None]] = [
-            (card, model) for card in cards for model in card.models or (None,)
+        summaries, refused = self.store.summaries()
+        rows: list[tuple[RunSummary, ModelFigures | None]] = [
+            (summary, model) for summary in summaries for model in summary.models or (None,)
         ]
         entries = sum(model.judged for _, model in rows if model is not None)
-        words = f"{len(cards)} runs, {entries:,} judged entries, the newest first. Intervals are 95 %."
+        words = f"{len(summaries)} runs, {entries:,} judged entries, the newest first. Intervals are 95 %."
         return self._page(
             "runs.html.jinja",
             "index.html",
@@ -80,53 +80,53 @@ class Pages:
             rows=rows,
             links=self.links,
             left_out=refused,
-            datas=sorted({card.data for card in cards}),
+            datas=sorted({summary.data for summary in summaries}),
             models=sorted({model.model for _, model in rows if model is not None}),
-            states=sorted({card.state.partition(":")[0] for card in cards}),
+            states=sorted({summary.state.partition(":")[0] for summary in summaries}),
         )
 
     def _board(self, run: RunDirectory) -> PublishedBoard | None:
         """The published table of the viewer, for runs of the official data."""
-        return self.library.board if run.fingerprint.dataset in OFFICIAL else None
+        return self.store.board if run.fingerprint.dataset in OFFICIAL else None
 
-    def run(self, shelved: ShelvedRun) -> bytes:
+    def run(self, listed: ListedRun) -> bytes:
         """A run's report, with what this room adds to its notices."""
-        opened = self.library.open(shelved)
-        summary, notes = summary_now(shelved)
-        request = self.library.requests_of(opened)
+        opened = self.store.open(listed)
+        summary, notes = summary_now(listed)
+        request = self.store.requests_of(opened)
         width = SITE_REQUEST if self.links.static else None
-        place = self.links.entries_from_run(shelved.name)
+        place = self.links.entries_from_run(listed.name)
         listing = opened.listing(lambda row: shortened(request(row), width) if width else request(row), place)
         values = overview.content(summary, opened.run, opened.questions, listing, self._board(opened.run))
-        gaps = told_of(opened.index, list(opened.index.rows()), opened.run)
+        gaps = gaps_in(opened.index, list(opened.index.rows()), opened.run)
         values["run"]["notices"] += [f"{note}." for note in (*notes, *gaps)]
         if self.links.static:
             values |= {"data": "", "packed": embedded_json(packed(listing.content()))}
-        return self._page("index.html.jinja", f"run/{shelved.name}/index.html", **values)
+        return self._page("index.html.jinja", f"run/{listed.name}/index.html", **values)
 
     def _page(self, template: str, place: str, here: str = "", **values: Any) -> bytes:
         return frame.page(template, place, here, static=self.links.static, **values)
 
     # One entry.
 
-    def entry(self, shelved: ShelvedRun, page: str, against: str = "") -> bytes:
+    def entry(self, listed: ListedRun, page: str, against: str = "") -> bytes:
         """An entry of one run."""
-        title, body = self.entry_parts(shelved, page, against)
-        place = f"run/{shelved.name}/entries/x"
+        title, body = self.entry_parts(listed, page, against)
+        place = f"run/{listed.name}/entries/x"
         return self._page("plain.html.jinja", place, kind="entry", title=title, body=body)
 
     def entry_parts(
         self,
-        shelved: ShelvedRun,
+        listed: ListedRun,
         page: str,
         against: str = "",
         opened: OpenedRun | None = None,
     ) -> tuple[str, Markup]:
         """Title and body of an entry's page."""
-        opened = opened or self.library.open(shelved)
+        opened = opened or self.store.open(listed)
         row = opened.rows.get(page)
         if row is None:
-            raise Missing(f"{shelved.name} has no entry {page}")
+            raise Missing(f"{listed.name} has no entry {page}")
         line = opened.line(row)
         entry, stored = opened.entry(row.id), opened.stored(line)
         beside = self._beside_in_run(opened, page)
@@ -141,12 +141,12 @@ class Pages:
             "entry_parts.html.jinja",
             "more",
             nav=list(self._entry_keys(opened, page, row, against)),
-            others=[] if self.links.static else self._others(shelved, row),
+            others=[] if self.links.static else self._others(listed, row),
             static=self.links.static,
             beside=self.links.up_from_entry + self.links.beside(row.id),
             exchanges=sent,
         )
-        up = self.links.run_from_entry(shelved.name)
+        up = self.links.run_from_entry(listed.name)
         return title, frame.part("entry.html.jinja", "body", more=more, up=up, **values)
 
     def _beside_in_run(self, opened: OpenedRun, page: str) -> Neighbours:
@@ -156,17 +156,17 @@ class Pages:
             return found
         return Neighbours(*(self.links.entry(opened.name, name) if name else "" for name in found))
 
-    def _others(self, shelved: ShelvedRun, row: Row) -> Sequence[Fields]:
+    def _others(self, listed: ListedRun, row: Row) -> Sequence[Fields]:
         """The same entry in other runs of this data, and in this one by other models or repeats."""
         found = []
-        data = self.library.data_of(shelved)
-        for other, there in self.library.rows_of(row.id, at_once=True):
-            if (other is shelved and there.number == row.number) or self.library.data_of(other) != data:
+        data = self.store.data_of(listed)
+        for other, there in self.store.rows_of(row.id, at_once=True):
+            if (other is listed and there.number == row.number) or self.store.data_of(other) != data:
                 continue
-            page = self.library.page_of(other, there)
+            page = self.store.page_of(other, there)
             found.append(
                 {
-                    "href": self.links.up_from_entry + self.links.entry(other.name, page, shelved.name),
+                    "href": self.links.up_from_entry + self.links.entry(other.name, page, listed.name),
                     "label": other.path.name,
                     "model": there.model,
                     "repeat": there.repeat,
@@ -178,11 +178,11 @@ class Pages:
 
     def _entry_keys(self, opened: OpenedRun, page: str, row: Row, against: str) -> Iterator[NavLink]:
         """Next and previous: failed, changed, of the same reason."""
-        chosen = against if against in {run.name for run in self.library.shelf.runs} else ""
-        earlier = self.library.shelf.get(chosen) if chosen else self.library.earlier(opened)
+        chosen = against if against in {run.name for run in self.store.runs.listed} else ""
+        earlier = self.store.runs.get(chosen) if chosen else self.store.earlier(opened)
         chains = [("f", "failed", opened.chain("outcome", "failed"))]
         if earlier is not None and earlier.name != opened.name:
-            chains.append(("c", f"changed since {earlier.path.name}", self.library.changed(opened, earlier)))
+            chains.append(("c", f"changed since {earlier.path.name}", self.store.changed(opened, earlier)))
         if row.reason:
             chains.append(("r", "with the same reason", opened.chain("reason", row.reason)))
         for key, words, chain in chains:
@@ -196,7 +196,7 @@ class Pages:
 
     def beside(self, name: str, only: Sequence[str] = ()) -> bytes:
         """An entry, by the name of its page, in all runs or in those named."""
-        entry_id = self.library.entry_of(name)
+        entry_id = self.store.entry_of(name)
         if entry_id is None:
             raise Missing(f"no run has an entry {name}")
         title, body = self.beside_part(entry_id, only)
@@ -204,12 +204,12 @@ class Pages:
 
     def beside_part(self, entry_id: str, only: Sequence[str] = ()) -> tuple[str, Markup]:
         """Title and body of an entry in all runs or in those named."""
-        rows = self.library.rows_of(entry_id, set(only) or None)
+        rows = self.store.rows_of(entry_id, set(only) or None)
         notes = [f"{len(rows) - MOST_BESIDE} more answers are not shown"] if len(rows) > MOST_BESIDE else []
         rows = (sorted(rows, key=lambda found: only.index(found[0].name)) if only else rows)[:MOST_BESIDE]
-        by_data: dict[str, list[tuple[ShelvedRun, Row]]] = {}
+        by_data: dict[str, list[tuple[ListedRun, Row]]] = {}
         for run, row in rows:
-            by_data.setdefault(self.library.data_of(run), []).append((run, row))
+            by_data.setdefault(self.store.data_of(run), []).append((run, row))
         if len(by_data) > 1:
             notes.append("Several data sets have an entry of this id. They are not the same entry, and stand apart.")
         parts = [self._answers(entry_id, data, shown) for data, shown in by_data.items()]
@@ -217,29 +217,29 @@ class Pages:
         body = frame.part("beside.html.jinja", "beside", parts=parts, notes=notes, nav=nav)
         return f"{entry_id} in {len(rows)} answers", body
 
-    def _answers(self, entry_id: str, data: str, shown: Sequence[tuple[ShelvedRun, Row]]) -> _OfOneData:
+    def _answers(self, entry_id: str, data: str, shown: Sequence[tuple[ListedRun, Row]]) -> _OfOneData:
         """The answers of runs of one data set to its entry, and what is not shown."""
         answers = [
             Answer(
                 self._label(run, row, shown),
                 run.index.line(row),
-                self.links.up_from_beside + self.links.entry(run.name, self.library.page_of(run, row)),
+                self.links.up_from_beside + self.links.entry(run.name, self.store.page_of(run, row)),
             )
             for run, row in shown
         ]
-        questions = self.library.questions_of(shown[0][0].run)
+        questions = self.store.questions_of(shown[0][0].run)
         entry = questions(entry_id)
         told = f"{questions.notice[:1].upper()}{questions.notice[1:]}." if questions.notice else ""
         return _OfOneData(side_by_side(entry, answers), data, (told,) if entry is None and told else ())
 
-    def _label(self, run: ShelvedRun, row: Row, shown: Sequence[tuple[ShelvedRun, Row]]) -> str:
+    def _label(self, run: ListedRun, row: Row, shown: Sequence[tuple[ListedRun, Row]]) -> str:
         several = sum(each is run for each, _ in shown) > 1
         repeat = f" (repeat {row.repeat})" if row.repeat > 1 else ""
         return f"{run.path.name}{' · ' + row.model if several else ''}{repeat}"
 
     def _beside_keys(self, entry_id: str, only: Sequence[str]) -> Iterator[NavLink]:
         """The next and previous entry, one with different outcomes, one in which an answer failed."""
-        table = self.library.outcomes(tuple(only))
+        table = self.store.outcomes(tuple(only))
         words = (("j", "entry"), ("c", "with different outcomes"), ("f", "failed somewhere"))
         for (key, what), chain in zip(words, (table.all, table.different, table.failed), strict=True):
             before, after = chain.around(table.places.get(entry_id, -1))
@@ -250,41 +250,41 @@ class Pages:
 
     # Two runs.
 
-    def choose(self, pairs: Sequence[tuple[Card, Card]] | None = None) -> bytes:
+    def choose(self, pairs: Sequence[tuple[RunSummary, RunSummary]] | None = None) -> bytes:
         """Which runs to compare; ``pairs`` are those there are, by default each run with the one before it."""
-        cards = [card for card in self.library.cards()[0] if card.has_scores]
-        pairs = list(self.library.pairs(cards)) if pairs is None else pairs
+        summaries = [summary for summary in self.store.summaries()[0] if summary.has_scores]
+        pairs = list(self.store.pairs(summaries)) if pairs is None else pairs
         return self._page(
-            "choose.html.jinja", "compare/index.html", "compare", cards=cards, pairs=pairs, links=self.links
+            "choose.html.jinja", "compare/index.html", "compare", summaries=summaries, pairs=pairs, links=self.links
         )
 
-    def compare(self, before: ShelvedRun, after: ShelvedRun, rules: str = "official") -> bytes:
+    def compare(self, before: ListedRun, after: ListedRun, rules: str = "official") -> bytes:
         """Two runs compared; each changed entry opens side by side."""
         place = f"compare/{before.name}/x.html"
-        first, second = self.library.measurement(before), self.library.measurement(after)
+        first, second = self.store.measurement(before), self.store.measurement(after)
         found = compare_measurements(first, second, rules, shared=True, allow_missing=True)
         for comparison in found:
             comparison.before_run, comparison.after_run = before.path.name, after.path.name
         places = _Places(self, (before, after))
         changed = [replace(Changed.of(each, first, second, rules), places=places) for each in found]
-        questions = self.library.questions_of(after.run)
+        questions = self.store.questions_of(after.run)
         values = comparison_values(changed, questions, most=0)
         return self._page("comparison.html.jinja", place, "compare", **values)
 
     # For a static site.
 
-    def plain_lists(self, shelved: ShelvedRun, size: int) -> Iterator[tuple[str, bytes]]:
+    def plain_lists(self, listed: ListedRun, size: int) -> Iterator[tuple[str, bytes]]:
         """The entries of a run as plain tables, ``size`` rows a page: place and page."""
-        opened = self.library.open(shelved)
-        listed = list(opened.index.listed())
-        pages = max(-(-len(listed) // size), 1)
+        opened = self.store.open(listed)
+        all_rows = list(opened.index.listed())
+        pages = max(-(-len(all_rows) // size), 1)
         for number in range(pages):
             rows = [
-                (row, text, self.links.entry(shelved.name, page_of(row, opened.models)))
-                for row, text in listed[number * size : (number + 1) * size]
+                (row, text, self.links.entry(listed.name, page_of(row, opened.models)))
+                for row, text in all_rows[number * size : (number + 1) * size]
             ]
-            place = f"run/{shelved.name}/list-{number + 1}.html"
-            label = shelved.path.name
+            place = f"run/{listed.name}/list-{number + 1}.html"
+            label = listed.path.name
             yield place, self._page("list.html.jinja", place, label=label, rows=rows, number=number + 1, pages=pages)
 
     def unpacking(self, about: Fields) -> bytes:
@@ -303,7 +303,7 @@ class Pages:
 class _Places:
     """Where a comparison's links lead."""
 
-    def __init__(self, pages: Pages, runs: tuple[ShelvedRun, ShelvedRun]) -> None:
+    def __init__(self, pages: Pages, runs: tuple[ListedRun, ListedRun]) -> None:
         self._pages = pages
         self._runs = runs
         self._models = [models_of(run.run, run.index) for run in runs]

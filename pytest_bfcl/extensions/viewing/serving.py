@@ -18,8 +18,8 @@ from pytest_bfcl.failures import UsageError
 if TYPE_CHECKING:
     import uvicorn
 
-    from pytest_bfcl.extensions.viewing.guard import Door
-    from pytest_bfcl.extensions.viewing.library import Library
+    from pytest_bfcl.extensions.viewing.auth import Auth
+    from pytest_bfcl.extensions.viewing.store import Store
     from pytest_bfcl.reporting.sources import EntrySource
     from pytest_bfcl.scoring.published import PublishedBoard
 
@@ -41,25 +41,25 @@ def serve(
     import uvicorn
 
     from pytest_bfcl.extensions.viewing.app import create_app
+    from pytest_bfcl.extensions.viewing.auth import Auth, new_token
     from pytest_bfcl.extensions.viewing.cache import IndexCache
-    from pytest_bfcl.extensions.viewing.guard import Door, new_token
-    from pytest_bfcl.extensions.viewing.library import Library
     from pytest_bfcl.extensions.viewing.links import Links
-    from pytest_bfcl.extensions.viewing.shelf import open_shelf
+    from pytest_bfcl.extensions.viewing.runs import open_runs
+    from pytest_bfcl.extensions.viewing.store import Store
 
-    library = Library(open_shelf(folders), data, board)
+    store = Store(open_runs(folders), data, board)
     bound = _bound(host, port)
-    door = Door.at(host, bound.getsockname()[1], new_token())
-    app, site = create_app(library, Links(), door)
+    auth = Auth.at(host, bound.getsockname()[1], new_token())
+    app, site = create_app(store, Links(), auth)
     config = uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=QUIET_S, ws="none", server_header=False)
     server = uvicorn.Server(config)
     stopping = threading.Event()
     IndexCache().prune()
-    threading.Thread(target=_warm, args=(library, stopping), name="indexes", daemon=True).start()
+    threading.Thread(target=_warm, args=(store, stopping), name="indexes", daemon=True).start()
 
     async def run() -> None:
         watching = asyncio.create_task(_watch(server, site.ending))
-        ready(address(host, door))
+        ready(address(host, auth))
         await server.serve(sockets=[bound])
         watching.cancel()
 
@@ -76,13 +76,13 @@ async def _watch(server: uvicorn.Server, ending: asyncio.Event) -> None:
     ending.set()
 
 
-def _warm(library: Library, stopping: threading.Event) -> None:
+def _warm(store: Store, stopping: threading.Event) -> None:
     """Index every run once, in the background, so that an entry is found in all of them at once."""
-    for shelved in library.shelf.runs:
+    for listed in store.runs.listed:
         if stopping.wait(0.002):
             return
-        with contextlib.suppress(UsageError, OSError):  # its card says what is wrong with it
-            _ = shelved.index
+        with contextlib.suppress(UsageError, OSError):  # its summary says what is wrong with it
+            _ = listed.index
 
 
 def _bound(host: str, port: int) -> socket.socket:
@@ -102,11 +102,11 @@ def _bound(host: str, port: int) -> socket.socket:
     return made
 
 
-def address(host: str, door: Door) -> str:
+def address(host: str, auth: Auth) -> str:
     """The address to open, token included."""
     plain = host.strip("[]")
     shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(plain, f"[{plain}]" if ":" in plain else plain)
-    return f"http://{shown}:{door.port}/{door.token}/"
+    return f"http://{shown}:{auth.port}/{auth.token}/"
 
 
 @contextlib.contextmanager

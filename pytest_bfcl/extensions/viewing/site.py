@@ -14,12 +14,12 @@ from pathlib import Path
 from urllib.parse import quote
 
 from pytest_bfcl.extensions.viewing import frame
-from pytest_bfcl.extensions.viewing.boards import Boards
-from pytest_bfcl.extensions.viewing.library import Library
 from pytest_bfcl.extensions.viewing.links import Links
+from pytest_bfcl.extensions.viewing.overview_pages import OverviewPages
 from pytest_bfcl.extensions.viewing.pages import Pages
 from pytest_bfcl.extensions.viewing.parts import Part, in_parts
-from pytest_bfcl.extensions.viewing.shelf import Refused, ShelvedRun
+from pytest_bfcl.extensions.viewing.runs import ListedRun, Refused
+from pytest_bfcl.extensions.viewing.store import Store
 from pytest_bfcl.failures import BenchmarkError, UsageError
 from pytest_bfcl.reporting.links import model_suffix, safe_id
 from pytest_bfcl.runs import is_run
@@ -64,12 +64,12 @@ class SiteLinks(Links):
         return f"{page}.html" if number == 0 else f"{page}-{number + 1}.html"
 
 
-def write_site(library: Library, out: Path, progress: Callable[[str], None] = lambda text: None) -> Path:
-    """Write the site of all runs of a library into a folder; returns its ``index.html``.
+def write_site(store: Store, out: Path, progress: Callable[[str], None] = lambda text: None) -> Path:
+    """Write the site of all runs of a store into a folder; returns its ``index.html``.
 
     An earlier site in the folder is replaced; a folder with anything else is refused with `UsageError`.
     """
-    writer = _Writer(library, _emptied(out), progress)
+    writer = _Writer(store, _emptied(out), progress)
     writer.write()
     return out / "index.html"
 
@@ -90,13 +90,13 @@ def _emptied(out: Path) -> Path:
 class _Writer:
     """Writes one site."""
 
-    def __init__(self, library: Library, out: Path, progress: Callable[[str], None]) -> None:
-        self.library = library
+    def __init__(self, store: Store, out: Path, progress: Callable[[str], None]) -> None:
+        self.store = store
         self.out = out
         self.progress = progress
         self.links = SiteLinks()
-        self.pages = Pages(library, self.links)
-        self.boards = Boards(library, self.links)
+        self.pages = Pages(store, self.links)
+        self.overviews = OverviewPages(store, self.links)
         self.refused: list[Refused] = []
 
     def write(self) -> None:
@@ -105,37 +105,37 @@ class _Writer:
         for name, text in frame.assets().items():
             self._write(f"assets/{name}", text.encode())
         runs = list(self._usable())
-        for number, shelved in enumerate(runs):
-            self.progress(f"run {number + 1} of {len(runs)}: {shelved.path.name}")
-            self._write(f"run/{shelved.name}/index.html", self.pages.run(shelved))
-            for place, page in self.pages.plain_lists(shelved, ROWS_A_PAGE):
+        for number, listed in enumerate(runs):
+            self.progress(f"run {number + 1} of {len(runs)}: {listed.path.name}")
+            self._write(f"run/{listed.name}/index.html", self.pages.run(listed))
+            for place, page in self.pages.plain_lists(listed, ROWS_A_PAGE):
                 self._write(place, page)
-            if self.boards.has_wire(shelved):
-                self._write(f"run/{shelved.name}/wire.html", self.boards.wire(shelved))
+            if self.overviews.has_wire(listed):
+                self._write(f"run/{listed.name}/wire.html", self.overviews.wire(listed))
         self._comparisons(runs)
-        for place, page in self.boards.all_pages():
+        for place, page in self.overviews.all_pages():
             self._write(place, page)
         firsts = self._parts(runs)
         self._write("entry.html", self.pages.unpacking({"parts": firsts, "suffixes": self._suffixes(runs)}))
         self._write("index.html", self.pages.runs())
 
-    def _usable(self) -> Iterator[ShelvedRun]:
-        cards, _ = self.library.cards()
-        for card in cards:
-            shelved = self.library.shelf.get(card.name)
-            if shelved is not None:
-                yield shelved
+    def _usable(self) -> Iterator[ListedRun]:
+        summaries, _ = self.store.summaries()
+        for summary in summaries:
+            listed = self.store.runs.get(summary.name)
+            if listed is not None:
+                yield listed
 
-    def _comparisons(self, runs: Sequence[ShelvedRun]) -> None:
-        cards, _ = self.library.cards()
-        ordered = sorted((card for card in cards if card.models), key=lambda card: card.started)
-        pairs = list(self.library.pairs(cards))
+    def _comparisons(self, runs: Sequence[ListedRun]) -> None:
+        summaries, _ = self.store.summaries()
+        ordered = sorted((summary for summary in summaries if summary.models), key=lambda summary: summary.started)
+        pairs = list(self.store.pairs(summaries))
         if len(ordered) <= ALL_PAIRS:
             pairs = [(a, b) for n, a in enumerate(ordered) for b in ordered[n + 1 :] if a.data == b.data]
         written = []
         for number, (before, after) in enumerate(pairs):
             self.progress(f"comparison {number + 1} of {len(pairs)}: {before.label} against {after.label}")
-            first, second = self.library.shelf.get(before.name), self.library.shelf.get(after.name)
+            first, second = self.store.runs.get(before.name), self.store.runs.get(after.name)
             if first is None or second is None:
                 continue
             place = f"compare/{before.name}/{after.name}.html"
@@ -149,32 +149,32 @@ class _Writer:
 
     # Entries.
 
-    def _suffixes(self, runs: Sequence[ShelvedRun]) -> dict[str, list[str]]:
+    def _suffixes(self, runs: Sequence[ListedRun]) -> dict[str, list[str]]:
         """What tells the pages of a run's models apart, for the script that unpacks them."""
         return {
-            shelved.name: [model_suffix(model, opened.models) for model in opened.index.models()]
-            for shelved in runs
-            for opened in [self.library.open(shelved)]
+            listed.name: [model_suffix(model, opened.models) for model in opened.index.models()]
+            for listed in runs
+            for opened in [self.store.open(listed)]
         }
 
-    def _parts(self, runs: Sequence[ShelvedRun]) -> list[str]:
+    def _parts(self, runs: Sequence[ListedRun]) -> list[str]:
         """Write all parts; the first name of each."""
-        opened = {shelved.name: self.library.open(shelved) for shelved in runs}
+        opened = {listed.name: self.store.open(listed) for listed in runs}
         ids: dict[str, str] = {}
-        rows: dict[str, list[tuple[ShelvedRun, str]]] = defaultdict(list)
-        for shelved in runs:
-            for page, row in opened[shelved.name].rows.items():
+        rows: dict[str, list[tuple[ListedRun, str]]] = defaultdict(list)
+        for listed in runs:
+            for page, row in opened[listed.name].rows.items():
                 name = safe_id(row.id)
                 ids[name] = row.id
-                rows[name].append((shelved, page))
+                rows[name].append((listed, page))
         parts = list(in_parts(list(ids)))
         for number, names in enumerate(parts):
             self.progress(f"entries: part {number + 1} of {len(parts)}")
             part = Part()
             for name in names:
-                for shelved, page in rows[name]:
-                    title, body = self.pages.entry_parts(shelved, page, opened=opened[shelved.name])
-                    part.add_page(f"{shelved.name}/{page}", title, str(body))
+                for listed, page in rows[name]:
+                    title, body = self.pages.entry_parts(listed, page, opened=opened[listed.name])
+                    part.add_page(f"{listed.name}/{page}", title, str(body))
                 if len(runs) > 1 or len(rows[name]) > 1:
                     title, body = self.pages.beside_part(ids[name])
                     part.add_beside(name, title, str(body))

@@ -52,9 +52,9 @@ class Progress:
 
 def run(args: argparse.Namespace) -> int:
     """Write the site and say where it is."""
-    from pytest_bfcl.extensions.viewing.library import Library
-    from pytest_bfcl.extensions.viewing.shelf import open_shelf
+    from pytest_bfcl.extensions.viewing.runs import open_runs
     from pytest_bfcl.extensions.viewing.site import write_site
+    from pytest_bfcl.extensions.viewing.store import Store
     from pytest_bfcl.scoring.published import read_board
 
     data = None
@@ -64,13 +64,13 @@ def run(args: argparse.Namespace) -> int:
         data = open_data(args.data)
     progress = Progress()
     progress("reading runs")
-    library = Library(open_shelf(args.runs), data, read_board(args.board) if args.board else None)
-    cards, refused = library.cards()
-    if not cards:
+    store = Store(open_runs(args.runs), data, read_board(args.board) if args.board else None)
+    summaries, refused = store.summaries()
+    if not summaries:
         told = f": {refused[0].path}: {refused[0].why}" if refused else ""
         raise UsageError(f"there is no run to show{told}")
 
-    page = write_site(library, args.out, progress)
+    page = write_site(store, args.out, progress)
     progress.end()
     for each in refused:
         say(f"pytest-bfcl site: not shown: {each.path}: {each.why}", file=sys.stderr)

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("starlette", reason="the extra `view` is not installed")
 pytest.importorskip("httpx", reason="starlette's test client needs httpx")
 
-from tests.extensions.viewing.samples import Looking, client, make_folder, shelf_of
+from tests.extensions.viewing.samples import Looking, client, make_folder, runs_of
 
 
 @pytest.fixture(scope="session")
@@ -19,4 +19,4 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def looking(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Looking:
-    return client(shelf_of(folder, tmp_path_factory.mktemp("cache")))
+    return client(runs_of(folder, tmp_path_factory.mktemp("cache")))

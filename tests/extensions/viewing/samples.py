@@ -14,10 +14,10 @@ from starlette.testclient import TestClient
 
 from pytest_bfcl.extensions.lab.auditing.pages import FindingPage, write_audit_pages
 from pytest_bfcl.extensions.viewing.app import create_app
-from pytest_bfcl.extensions.viewing.guard import Door
-from pytest_bfcl.extensions.viewing.library import Library
+from pytest_bfcl.extensions.viewing.auth import Auth
 from pytest_bfcl.extensions.viewing.links import Links
-from pytest_bfcl.extensions.viewing.shelf import Shelf, open_shelf
+from pytest_bfcl.extensions.viewing.runs import Runs, open_runs
+from pytest_bfcl.extensions.viewing.store import Store
 from pytest_bfcl.reporting.sources import EntrySource
 from pytest_bfcl.runs import json_line
 from tests.reporting.samples import record, stored_run
@@ -73,23 +73,23 @@ def make_folder(folder: Path) -> Path:
     return folder
 
 
-def shelf_of(folder: Path, cache: Path) -> Shelf:
-    return open_shelf([folder], cache)
+def runs_of(folder: Path, cache: Path) -> Runs:
+    return open_runs([folder], cache)
 
 
-def client(shelf: Shelf, data: EntrySource | None = None) -> Looking:
-    """Somebody who looks at a shelf over HTTP."""
-    library = Library(shelf, data)
-    app, _ = create_app(library, Links(), Door.at("127.0.0.1", 8000, TOKEN))
-    return Looking(TestClient(app, base_url="http://127.0.0.1:8000", raise_server_exceptions=True), library)
+def client(runs: Runs, data: EntrySource | None = None) -> Looking:
+    """Somebody who looks at runs over HTTP."""
+    store = Store(runs, data)
+    app, _ = create_app(store, Links(), Auth.at("127.0.0.1", 8000, TOKEN))
+    return Looking(TestClient(app, base_url="http://127.0.0.1:8000", raise_server_exceptions=True), store)
 
 
 class Looking:
     """Asks with the token."""
 
-    def __init__(self, asking: TestClient, library: Library) -> None:
+    def __init__(self, asking: TestClient, store: Store) -> None:
         self.http = asking
-        self.library = library
+        self.store = store
 
     def get(self, page: str, status: int = 200) -> str:
         """A page's text."""

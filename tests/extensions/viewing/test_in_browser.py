@@ -22,13 +22,13 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.cli import main
-from pytest_bfcl.extensions.viewing.library import Library
-from pytest_bfcl.extensions.viewing.shelf import open_shelf
+from pytest_bfcl.extensions.viewing.runs import open_runs
 from pytest_bfcl.extensions.viewing.site import write_site
+from pytest_bfcl.extensions.viewing.store import Store
 from pytest_bfcl.reporting import write_report
 from pytest_bfcl.session.evaluation import run
 from tests.extensions.viewing.samples import MODELS, append, dated, records
-from tests.extensions.viewing.test_guard import hostile_run
+from tests.extensions.viewing.test_auth import hostile_run
 from tests.reporting.browser import find_chromium
 from tests.reporting.samples import stored_run
 
@@ -141,7 +141,7 @@ def server(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[s
 @pytest.fixture(scope="module")
 def site(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     out = tmp_path_factory.mktemp("site")
-    return write_site(Library(open_shelf([folder], tmp_path_factory.mktemp("kept"))), out).parent.as_uri() + "/"
+    return write_site(Store(open_runs([folder], tmp_path_factory.mktemp("kept"))), out).parent.as_uri() + "/"
 
 
 def serious(tab: Tab) -> list[str]:
@@ -190,7 +190,7 @@ def test_pages_of_whole_runs_are_accessible_and_fit(
         write_report(folders[-1])
     page = tmp_path / "compared.html"
     assert main(["compare", *map(str, folders), "--html", str(page)]) == 0
-    site = write_site(Library(open_shelf([tmp_path / "runs"], tmp_path / "kept")), tmp_path / "site").parent
+    site = write_site(Store(open_runs([tmp_path / "runs"], tmp_path / "kept")), tmp_path / "site").parent
     entry = next(folders[0].glob("entries/multi_turn_base_1*.html"))
     files = [page, entry, folders[0] / "index.html"]
     files += [site / name for name in ("index.html", "run/server-0.11/index.html", "findings.html")]
@@ -321,8 +321,8 @@ def test_hostile_runs_do_not_run(tab: Tab, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("PYTEST_BFCL_CACHE", str(tmp_path / "cache"))
     hostile_run(tmp_path / "runs", "one")
     hostile_run(tmp_path / "runs", "two")
-    library = Library(open_shelf([tmp_path / "runs"]))
-    opened = library.open(library.shelf.look()["one"])
+    store = Store(open_runs([tmp_path / "runs"]))
+    opened = store.open(store.runs.look()["one"])
     pages = [
         "",
         "run/one/index.html",
@@ -338,7 +338,7 @@ def test_hostile_runs_do_not_run(tab: Tab, tmp_path: Path, monkeypatch: pytest.M
         for page in (*pages, "entry/simple_python_0.html"):
             tab.open(address + page)
             assert tab.page.evaluate(harmless), page
-    root = write_site(library, tmp_path / "site").parent.as_uri() + "/"
+    root = write_site(store, tmp_path / "site").parent.as_uri() + "/"
     files = ["index.html", "run/one/index.html", "run/one/list-1.html", "compare/one/two.html", "audit/audit.html"]
     for page in (*files, *(f"entry.html#one/{page}" for page in opened.rows), "entry.html#beside/simple_python_0"):
         tab.open(root + page)
@@ -361,9 +361,9 @@ def test_a_site_is_read_without_scripts(chromium: Any, site: str) -> None:
 
 
 def test_a_site_has_every_entry_and_keys(tab: Tab, site: str, folder: Path) -> None:
-    library = Library(open_shelf([folder]))
+    store = Store(open_runs([folder]))
     for name in ("both", "night-3", "torn"):
-        opened = library.open(library.shelf.look()[name])
+        opened = store.open(store.runs.look()[name])
         for page, row in list(opened.rows.items())[::9]:
             tab.open(f"{site}entry.html#{name}/{page}")
             assert row.id in tab.page.inner_text("h1")

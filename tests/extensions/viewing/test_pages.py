@@ -27,7 +27,7 @@ from pytest_bfcl.runs import RunDirectory, merge_runs
 from pytest_bfcl.scoring import compare_runs
 from pytest_bfcl.session.evaluation import open_data, run
 from pytest_bfcl.settings import Settings
-from tests.extensions.viewing.samples import MODELS, TOKEN, Looking, Tags, append, client, dated, records, shelf_of
+from tests.extensions.viewing.samples import MODELS, TOKEN, Looking, Tags, append, client, dated, records, runs_of
 from tests.reporting.samples import booking, make_run, record, stored_run, write_data
 
 ENTRY = "run/night-1/entries/simple_python_3.html"
@@ -164,7 +164,7 @@ def test_a_run_that_grows_is_seen_growing(tmp_path: Path) -> None:
     lines = records(1)
     run = dated(stored_run(tmp_path / "runs" / "now", lines[:20]), 5, state="running", planned=60, ended_at=None)
     (run / "summary.json").unlink()
-    looking = client(shelf_of(tmp_path / "runs", tmp_path / "cache"))
+    looking = client(runs_of(tmp_path / "runs", tmp_path / "cache"))
     assert '<b id="done">20</b>' in looking.get("run/now/live.html")
     assert ">live</a>" in looking.get("")
     append(run, lines[20:45])
@@ -188,9 +188,9 @@ def test_looking_again_counts_what_counting_anew_counts(tmp_path: Path) -> None:
     """Lines that were added, lines that replace an earlier one, both at once, nothing."""
     dice, lines = random.Random(5), records(3, 40, MODELS)
     run = dated(stored_run(tmp_path / "runs" / "now", lines[:7]), 5, state="running", planned=240, ended_at=None)
-    looking = client(shelf_of(tmp_path / "runs", tmp_path / "cache"))
-    shelved = looking.library.shelf.look()["now"]
-    live, seen = LiveRun(looking.library, shelved, Links()), set()
+    looking = client(runs_of(tmp_path / "runs", tmp_path / "cache"))
+    listed = looking.store.runs.look()["now"]
+    live, seen = LiveRun(looking.store, listed, Links()), set()
     taken = 7
     while taken < len(lines):
         earlier = dice.sample(lines[:taken], dice.choice((0, 0, 3)))
@@ -198,17 +198,17 @@ def test_looking_again_counts_what_counting_anew_counts(tmp_path: Path) -> None:
         more = lines[taken : taken + dice.randrange(12)]
         taken += len(more)
         append(run, dice.sample([*again, *more], len(again) + len(more)))
-        anew = LiveRun(looking.library, shelved, Links()).look()
+        anew = LiveRun(looking.store, listed, Links()).look()
         figures = live.look()
         assert replace(figures, rate=None, left_s=None) == replace(anew, rate=None, left_s=None)
-        assert figures.done == len(shelved.index)
+        assert figures.done == len(listed.index)
         seen.add(bool(again))
     assert seen == {True, False}
 
 
 def test_files_replaced_while_somebody_looks(tmp_path: Path) -> None:
     run = stored_run(tmp_path / "runs" / "r", records(1))
-    looking = client(shelf_of(tmp_path / "runs", tmp_path / "cache"))
+    looking = client(runs_of(tmp_path / "runs", tmp_path / "cache"))
     looking.get("run/r/index.html")
     lines = [{**line, "outcome": "passed", "reason": None, "detail": {}} for line in records(1)]
     (run / "results.jsonl").write_bytes(b"")
@@ -224,9 +224,9 @@ def test_own_data_gives_its_questions(tmp_path: Path) -> None:
     data = write_data(tmp_path / "bench")
     make_run(tmp_path / "runs" / "own", data, {"simple_python_1": booking(film="Heat", seats=5)})
     make_run(tmp_path / "runs" / "other", data, {})
-    without = client(shelf_of(tmp_path / "runs", tmp_path / "cache"))
+    without = client(runs_of(tmp_path / "runs", tmp_path / "cache"))
     assert "questions are not shown" in without.get("run/own/index.html").lower()
-    looking = client(shelf_of(tmp_path / "runs", tmp_path / "cache"), data)
+    looking = client(runs_of(tmp_path / "runs", tmp_path / "cache"), data)
     text = looking.get("run/own/entries/simple_python_1.html")
     assert "Two seats for Heat" in text
     assert "&#34;messages&#34;" in text
@@ -241,7 +241,7 @@ def test_a_model_over_http_gives_a_command_without_its_key(tmp_path: Path, monke
         monkeypatch.setenv("OPENAI_BASE_URL", f"http://user:word@127.0.0.1:{port}/v1")
         out, settings = tmp_path / "runs" / "http", Settings(concurrency=2)
         run(open_data("bundled"), "openai:mock", categories=["simple_java"], out=out, settings=settings)
-    looking = client(shelf_of(tmp_path / "runs", tmp_path / "cache"))
+    looking = client(runs_of(tmp_path / "runs", tmp_path / "cache"))
     line = json.loads((tmp_path / "runs" / "http" / "results.jsonl").open().readline())
     text = looking.get(f"run/http/entries/{line['id']}.html")
     assert "very-secret" not in text
@@ -285,7 +285,7 @@ def test_an_audit_stands_among_the_findings(tmp_path: Path) -> None:
     with open(tmp_path / "runs" / "audit" / "audit.jsonl", "a") as file:
         file.write('{"rule": 3}\nno JSON\n[[[\n')
     dated(stored_run(tmp_path / "runs" / "one", records(1)), 1)
-    looking = client(shelf_of(tmp_path / "runs", tmp_path / "cache"))
+    looking = client(runs_of(tmp_path / "runs", tmp_path / "cache"))
     assert 'id="refused"' not in looking.get("")
     text = looking.get("findings.html")
     assert "audit/audit.html" in text
@@ -297,7 +297,7 @@ def test_an_audit_stands_among_the_findings(tmp_path: Path) -> None:
     looking.get(urljoin("audit/", "../entry/simple_python_3.html"))
     assert 'href="../entry/simple_python_3.html"' in page
     looking.get("audit/other.html", 404)
-    site = write_site(looking.library, tmp_path / "site").parent
+    site = write_site(looking.store, tmp_path / "site").parent
     kept = (site / "audit" / "audit.html").read_text()
     assert 'href="../entry.html#beside/simple_python_3"' in kept
     assert kept.count('href="../entry.html') == 1
@@ -314,10 +314,10 @@ def test_official_results_are_named_with_what_makes_a_run_of_them(tmp_path: Path
             lines.append({"id": ref.id, "result": [{"some_function": "{}"}], "latency": 0.5})
         text = "".join(json.dumps(line) + "\n" for line in lines)
         (model / "non_live" / f"BFCL_v4_{category}_result.json").write_text(text)
-    looking = client(shelf_of(tmp_path / "official", tmp_path / "cache"))
+    looking = client(runs_of(tmp_path / "official", tmp_path / "cache"))
     assert f"pytest --model replay:{model}" in unescape(looking.get(""))
     run(data, f"replay:{model}", categories=list(answers), out=tmp_path / "runs" / "replayed")
-    looking = client(shelf_of(tmp_path / "runs", tmp_path / "cache"))
+    looking = client(runs_of(tmp_path / "runs", tmp_path / "cache"))
     lines = [json.loads(line) for line in (tmp_path / "runs" / "replayed" / "results.jsonl").open()]
     assert len(lines) == sum(map(len, answers.values()))
     text = looking.get("run/replayed/index.html")
@@ -330,7 +330,7 @@ def test_official_results_are_named_with_what_makes_a_run_of_them(tmp_path: Path
 
 def test_a_run_that_asks_a_server_is_watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In this process, against a server that takes its time; the page is looked at meanwhile."""
-    data, looking = open_data("bundled"), client(shelf_of(tmp_path, tmp_path / "cache"))
+    data, looking = open_data("bundled"), client(runs_of(tmp_path, tmp_path / "cache"))
     planned = len(data.index("simple_java")) + len(data.index("simple_javascript"))
     with saying_no(delay_s=0.02) as port:
         monkeypatch.setenv("OPENAI_API_KEY", "none")
@@ -364,9 +364,9 @@ def test_runs_in_parts_merged_and_continued(tmp_path: Path) -> None:
     errors = [{**line, "outcome": "error", "tag": "ADAPTER_ERROR", "reason": "adapter:timeout"} for line in lines[:5]]
     again = stored_run(tmp_path / "runs" / "again", [*errors, *lines[5:]])
     append(again, lines[:5])  # the run was gone on with: the last line of an entry counts
-    looking = client(shelf_of(tmp_path / "runs", tmp_path / "cache"))
+    looking = client(runs_of(tmp_path / "runs", tmp_path / "cache"))
     assert 'data-run="whole"' in looking.get("")
-    whole, gone_on = (looking.library.open(looking.library.shelf.look()[name]) for name in ("whole", "again"))
+    whole, gone_on = (looking.store.open(looking.store.runs.look()[name]) for name in ("whole", "again"))
     outcomes = {line["id"]: line["outcome"] for line in lines}
     for opened in (whole, gone_on):
         assert {row.id: row.outcome for row in opened.rows.values()} == outcomes
@@ -394,7 +394,7 @@ def test_entries_of_other_data_are_not_the_same_entry(tmp_path: Path) -> None:
     for name, day, dataset, sha in (("a", 1, "bundled", bundled.sha256), ("b", 2, "official", "cd" * 32),
                                     ("c", 3, "bundled", bundled.sha256)):  # fmt: skip
         dated(stored_run(tmp_path / name, ours, dataset=dataset, sha256=sha), day)
-    with client(shelf_of(tmp_path, tmp_path / "cache")).http as http:
+    with client(runs_of(tmp_path, tmp_path / "cache")).http as http:
         looking = Looking(http, None)  # type: ignore[arg-type]
         beside = unescape(looking.get("entry/simple_python_0.html"))
         assert "not the same entry" in beside

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from benchmarks.viewing import make_runs, measured
-from pytest_bfcl.extensions.viewing.library import Library
-from pytest_bfcl.extensions.viewing.shelf import open_shelf
+from pytest_bfcl.extensions.viewing.runs import open_runs
 from pytest_bfcl.extensions.viewing.site import write_site
-from tests.extensions.viewing.samples import client, shelf_of
+from pytest_bfcl.extensions.viewing.store import Store
+from tests.extensions.viewing.samples import client, runs_of
 from tests.multi_turn.servers import mock_server
 
 pytestmark = pytest.mark.slow
@@ -35,7 +35,7 @@ def test_two_hundred_runs_of_five_thousand_entries(tmp_path: Path) -> None:
 
 def test_a_site_of_five_large_runs_is_small(tmp_path: Path) -> None:
     make_runs(tmp_path / "runs", 5, 5_000)
-    page = write_site(Library(open_shelf([tmp_path / "runs"], tmp_path / "cache")), tmp_path / "site")
+    page = write_site(Store(open_runs([tmp_path / "runs"], tmp_path / "cache")), tmp_path / "site")
     sizes = {path: path.stat().st_size for path in (tmp_path / "site").rglob("*") if path.is_file()}
     assert sum(sizes.values()) < 25_000_000
     assert sizes[page] < 1_000_000
@@ -57,7 +57,7 @@ def test_a_site_of_five_large_runs_is_small(tmp_path: Path) -> None:
 
 
 def test_a_run_against_a_server_is_watched(official_dir: Path, tmp_path: Path) -> None:
-    looking = client(shelf_of(tmp_path, tmp_path / "cache"))
+    looking = client(runs_of(tmp_path, tmp_path / "cache"))
     with mock_server(official_dir, "--delay-ms", "300") as url:
         words = [
             sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--model", "openai:mock@fc",

@@ -13,11 +13,11 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from pytest_bfcl.cli import main
-from pytest_bfcl.extensions.viewing.library import Library
 from pytest_bfcl.extensions.viewing.pages import Pages
 from pytest_bfcl.extensions.viewing.parts import ENTRIES_A_PART, Part, in_parts, place_of
-from pytest_bfcl.extensions.viewing.shelf import open_shelf
+from pytest_bfcl.extensions.viewing.runs import open_runs
 from pytest_bfcl.extensions.viewing.site import SiteLinks, write_site
+from pytest_bfcl.extensions.viewing.store import Store
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.reporting.links import safe_id
 from tests.extensions.viewing.samples import Tags, records
@@ -25,13 +25,13 @@ from tests.reporting.samples import inflated, stored_run
 
 
 @pytest.fixture(scope="module")
-def library(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Library:
-    return Library(open_shelf([folder], tmp_path_factory.mktemp("cache")))
+def store(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Store:
+    return Store(open_runs([folder], tmp_path_factory.mktemp("cache")))
 
 
 @pytest.fixture(scope="module")
-def site(library: Library, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_site(library, tmp_path_factory.mktemp("site")).parent
+def site(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_site(store, tmp_path_factory.mktemp("site")).parent
 
 
 @dataclass(frozen=True)
@@ -87,18 +87,18 @@ def test_every_link_leads_somewhere(site: Path, parts: list[Unpacked]) -> None:
     assert seen > 500
 
 
-def test_every_entry_is_in_the_part_that_is_looked_in(site: Path, parts: list[Unpacked], library: Library) -> None:
+def test_every_entry_is_in_the_part_that_is_looked_in(site: Path, parts: list[Unpacked], store: Store) -> None:
     about = json.loads(re.search(r'id="about">(.*?)</script>', (site / "entry.html").read_text()).group(1))  # type: ignore[union-attr]
     firsts = [place_of(name) for name in about["parts"]]
     assert len(firsts) == len(parts)
-    cards, _ = library.cards()
-    assert len(cards) == 5
-    for shelved in (library.shelf.look()[card.name] for card in cards):
-        for page, row in library.open(shelved).rows.items():
+    summaries, _ = store.summaries()
+    assert len(summaries) == 5
+    for listed in (store.runs.look()[summary.name] for summary in summaries):
+        for page, row in store.open(listed).rows.items():
             part = parts[bisect_right(firsts, place_of(safe_id(row.id))) - 1]
-            title, body = part.pages[f"{shelved.name}/{page}"]
+            title, body = part.pages[f"{listed.name}/{page}"]
             assert title == f"{row.id} · {row.outcome}"
-            assert body == str(Pages(library, SiteLinks()).entry_parts(shelved, page)[1])
+            assert body == str(Pages(store, SiteLinks()).entry_parts(listed, page)[1])
             assert safe_id(row.id) in part.beside
 
 
@@ -120,18 +120,18 @@ def test_a_part_keeps_what_pages_share_once() -> None:
     assert unpacked(part.script(0)).pages["e/x"] == ("B", f'<h1>"</h1>{shared}<div>\ud800</div>')
 
 
-def test_it_is_written_again_but_over_nothing_else(site: Path, library: Library, tmp_path: Path) -> None:
+def test_it_is_written_again_but_over_nothing_else(site: Path, store: Store, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("mine")
     with pytest.raises(UsageError, match="other files"):
-        write_site(library, tmp_path / "mine")
+        write_site(store, tmp_path / "mine")
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["notes.txt"]
     run = stored_run(tmp_path / "run", records(1, 2))
     with pytest.raises(UsageError, match="run directory"):
-        write_site(library, run)
-    small = Library(open_shelf([run], tmp_path / "cache"))
+        write_site(store, run)
+    small = Store(open_runs([run], tmp_path / "cache"))
     out = tmp_path / "again"
-    write_site(library, out)
+    write_site(store, out)
     write_site(small, out)
     assert [path.name for path in (out / "run").iterdir()] == ["run"]
     (out / "data").rename(tmp_path / "elsewhere")

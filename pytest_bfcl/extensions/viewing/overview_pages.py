@@ -12,12 +12,12 @@ from pytest_bfcl.extensions.lab.auditing import pages as audits_of
 from pytest_bfcl.extensions.lab.auditing.defect import Defect
 from pytest_bfcl.extensions.lab.auditing.run_rules import Attempt, Attempts, run_defects
 from pytest_bfcl.extensions.viewing import frame
-from pytest_bfcl.extensions.viewing.cards import Card, summary_now
 from pytest_bfcl.extensions.viewing.index import Stamp
-from pytest_bfcl.extensions.viewing.library import Library
 from pytest_bfcl.extensions.viewing.links import Links
 from pytest_bfcl.extensions.viewing.live import LiveFigures, LiveRun
-from pytest_bfcl.extensions.viewing.shelf import ShelvedAudit, ShelvedRun
+from pytest_bfcl.extensions.viewing.runs import ListedAudit, ListedRun
+from pytest_bfcl.extensions.viewing.store import Store
+from pytest_bfcl.extensions.viewing.summaries import RunSummary, summary_now
 from pytest_bfcl.extensions.wire import page as servers_of
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
@@ -48,11 +48,11 @@ class Choice(NamedTuple):
     chosen: bool
 
 
-class Boards:
+class OverviewPages:
     """Makes the pages; what is slow to read is kept as long as a run's files stay the same."""
 
-    def __init__(self, library: Library, links: Links) -> None:
-        self.library = library
+    def __init__(self, store: Store, links: Links) -> None:
+        self.store = store
         self.links = links
         self._contestants: dict[str, tuple[tuple[Stamp | None, ...], list[Contestant]]] = {}
 
@@ -70,16 +70,16 @@ class Boards:
         found: list[Contestant] = []
         notes: list[str] = []
         runs = self._newest(by_data[chosen])
-        for shelved in runs:
+        for listed in runs:
             try:
-                found += self._contestants_of(shelved)
+                found += self._contestants_of(listed)
             except (UsageError, OSError) as error:
-                notes.append(f"{shelved.path.name} is left out: {error}")
+                notes.append(f"{listed.path.name} is left out: {error}")
         if not found:
             return self._nothing("leaderboard", "Leaderboard", "No run has results to rank.")
         found = told_apart(found)
         places = {each.info.name: each.run for each in found}
-        names = {shelved.path: shelved.name for shelved in runs}
+        names = {listed.path: listed.name for listed in runs}
         made = [
             replace(board, places=tuple(
                 replace(place, report=self.links.run(names[places[place.name]])) for place in board.places))
@@ -87,36 +87,36 @@ class Boards:
         ]  # fmt: skip
         values = ranking.board_values(made, found, runs[0].run)
         values["notices"] = [*values["notices"], *notes]
-        if self.library.board is not None and runs[0].run.fingerprint.dataset in OFFICIAL:
-            beside = ranking.beside_board(self.library.board, found, runs[0].run)
-            values["published"] = published_values(self.library.board, beside)
+        if self.store.board is not None and runs[0].run.fingerprint.dataset in OFFICIAL:
+            beside = ranking.beside_board(self.store.board, found, runs[0].run)
+            values["published"] = published_values(self.store.board, beside)
         choices = self._choices("leaderboard", by_data, chosen)
         return self._page("board.html.jinja", "leaderboard.html", "leaderboard", choices=choices, **values)
 
-    def _contestants_of(self, shelved: ShelvedRun) -> list[Contestant]:
-        kept = self._contestants.get(shelved.name)
-        stamps = shelved.stamps
+    def _contestants_of(self, listed: ListedRun) -> list[Contestant]:
+        kept = self._contestants.get(listed.name)
+        stamps = listed.stamps
         if kept is not None and kept[0] == stamps:
             return kept[1]
-        made = contestants(shelved.run, {})
-        self._contestants[shelved.name] = (stamps, made)
+        made = contestants(listed.run, {})
+        self._contestants[listed.name] = (stamps, made)
         return made
 
-    def _newest(self, cards: Sequence[Card]) -> list[ShelvedRun]:
+    def _newest(self, summaries: Sequence[RunSummary]) -> list[ListedRun]:
         """The newest run of each set of models, finished ones first choice."""
-        best: dict[tuple[tuple[str, str], ...], Card] = {}
-        for card in sorted(cards, key=lambda card: (card.state == "finished", card.started)):
-            if card.models:
-                best[tuple((model.model, model.mode) for model in card.models)] = card
-        newest = sorted(best.values(), key=lambda card: card.started, reverse=True)[:MOST_RANKED]
-        return [run for card in newest if (run := self.library.shelf.get(card.name)) is not None]
+        best: dict[tuple[tuple[str, str], ...], RunSummary] = {}
+        for summary in sorted(summaries, key=lambda summary: (summary.state == "finished", summary.started)):
+            if summary.models:
+                best[tuple((model.model, model.mode) for model in summary.models)] = summary
+        newest = sorted(best.values(), key=lambda summary: summary.started, reverse=True)[:MOST_RANKED]
+        return [run for summary in newest if (run := self.store.runs.get(summary.name)) is not None]
 
-    def _by_data(self) -> dict[str, list[Card]]:
-        """Cards by what was measured, so that only what may be compared stands together."""
-        cards, _ = self.library.cards()
-        found: dict[str, list[Card]] = defaultdict(list)
-        for card in cards:
-            found[card.measured].append(card)
+    def _by_data(self) -> dict[str, list[RunSummary]]:
+        """Runs by what was measured, so that only what may be compared stands together."""
+        summaries, _ = self.store.summaries()
+        found: dict[str, list[RunSummary]] = defaultdict(list)
+        for summary in summaries:
+            found[summary.measured].append(summary)
         return dict(sorted(found.items(), key=lambda item: -len(item[1])))
 
     def _choices(self, page: str, by_data: Iterable[str], chosen: str) -> list[Choice]:
@@ -133,7 +133,7 @@ class Boards:
         if not self._stable():
             yield "stability.html", self.stability()
         yield "findings.html", self.findings()
-        for audit in self.library.shelf.audits:
+        for audit in self.store.runs.audits:
             yield self.links.audit(audit.name), self.audit(audit)
 
     # History.
@@ -154,16 +154,16 @@ class Boards:
             "histories.html.jinja", "history.html", "history", choices=choices, models=models, most=MOST_DATED
         )
 
-    def _dated(self, cards: Sequence[Card]) -> dict[str, list[DatedRun]]:
+    def _dated(self, summaries: Sequence[RunSummary]) -> dict[str, list[DatedRun]]:
         found: dict[str, list[DatedRun]] = defaultdict(list)
-        for card in cards:
-            shelved = self.library.shelf.get(card.name)
-            if shelved is None or card.state != "finished":
+        for summary in summaries:
+            listed = self.store.runs.get(summary.name)
+            if listed is None or summary.state != "finished":
                 continue
-            summary, _ = summary_now(shelved)
-            for name, model in summary["models"].items():
+            scored, _ = summary_now(listed)
+            for name, model in scored["models"].items():
                 if len(found[name]) < MOST_DATED:
-                    found[name].append(DatedRun(card.started, card.label, card.version, model))
+                    found[name].append(DatedRun(summary.started, summary.label, summary.version, model))
         return {name: runs for name, runs in found.items() if runs}
 
     # Stability.
@@ -183,47 +183,47 @@ class Boards:
             found = stability(verdicts)
         except UsageError as error:
             return self._nothing("stability", "Stability", str(error))
-        runs = [card.name for card in able[chosen][:MOST_STABLE]]
+        runs = [summary.name for summary in able[chosen][:MOST_STABLE]]
         values = stability_values(found, link=lambda entry_id: self.links.beside(entry_id, runs))
         values["choices"] = choices
         return self._page("stable.html.jinja", "stability.html", "stability", **values)
 
-    def _stable(self) -> dict[tuple[str, str], list[Card]]:
+    def _stable(self) -> dict[tuple[str, str], list[RunSummary]]:
         """Data and model → runs, where there are two or more, or repeats; most runs first."""
-        groups: dict[tuple[str, str], list[Card]] = defaultdict(list)
-        for card in self.library.cards()[0]:
-            for each in card.models:
-                groups[card.measured, each.model].append(card)
-        able = {key: cards for key, cards in groups.items() if len(cards) > 1 or self._repeated(cards[0])}
+        groups: dict[tuple[str, str], list[RunSummary]] = defaultdict(list)
+        for summary in self.store.summaries()[0]:
+            for each in summary.models:
+                groups[summary.measured, each.model].append(summary)
+        able = {key: runs for key, runs in groups.items() if len(runs) > 1 or self._repeated(runs[0])}
         return dict(sorted(able.items(), key=lambda item: -len(item[1])))
 
-    def _repeated(self, card: Card) -> bool:
-        shelved = self.library.shelf.get(card.name)
-        return shelved is not None and int(shelved.run.fingerprint.conditions.get("repeat") or 1) > 1
+    def _repeated(self, summary: RunSummary) -> bool:
+        listed = self.store.runs.get(summary.name)
+        return listed is not None and int(listed.run.fingerprint.conditions.get("repeat") or 1) > 1
 
-    def _verdicts(self, cards: Sequence[Card], model: str) -> Iterator[tuple[str, dict[Key, Judged]]]:
-        labels = Counter(card.label for card in cards)
-        for card in cards:
-            shelved = self.library.shelf.get(card.name)
-            if shelved is not None:
-                found = self.library.measurement(shelved).models().get(model)
+    def _verdicts(self, summaries: Sequence[RunSummary], model: str) -> Iterator[tuple[str, dict[Key, Judged]]]:
+        labels = Counter(summary.label for summary in summaries)
+        for summary in summaries:
+            listed = self.store.runs.get(summary.name)
+            if listed is not None:
+                found = self.store.measurement(listed).models().get(model)
                 if found:
-                    yield card.label if labels[card.label] == 1 else card.name, found
+                    yield summary.label if labels[summary.label] == 1 else summary.name, found
 
     # Findings.
 
-    def wire(self, shelved: ShelvedRun) -> bytes:
+    def wire(self, listed: ListedRun) -> bytes:
         """What the checks of a run's server came to."""
-        below(shelved.root, shelved.path / servers_of.LINES_FILE)
-        found = servers_of.servers(servers_of.read_lines(shelved.path))
-        place = f"run/{shelved.name}/wire.html"
+        below(listed.root, listed.path / servers_of.LINES_FILE)
+        found = servers_of.servers(servers_of.read_lines(listed.path))
+        place = f"run/{listed.name}/wire.html"
         if not found:
-            raise UsageError(f"{shelved.path.name} has no checks of a server: `pytest --model … -m wire` makes them")
+            raise UsageError(f"{listed.path.name} has no checks of a server: `pytest --model … -m wire` makes them")
         return self._page(servers_of.TEMPLATE, place, "findings", **servers_of.wire_values(found))
 
-    def has_wire(self, shelved: ShelvedRun) -> bool:
+    def has_wire(self, listed: ListedRun) -> bool:
         """Whether a run has checks of its server."""
-        return (shelved.path / servers_of.LINES_FILE).is_file()
+        return (listed.path / servers_of.LINES_FILE).is_file()
 
     def findings(self) -> bytes:
         """What may not be the models' fault: servers checked, data audited, entries that no run passed."""
@@ -236,7 +236,7 @@ class Boards:
             order=servers_of.ORDER, audits=list(self._audits()),
         )  # fmt: skip
 
-    def audit(self, audit: ShelvedAudit) -> bytes:
+    def audit(self, audit: ListedAudit) -> bytes:
         """What an audit of data found, each finding with its proof and the way to the entry in all runs."""
         kept = audits_of.read_audit(audit.lines)
         found = [(each, self._entry_of(each.id)) for each in kept.findings]
@@ -245,48 +245,48 @@ class Boards:
 
     def _entry_of(self, entry_id: str) -> str:
         """The way from an audit to an entry; in files only to one that a run has."""
-        if self.links.static and not self.library.rows_of(entry_id):
+        if self.links.static and not self.store.rows_of(entry_id):
             return ""
         return "../" + self.links.beside(entry_id)
 
     def _audits(self) -> Iterator[tuple[str, str, str, Counter[str]]]:
         """Of each audit where its page is, its folder, the data, and how many findings of each level."""
-        for audit in self.library.shelf.audits:
+        for audit in self.store.runs.audits:
             with contextlib.suppress(UsageError, OSError):  # its page says why
                 kept = audits_of.read_audit(audit.lines)
                 counted = Counter(each.level for each in kept.findings)
                 yield self.links.audit(audit.name), audit.path.name, kept.data, counted
 
     def _servers(self) -> Iterator[tuple[str, str, servers_of.Server]]:
-        for shelved in self.library.shelf.runs:
-            if self.has_wire(shelved):
-                for server in servers_of.servers(servers_of.read_lines(shelved.path)):
-                    yield self.links.wire(shelved.name), shelved.path.name, server
+        for listed in self.store.runs.listed:
+            if self.has_wire(listed):
+                for server in servers_of.servers(servers_of.read_lines(listed.path)):
+                    yield self.links.wire(listed.name), listed.path.name, server
 
     def _never(self) -> Iterator[Defect]:
         """Entries that failed in every attempt of two or more runs, with what they agree on."""
-        for cards in self._by_data().values():
-            runs = [run for card in cards if (run := self.library.shelf.get(card.name)) is not None]
+        for summaries in self._by_data().values():
+            runs = [run for summary in summaries if (run := self.store.runs.get(summary.name)) is not None]
             if len(runs) < FEWEST:
                 continue
             outcomes: dict[str, set[str]] = defaultdict(set)
             tries: Counter[str] = Counter()
-            for shelved in runs:
-                for row in shelved.index.rows():
+            for listed in runs:
+                for row in listed.index.rows():
                     outcome = row.official_outcome or row.outcome
                     if outcome in ("passed", "failed"):
                         outcomes[row.id].add(outcome)
                         tries[row.id] += 1
             ids = {name for name, found in outcomes.items() if found == {"failed"} and tries[name] >= FEWEST}
-            yield from run_defects([_attempts(shelved, ids) for shelved in runs], ids, fewest_families=1)
+            yield from run_defects([_attempts(listed, ids) for listed in runs], ids, fewest_families=1)
 
     # Live.
 
-    def live_page(self, shelved: ShelvedRun) -> bytes:
+    def live_page(self, listed: ListedRun) -> bytes:
         """A run that goes on; the figures come as events from then on."""
-        place = f"run/{shelved.name}/live.html"
-        found = LiveRun(self.library, shelved, self.links).look()
-        return self._page("live.html.jinja", place, "index", run=shelved.path.name, found=found)
+        place = f"run/{listed.name}/live.html"
+        found = LiveRun(self.store, listed, self.links).look()
+        return self._page("live.html.jinja", place, "index", run=listed.path.name, found=found)
 
     def live_part(self, found: LiveFigures) -> str:
         """The figures as a part of the page."""
@@ -300,15 +300,15 @@ class Boards:
         return self._page("nothing.html.jinja", f"{here}.html", here, title=title, why=why)
 
 
-def _attempts(shelved: ShelvedRun, ids: set[str]) -> Attempts:
+def _attempts(listed: ListedRun, ids: set[str]) -> Attempts:
     by_id: dict[str, list[Attempt]] = {}
-    for row in shelved.index.rows():
+    for row in listed.index.rows():
         if row.id in ids and (row.official_outcome or row.outcome) == "failed":
-            line: Fields = shelved.index.line(row)
+            line: Fields = listed.index.line(row)
             made = line.get("calls") or line.get("output")
             by_id.setdefault(row.id, []).append(Attempt(False, row.official_reason or row.reason, made, row.model))
-    return Attempts(shelved.path.name, by_id)
+    return Attempts(listed.path.name, by_id)
 
 
-def _chosen(data: str, by_data: dict[str, list[Card]]) -> str | None:
+def _chosen(data: str, by_data: dict[str, list[RunSummary]]) -> str | None:
     return data if data in by_data else next(iter(by_data), None)

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bfcl.extensions.viewing.guard import Door
-from pytest_bfcl.extensions.viewing.shelf import open_shelf
+from pytest_bfcl.extensions.viewing.auth import Auth
+from pytest_bfcl.extensions.viewing.runs import open_runs
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.reporting.links import safe_id
 from pytest_bfcl.runs import EntryKey, TranscriptStore
-from tests.extensions.viewing.samples import MODELS, TOKEN, Looking, Tags, client, dated, records, shelf_of
+from tests.extensions.viewing.samples import MODELS, TOKEN, Looking, Tags, client, dated, records, runs_of
 from tests.reporting.samples import record, stored_run
 
 SAID = "</script><script>window.pwned=1</script><img src=x onerror=window.pwned=1><a href='javascript:pwned=1'>"
@@ -86,7 +86,7 @@ def test_links_that_lead_out_are_refused(tmp_path: Path) -> None:
     inner = stored_run(tmp_path / "runs" / "inner", records(3))
     (inner / "results.jsonl").unlink()
     (inner / "results.jsonl").symlink_to(secret / "results.jsonl")
-    looking = client(shelf_of(tmp_path / "runs", tmp_path / "cache"))
+    looking = client(runs_of(tmp_path / "runs", tmp_path / "cache"))
     text = looking.get("")
     assert 'data-run="shown"' in text
     assert 'data-run="link"' not in text
@@ -104,21 +104,21 @@ def test_links_that_lead_out_are_refused(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_not_there_is_a_mistake(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no folder"):
-        open_shelf([tmp_path / "none"])
+        open_runs([tmp_path / "none"])
 
 
 def test_doors() -> None:
-    everywhere = Door.at("0.0.0.0", 8000, "t")
+    everywhere = Auth.at("0.0.0.0", 8000, "t")
     assert everywhere.refusal("GET", "/t/", {"host": "192.168.7.7:8000"}) is None
     assert everywhere.refusal("GET", "/t/", {"host": "[fe80::1]:8000"}) is None
     for host in ("evil.example:8000", "192.168.7.7:80", "192.168.7.7"):
         refused = everywhere.refusal("GET", "/t/", {"host": host})
         assert refused is not None
         assert refused[0] == 421
-    named = Door.at("10.1.2.3", 8000, "t")
+    named = Auth.at("10.1.2.3", 8000, "t")
     assert named.refusal("GET", "/t/", {"host": "10.1.2.3:8000"}) is None
     assert named.refusal("GET", "/t/", {"host": "10.1.2.4:8000"}) is not None
-    assert Door.at("127.0.0.1", 80, "t").refusal("GET", "/t/", {"host": "127.0.0.1"}) is None
+    assert Auth.at("127.0.0.1", 80, "t").refusal("GET", "/t/", {"host": "127.0.0.1"}) is None
 
 
 def hostile_run(folder: Path, name: str = "hostile") -> Path:
@@ -179,13 +179,13 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Looking:
     hostile_run(folder)
     hostile_run(folder, "hostile-2")
     dated(stored_run(folder / SAID.replace("/", "_")[:100], records(1)), 3)
-    return client(shelf_of(folder, tmp_path_factory.mktemp("cache")))
+    return client(runs_of(folder, tmp_path_factory.mktemp("cache")))
 
 
 @pytest.mark.parametrize("page", HOSTILE_PAGES)
 def test_nothing_of_a_hostile_run_is_markup(hostile: Looking, page: str) -> None:
-    runs = [name for name in hostile.library.shelf.look() if name.startswith("hostile")]
-    opened = hostile.library.open(hostile.library.shelf.look()[runs[0]])
+    runs = [name for name in hostile.store.runs.look() if name.startswith("hostile")]
+    opened = hostile.store.open(hostile.store.runs.look()[runs[0]])
     for entry, row in opened.rows.items():
         path = page.format(run=runs[0], other=runs[1], entry=entry, beside=f"{safe_id(row.id)}.html")
         answer = hostile.http.get(f"/{TOKEN}/{path}")
@@ -198,8 +198,8 @@ def test_nothing_of_a_hostile_run_is_markup(hostile: Looking, page: str) -> None
 
 def test_models_of_other_names_are_told_apart(tmp_path: Path) -> None:
     run = stored_run(tmp_path / "runs" / "two", [*records(1, 3, MODELS)])
-    looking = client(shelf_of(tmp_path / "runs", tmp_path / "cache"))
-    opened = looking.library.open(looking.library.shelf.look()["two"])
+    looking = client(runs_of(tmp_path / "runs", tmp_path / "cache"))
+    opened = looking.store.open(looking.store.runs.look()["two"])
     assert len(opened.rows) == 18
     for page in opened.rows:
         looking.get(f"run/two/entries/{page}")

@@ -39,7 +39,7 @@ def new_token() -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class Auth:
     """What a request must bring. ``hosts`` are the names, with the port, under which this server may be asked."""
 
     token: str
@@ -48,8 +48,8 @@ class Door:
     any_address: bool = False
 
     @classmethod
-    def at(cls, host: str, port: int, token: str) -> Door:
-        """The door of a server that listens there; one that listens everywhere is asked by any address, not name."""
+    def at(cls, host: str, port: int, token: str) -> Auth:
+        """What a server asks for that listens there; one that listens everywhere is asked by any address, not name."""
         plain = host.strip("[]")
         everywhere = plain in ("0.0.0.0", "::")
         own = (socket.gethostname().lower(),) if everywhere else (plain.lower(), f"[{plain.lower()}]")
@@ -90,9 +90,9 @@ class Door:
 class Guard:
     """ASGI middleware: refuses, or hands on with the token taken off the path; adds the headers to every answer."""
 
-    def __init__(self, app: ASGIApp, door: Door) -> None:
+    def __init__(self, app: ASGIApp, auth: Auth) -> None:
         self.app = app
-        self.door = door
+        self.auth = auth
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One connection."""
@@ -103,7 +103,7 @@ class Guard:
             await send({"type": "websocket.close", "code": 1008})
             return
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-        refused = self.door.refusal(scope["method"], scope["path"], headers)
+        refused = self.auth.refusal(scope["method"], scope["path"], headers)
 
         async def guarded(message: dict[str, object]) -> None:
             if message["type"] == "http.response.start":
@@ -117,7 +117,7 @@ class Guard:
         rest = scope["path"].removeprefix("/").partition("/")[2]
         inner = {**scope, "path": f"/{rest}", "raw_path": f"/{rest}".encode(), "root_path": ""}
         if "/" not in scope["path"].removeprefix("/"):  # the token alone: relative links need the slash
-            await _redirect(f"/{self.door.token}/", guarded)  # type: ignore[arg-type]
+            await _redirect(f"/{self.auth.token}/", guarded)  # type: ignore[arg-type]
             return
         await self.app(inner, receive, guarded)  # type: ignore[arg-type]
 

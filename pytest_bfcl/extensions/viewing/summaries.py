@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pytest_bfcl.dataset.known_issues import known_issues
 from pytest_bfcl.extensions.viewing.index import RunIndex
-from pytest_bfcl.extensions.viewing.shelf import Refused, ShelvedRun
+from pytest_bfcl.extensions.viewing.runs import ListedRun, Refused
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.runs import Fingerprint, RunDirectory, Summary
@@ -50,7 +50,7 @@ class ModelFigures:
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class RunSummary:
     """A run: what was measured, when, how it stands, and its models. ``gate`` is a verdict or ``none``.
 
     Runs with the same ``measured`` (data and rules) may stand in one table.
@@ -70,7 +70,7 @@ class Card:
     notes: tuple[str, ...] = ()
 
     def measures(self, data: str) -> bool:
-        """Whether this is a run of the data that `data_of`, or another card's ``measured``, tells."""
+        """Whether this is a run of the data that `data_of`, or another summary's ``measured``, tells."""
         return self.measured.partition(" · ")[0] == data.partition(" · ")[0]
 
     @property
@@ -84,34 +84,34 @@ class Card:
         return self.state == "running"
 
 
-class Cards:
-    """The cards of the runs of a shelf; one is made again only when its files have changed."""
+class Summaries:
+    """The summaries of `Runs`; one is made again only when its files have changed."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, tuple[object, Card | Refused]] = {}
+        self._kept: dict[str, tuple[object, RunSummary | Refused]] = {}
 
-    def of(self, shelved: ShelvedRun) -> Card | Refused:
-        """The card of a run, or why there is none."""
-        stamps = shelved.stamps
-        kept = self._kept.get(shelved.name)
+    def of(self, listed: ListedRun) -> RunSummary | Refused:
+        """The summary of a run, or why there is none."""
+        stamps = listed.stamps
+        kept = self._kept.get(listed.name)
         if kept is not None and kept[0] == stamps:
             return kept[1]
-        made = _card(shelved)
-        self._kept[shelved.name] = (stamps, made)
+        made = _summary(listed)
+        self._kept[listed.name] = (stamps, made)
         return made
 
 
-def _card(shelved: ShelvedRun) -> Card | Refused:
+def _summary(listed: ListedRun) -> RunSummary | Refused:
     try:
-        run = shelved.run
-        summary, notes = summary_now(shelved)
+        run = listed.run
+        summary, notes = summary_now(listed)
     except (UsageError, OSError) as error:
-        return Refused(str(shelved.path), str(error).splitlines()[0])
+        return Refused(str(listed.path), str(error).splitlines()[0])
     prints = run.fingerprint
-    return Card(
-        name=shelved.name,
-        label=prints.label or shelved.path.name,
-        path=str(shelved.path),
+    return RunSummary(
+        name=listed.name,
+        label=prints.label or listed.path.name,
+        path=str(listed.path),
         data=f"{prints.dataset} {prints.dataset_version}".strip(),
         measured=_measured(prints),
         version=prints.plugin_version,
@@ -120,7 +120,7 @@ def _card(shelved: ShelvedRun) -> Card | Refused:
         state=prints.state,
         gate=str(summary["gate"].get("verdict", "none")),
         models=tuple(figures_of(model, running=prints.state == "running") for model in summary["models"].values()),
-        notes=tuple(note.partition(" (")[0].replace(f"{shelved.path}{os.sep}", "") for note in notes),
+        notes=tuple(note.partition(" (")[0].replace(f"{listed.path}{os.sep}", "") for note in notes),
     )
 
 
@@ -135,15 +135,15 @@ def _measured(prints: Fingerprint) -> str:
     return f"{data_of(prints)} · {prints.rules} rules {prints.rules_version}"
 
 
-def summary_now(shelved: ShelvedRun) -> tuple[Summary, list[str]]:
+def summary_now(listed: ListedRun) -> tuple[Summary, list[str]]:
     """The summary of a run as it stands, and what is wrong with its files. Raises `UsageError`, `OSError`."""
-    run, notes = shelved.run, []
+    run, notes = listed.run, []
     try:
         found = run.summary()
     except UsageError as error:
         found, notes = None, [str(error)]
     if found is None or run.fingerprint.state == "running":
-        found = counted(run, shelved.index)
+        found = counted(run, listed.index)
     return found, notes
 
 

@@ -40,7 +40,7 @@ class Refused(NamedTuple):
     why: str
 
 
-class ShelvedAudit(NamedTuple):
+class ListedAudit(NamedTuple):
     """A folder that an audit was written to."""
 
     name: str
@@ -53,7 +53,7 @@ class ShelvedAudit(NamedTuple):
         return below(self.root, self.path / AUDIT_FILE)
 
 
-class ShelvedRun:
+class ListedRun:
     """One run directory. ``name`` stands in addresses, ``root`` is the folder it was found in."""
 
     def __init__(self, name: str, path: Path, root: Path, shared: dict[str, str], cache: Path | None) -> None:
@@ -101,37 +101,37 @@ class ShelvedRun:
         return tuple(Stamp.of(self.path / name) for name in (RUN_FILE, SUMMARY_FILE, RESULTS_FILE))
 
 
-class Shelf:
+class Runs:
     """The runs below some folders. ``cache`` is where indexes are kept, by default the user's cache folder."""
 
     def __init__(self, folders: Iterable[Path], cache: Path | None = None) -> None:
         self.folders = [Path(folder).resolve() for folder in folders]
         self.refused: list[Refused] = []
-        self.audits: list[ShelvedAudit] = []
+        self.audits: list[ListedAudit] = []
         self._cache = cache
         self._shared: dict[str, str] = {}
-        self._runs: dict[str, ShelvedRun] = {}
+        self._runs: dict[str, ListedRun] = {}
         self._names: dict[Path, str] = {}
         self._lock = threading.Lock()
 
-    def look(self) -> dict[str, ShelvedRun]:
+    def look(self) -> dict[str, ListedRun]:
         """Look again; name → run, in the order of the folders and of the names in them."""
         with self._lock:
             self.refused, self.audits = [], []
-            found: dict[str, ShelvedRun] = {}
+            found: dict[str, ListedRun] = {}
             for root, path in self._found():
                 name = self._named(root, path)
                 kept = self._runs.get(name)
-                found[name] = kept or ShelvedRun(name, path, root, self._shared, self._cache)
+                found[name] = kept or ListedRun(name, path, root, self._shared, self._cache)
             self._runs = found
             return dict(found)
 
-    def get(self, name: str) -> ShelvedRun | None:
+    def get(self, name: str) -> ListedRun | None:
         """The run of a name; looks again when it is not known."""
         return self._runs.get(name) or self.look().get(name)
 
     @property
-    def runs(self) -> list[ShelvedRun]:
+    def listed(self) -> list[ListedRun]:
         """The runs found when it was last looked."""
         return list(self._runs.values()) or list(self.look().values())
 
@@ -171,7 +171,7 @@ class Shelf:
                 yield folder
                 continue
             if (folder / AUDIT_FILE).is_file():
-                self.audits.append(ShelvedAudit(self._named(root, folder), folder, root))
+                self.audits.append(ListedAudit(self._named(root, folder), folder, root))
                 continue
             children = self._children(root, folder)
             runs = [child for child in children if is_run(child)]
@@ -212,11 +212,11 @@ def _official_results(folder: Path, children: Iterable[Path]) -> str:
     return f"official results, no run: `pytest --model replay:{folder} --bfcl-data official` makes one of them"
 
 
-def open_shelf(folders: Iterable[Path], cache: Path | None = None) -> Shelf:
+def open_runs(folders: Iterable[Path], cache: Path | None = None) -> Runs:
     """The runs below folders. Raises `UsageError` when a folder is not there or there is no run at all."""
-    shelf = Shelf(folders, cache)
-    for folder in shelf.folders:
+    runs = Runs(folders, cache)
+    for folder in runs.folders:
         if not folder.is_dir():
             raise UsageError(f"there is no folder {folder}")
-    shelf.look()
-    return shelf
+    runs.look()
+    return runs

@@ -1,4 +1,4 @@
-"""Everything that pages are made of: the shelf, cards, opened runs and the questions of their data sets.
+"""Everything that pages are made of: the runs, their summaries, opened ones and the questions of their data sets.
 
 Shared by all pages and all threads that make them; what is kept is bounded.
 """
@@ -15,10 +15,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_bfcl.dataset.transforms import is_transformed
-from pytest_bfcl.extensions.viewing.cards import Card, Cards, data_of
 from pytest_bfcl.extensions.viewing.columns import Row
 from pytest_bfcl.extensions.viewing.index import RunIndex
-from pytest_bfcl.extensions.viewing.shelf import Refused, Shelf, ShelvedRun
+from pytest_bfcl.extensions.viewing.runs import ListedRun, Refused, Runs
+from pytest_bfcl.extensions.viewing.summaries import RunSummary, Summaries, data_of
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.reporting.links import page_name, safe_id
@@ -76,8 +76,8 @@ class OutcomeTable:
 class OpenedRun:
     """A run as it was at one moment: its lines by page, its pages' order, what its pages share."""
 
-    def __init__(self, shelved: ShelvedRun, run: RunDirectory, index: RunIndex, found: Questions) -> None:
-        self.name = shelved.name
+    def __init__(self, listed: ListedRun, run: RunDirectory, index: RunIndex, found: Questions) -> None:
+        self.name = listed.name
         self.run = run
         self.index = index
         self.questions = found
@@ -154,17 +154,17 @@ class _Kept:
         return made
 
 
-class Library:
+class Store:
     """``data``: the data set of runs of own data (`EntrySource`); others are found by themselves.
 
     ``board`` is a published table that stands beside runs of the official data.
     """
 
-    def __init__(self, shelf: Shelf, data: EntrySource | None = None, board: PublishedBoard | None = None) -> None:
-        self.shelf = shelf
+    def __init__(self, runs: Runs, data: EntrySource | None = None, board: PublishedBoard | None = None) -> None:
+        self.runs = runs
         self.board = board
         self._data = data
-        self._cards = Cards()
+        self._summaries = Summaries()
         self._opened = _Kept(OPENED)
         self._questions: dict[str, Questions] = {}
         self._requests: dict[tuple[str, str], str] = {}
@@ -173,22 +173,21 @@ class Library:
         self._changed = _Kept(OPENED)
         self._lock = threading.RLock()
 
-    def cards(self) -> tuple[list[Card], list[Refused]]:
+    def summaries(self) -> tuple[list[RunSummary], list[Refused]]:
         """The runs, newest first, and what could not be shown."""
-        made = [self._cards.of(run) for run in self.shelf.look().values()]
-        cards = sorted((card for card in made if isinstance(card, Card)), key=lambda card: card.started, reverse=True)
-        return cards, [*self.shelf.refused, *(found for found in made if isinstance(found, Refused))]
+        made = [self._summaries.of(run) for run in self.runs.look().values()]
+        usable = [found for found in made if isinstance(found, RunSummary)]
+        return sorted(usable, key=lambda found: found.started, reverse=True), [
+            *self.runs.refused,
+            *(found for found in made if isinstance(found, Refused)),
+        ]
 
-    def card(self, shelved: ShelvedRun) -> Card | Refused:
-        """The card of one run."""
-        return self._cards.of(shelved)
-
-    def open(self, shelved: ShelvedRun) -> OpenedRun:
+    def open(self, listed: ListedRun) -> OpenedRun:
         """A run with its pages. Raises `UsageError`, `OSError` when its files cannot be used."""
-        run, index = shelved.run, shelved.index
-        key = (shelved.name, index.stamp, run.fingerprint.state)
+        run, index = listed.run, listed.index
+        key = (listed.name, index.stamp, run.fingerprint.state)
         with self._lock:
-            made: OpenedRun = self._opened.get(key, lambda: OpenedRun(shelved, run, index, self.questions_of(run)))
+            made: OpenedRun = self._opened.get(key, lambda: OpenedRun(listed, run, index, self.questions_of(run)))
             return made
 
     def questions_of(self, run: RunDirectory) -> Questions:
@@ -214,9 +213,9 @@ class Library:
 
         return request
 
-    def measurement(self, shelved: ShelvedRun) -> Measurement:
+    def measurement(self, listed: ListedRun) -> Measurement:
         """A run as what is compared, read from its index alone."""
-        run, index = shelved.run, shelved.index
+        run, index = listed.run, listed.index
         names = run.fingerprint.conditions.get("transforms") or ()
         rows = [row for row in index.rows() if not is_transformed(row.id, names)]
 
@@ -227,40 +226,40 @@ class Library:
             return (index.line(row) for row in rows if row.id in ids)
 
         def gaps() -> list[str]:
-            return [*told_of(index, rows, run), *_unfinished(run)]
+            return [*gaps_in(index, rows, run), *_unfinished(run)]
 
-        return Measurement(shelved.name, read, run.fingerprint, gaps, lines=lines, folder=run.path)
+        return Measurement(listed.name, read, run.fingerprint, gaps, lines=lines, folder=run.path)
 
-    def data_of(self, shelved: ShelvedRun) -> str:
+    def data_of(self, listed: ListedRun) -> str:
         """The data set of a run in words; runs with the same words measured the same entries."""
-        return data_of(shelved.run.fingerprint)
+        return data_of(listed.run.fingerprint)
 
-    def page_of(self, shelved: ShelvedRun, row: Row) -> str:
+    def page_of(self, listed: ListedRun, row: Row) -> str:
         """File name of a line's page in its run."""
-        index = shelved.index
+        index = listed.index
         with self._lock:
-            models = self._models.get((shelved.name, index.stamp), lambda: models_of(shelved.run, index))
+            models = self._models.get((listed.name, index.stamp), lambda: models_of(listed.run, index))
         return page_of(row, models)
 
     def rows_of(
         self, entry_id: str, only: Container[str] | None = None, *, at_once: bool = False
-    ) -> list[tuple[ShelvedRun, Row]]:
-        """The lines of one entry in all runs (or those named) that can be read, in the order of the shelf.
+    ) -> list[tuple[ListedRun, Row]]:
+        """The lines of one entry in all runs (or those named) that can be read, in the order of the folders.
 
         ``at_once``: only of runs whose index is at hand.
         """
-        found: list[tuple[ShelvedRun, Row]] = []
-        for shelved in self.shelf.runs:
-            if (only is None or shelved.name in only) and (shelved.indexed or not at_once):
-                with contextlib.suppress(UsageError, OSError):  # its card says what is wrong with it
-                    found += [(shelved, row) for row in shelved.index.of_entry(entry_id)]
+        found: list[tuple[ListedRun, Row]] = []
+        for listed in self.runs.listed:
+            if (only is None or listed.name in only) and (listed.indexed or not at_once):
+                with contextlib.suppress(UsageError, OSError):  # its summary says what is wrong with it
+                    found += [(listed, row) for row in listed.index.of_entry(entry_id)]
         return found
 
     def entry_of(self, name: str) -> str | None:
         """The id of an entry by the name of its page (`safe_id`)."""
-        for shelved in self.shelf.runs:
+        for listed in self.runs.listed:
             with contextlib.suppress(UsageError, OSError):
-                index = shelved.index
+                index = listed.index
                 if index.of_entry(name) and safe_id(name) == name:
                     return name
                 for word in index.columns.words:
@@ -268,7 +267,7 @@ class Library:
                         return word
         return None
 
-    def changed(self, opened: OpenedRun, earlier: ShelvedRun) -> Chain:
+    def changed(self, opened: OpenedRun, earlier: ListedRun) -> Chain:
         """Pages of entries whose outcome was another one in an earlier run, by the same model if it has it."""
         index = earlier.index
         key = (opened.name, opened.index.stamp, earlier.name, index.stamp)
@@ -279,36 +278,36 @@ class Library:
     def outcomes(self, only: tuple[str, ...]) -> OutcomeTable:
         """The outcomes in some runs (all, when none are named), entries in the order of the first."""
         indexes: list[tuple[str, RunIndex]] = []
-        for shelved in self.shelf.runs:
-            if not only or shelved.name in only:
+        for listed in self.runs.listed:
+            if not only or listed.name in only:
                 with contextlib.suppress(UsageError, OSError):
-                    indexes.append((self.data_of(shelved), shelved.index))
+                    indexes.append((self.data_of(listed), listed.index))
         key = tuple((str(index.path), index.stamp) for _, index in indexes)
         with self._lock:
             table: OutcomeTable = self._tables.get(key, lambda: OutcomeTable(_table(indexes)))
         return table
 
-    def earlier(self, opened: OpenedRun) -> ShelvedRun | None:
+    def earlier(self, opened: OpenedRun) -> ListedRun | None:
         """The run of the same data and a model of this one that was started last before it."""
         here = opened.run.fingerprint
         models = {model.model for model in here.models}
-        best: tuple[str, ShelvedRun] | None = None
-        for shelved in self.shelf.runs:
-            card = self._cards.of(shelved)
-            if isinstance(card, Refused) or shelved.name == opened.name or card.started > here.started_at:
+        best: tuple[str, ListedRun] | None = None
+        for listed in self.runs.listed:
+            summary = self._summaries.of(listed)
+            if isinstance(summary, Refused) or listed.name == opened.name or summary.started > here.started_at:
                 continue
-            same = card.measures(data_of(here)) and models & {model.model for model in card.models}
-            if same and (best is None or card.started >= best[0]):
-                best = (card.started, shelved)
+            same = summary.measures(data_of(here)) and models & {model.model for model in summary.models}
+            if same and (best is None or summary.started >= best[0]):
+                best = (summary.started, listed)
         return best[1] if best is not None else None
 
-    def pairs(self, cards: Iterable[Card]) -> Iterator[tuple[Card, Card]]:
+    def pairs(self, summaries: Iterable[RunSummary]) -> Iterator[tuple[RunSummary, RunSummary]]:
         """Each run with the one before it, of the same data; of the same model where there is one."""
-        ordered = sorted((card for card in cards if card.models), key=lambda card: card.started)
+        ordered = sorted((summary for summary in summaries if summary.models), key=lambda summary: summary.started)
         for place, after in reversed(list(enumerate(ordered))):
-            same = [card for card in ordered[:place] if card.measures(after.measured)]
+            same = [summary for summary in ordered[:place] if summary.measures(after.measured)]
             models = {model.model for model in after.models}
-            before = [card for card in same if models & {model.model for model in card.models}] or same
+            before = [summary for summary in same if models & {model.model for model in summary.models}] or same
             if before:
                 yield before[-1], after
 
@@ -339,7 +338,7 @@ def _unfinished(run: RunDirectory) -> list[str]:
     return [] if state == "finished" else [f"{run.path.name} is not finished ({state})"]
 
 
-def told_of(index: RunIndex, rows: list[Row], run: RunDirectory) -> list[str]:
+def gaps_in(index: RunIndex, rows: list[Row], run: RunDirectory) -> list[str]:
     """What the results lack, from the index: damaged lines, a line cut off, lines there were at the last summary."""
     told = []
     if index.damaged_count > run.fingerprint.left_out:
