@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pytest_bfcl.dataset.fetching import fetched_folder
+from pytest_bfcl.fetching.official import fetched_folder
 from pytest_bfcl.session.evaluation import open_data
 
 REPOSITORY = Path(__file__).resolve().parents[1]

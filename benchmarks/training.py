@@ -12,9 +12,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from pytest_bfcl.dataset.splits import make_split
 from pytest_bfcl.models.oracle import answer
 from pytest_bfcl.rewards import reward
+from pytest_bfcl.selection.splits import make_split
 from pytest_bfcl.session.evaluation import open_data
 from pytest_bfcl.training import Episode, Tasks, tasks, trl, verl
 from pytest_bfcl.transcript import Mode

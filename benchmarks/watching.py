@@ -25,7 +25,7 @@ from pathlib import Path
 
 from throughput import REPOSITORY, MockServer, measure_plugin, request_bodies
 
-from pytest_bfcl.dataset.fetching import fetched_folder
+from pytest_bfcl.fetching.official import fetched_folder
 
 
 class Viewer:

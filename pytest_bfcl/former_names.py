@@ -12,6 +12,11 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 PATHS = {
+    "pytest_bfcl.dataset.splits": "pytest_bfcl.selection.splits",
+    "pytest_bfcl.dataset.selection": "pytest_bfcl.selection.selection",
+    "pytest_bfcl.dataset.fetching": "pytest_bfcl.fetching.official",
+    "pytest_bfcl.dataset.texts": "pytest_bfcl.fetching.texts",
+    "pytest_bfcl.dataset.tools": "pytest_bfcl.tools",
     "pytest_bfcl.training": "pytest_bfcl.extensions.training",
     "pytest_bfcl.cluster": "pytest_bfcl.extensions.cluster",
     "pytest_bfcl.evaluation": "pytest_bfcl.session.evaluation",
@@ -40,20 +45,23 @@ class _Package(ModuleType):
             super().__setattr__(name, value)
 
 
+def now(name: str) -> str:
+    """The present name of a module in `PATHS`, or below one; empty for every other."""
+    parts = name.split(".", 3)
+    heads = (".".join(parts[:length]) for length in (2, 3) if parts[0] == "pytest_bfcl")
+    return next((PATHS[head] + name.removeprefix(head) for head in heads if head in PATHS), "")
+
+
 class FormerNames:
     """A finder and loader of modules under another of their names."""
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: object = None) -> ModuleSpec | None:
         """A spec for a name in `PATHS`, or below one."""
-        if not name.startswith("pytest_bfcl."):
-            return None
-        head = ".".join(name.split(".")[:2])
-        return ModuleSpec(name, self, is_package=True) if head in PATHS else None  # type: ignore[arg-type]
+        return ModuleSpec(name, self, is_package=True) if now(name) else None  # type: ignore[arg-type]
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """The module itself."""
-        head = ".".join(spec.name.split(".")[:2])
-        module = import_module(PATHS[head] + spec.name.removeprefix(head))
+        module = import_module(now(spec.name))
         spec.loader_state = module.__spec__
         if hasattr(module, "__path__") and type(module) is ModuleType:
             module.__class__ = _Package

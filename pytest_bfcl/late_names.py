@@ -8,7 +8,7 @@ from sys import modules
 
 
 def late_names(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
-    """The ``__getattr__`` of a package; ``homes`` says in which of its modules each of its names is.
+    """The ``__getattr__`` of a package; ``homes`` says in which module each of its names is (or at which path).
 
     Type checkers see none of this: such a package imports its names under ``TYPE_CHECKING`` as well.
     """
@@ -17,7 +17,7 @@ def late_names(package: str, homes: Mapping[str, str]) -> Callable[[str], object
         home = homes.get(name)
         if home is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(f"{package}.{home}"), name)
+        value = getattr(import_module(home if "." in home else f"{package}.{home}"), name)
         setattr(modules[package], name, value)
         return value
 

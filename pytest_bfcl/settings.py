@@ -69,7 +69,7 @@ def check_header(name: str, value: str) -> None:
 
 
 class SplitPart(TypedDict):
-    """One part of a split (`pytest_bfcl.dataset.splits`): the file's name and digest, the data it was made of."""
+    """One part of a split (`pytest_bfcl.selection.splits`): the file's name and digest, the data it was made of."""
 
     name: str
     sha256: str

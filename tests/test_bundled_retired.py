@@ -12,10 +12,10 @@ import pytest
 from pytest_bfcl.checkers import judge
 from pytest_bfcl.conversation import Services, execute
 from pytest_bfcl.dataset import GROUPS, DataSet
-from pytest_bfcl.dataset.fetching import VERSION
 from pytest_bfcl.dataset.known_issues import known_issues
-from pytest_bfcl.dataset.validation import validate
 from pytest_bfcl.explaining import failure_text
+from pytest_bfcl.extensions.lab.authoring.validation import validate
+from pytest_bfcl.fetching.official import VERSION
 from pytest_bfcl.runs import transcript_from_line
 from pytest_bfcl.session.evaluation import open_data, run
 from pytest_bfcl.transcript import Mode

@@ -8,20 +8,15 @@ from importlib import import_module
 
 import pytest
 
-from pytest_bfcl.former_names import PATHS
+from pytest_bfcl.former_names import PATHS, now
 
-NAMES = [*PATHS, "pytest_bfcl.training.verl", "pytest_bfcl.running.trial"]
+NAMES = [*PATHS, "pytest_bfcl.training.verl", "pytest_bfcl.running.trial", "pytest_bfcl.dataset.tools.documents"]
 CODE = """
 from importlib import import_module
 for first, second, now in {pairs}:
     one, other = import_module(first), import_module(second)
     assert one is other and one.__spec__.name == one.__name__ == now, (first, second, one.__spec__)
 """
-
-
-def now(name: str) -> str:
-    head = ".".join(name.split(".")[:2])
-    return PATHS[head] + name.removeprefix(head)
 
 
 @pytest.mark.parametrize("former_first", [True, False])

@@ -14,9 +14,9 @@ from pytest_bfcl.checkers.literals import check_literal
 from pytest_bfcl.checkers.matching import augment
 from pytest_bfcl.checkers.types import parameter_type
 from pytest_bfcl.checkers.values import MARKER, check_python
-from pytest_bfcl.dataset.json_schema import is_native
 from pytest_bfcl.failures import HarnessError, Reason, Verdict
 from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.tools.json_schema import is_native
 from pytest_bfcl.transcript import Call, wire_name
 from pytest_bfcl.troubles import HarnessTrouble
 

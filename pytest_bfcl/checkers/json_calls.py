@@ -14,8 +14,8 @@ from pytest_bfcl.checkers.broken import BrokenRule
 from pytest_bfcl.checkers.details import CallDetails, ValueDetails
 from pytest_bfcl.checkers.standard import standardise
 from pytest_bfcl.checkers.values import MARKER
-from pytest_bfcl.dataset.json_schema import argument_problem
 from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.tools.json_schema import argument_problem
 
 
 def check_json_call(document: Fields, arguments: Mapping[Any, Any], accepted: Fields) -> BrokenRule | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from pytest_bfcl.dataset.tools.documents import as_document, object_schema
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.tools.documents import as_document, object_schema
 
 
 def function_documents(functions: object) -> list[Parsed]:

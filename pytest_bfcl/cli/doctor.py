@@ -89,7 +89,7 @@ def _installation() -> Iterator[Finding]:
 
 def _embeddings() -> Finding:
     """Whether the vector memory can be run, with verified weights."""
-    from pytest_bfcl.dataset.weights import check, weights_folder
+    from pytest_bfcl.fetching.weights import check, weights_folder
     from pytest_bfcl.simulators.embedding import INSTALL, encoder_problem
 
     if encoder_problem() is not None:

@@ -15,7 +15,7 @@ from pytest_bfcl.printed import say
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""
-    from pytest_bfcl.dataset.fetching import VERSION
+    from pytest_bfcl.fetching.official import VERSION
 
     parser.add_argument("--from", dest="source", metavar="WHEEL|DIR", help="use this instead of downloading")
     parser.add_argument("--version", default=VERSION, help="version of bfcl-eval to take (default: %(default)s)")
@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     """Fetch and say where the data is and what it is."""
     if args.embeddings:
         return _embeddings(args)
-    from pytest_bfcl.dataset.fetching import complete_folder, fetch, is_intact, read_manifest
+    from pytest_bfcl.fetching.official import complete_folder, fetch, is_intact, read_manifest
 
     before = complete_folder()
     folder = fetch(args.source, version=args.version, force=args.force, allow_unknown=args.allow_unknown)
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _embeddings(args: argparse.Namespace) -> int:
-    from pytest_bfcl.dataset.weights import check, fetch_weights
+    from pytest_bfcl.fetching.weights import check, fetch_weights
 
     folder = fetch_weights(args.source, force=args.force)
     check(folder)

@@ -190,7 +190,7 @@ def _data(files: list[Path], values: Parsed, gates: GateOptions) -> DataSet:
 
 def _selection(values: Parsed, data: DataSet) -> Parsed:
     """The arguments of `pytest_bfcl.run` that say which entries."""
-    from pytest_bfcl.dataset.selection import read_ids
+    from pytest_bfcl.selection.selection import read_ids
 
     names = [name for text in values["categories"] or [] for name in text.replace(",", " ").split()]
     ids = None if values["ids"] is None else [ref.id for ref in read_ids(values["ids"], data)]

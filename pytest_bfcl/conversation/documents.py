@@ -10,8 +10,8 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from pytest_bfcl.dataset.json_schema import is_native
 from pytest_bfcl.json_types import Fields
+from pytest_bfcl.tools.json_schema import is_native
 
 FunctionDoc = Fields
 

@@ -68,7 +68,7 @@ class McpSession:
 
         ``as_listed``: they have the server's own names, where these can be sent, else the writable ones.
         """
-        from pytest_bfcl.dataset.tools.mcp import documents_of_client
+        from pytest_bfcl.tools.mcp import documents_of_client
 
         try:
             listed = await documents_of_client(self.client)
@@ -147,7 +147,7 @@ class McpSession:
 async def _connected(
     subject: str, name: str, where: str, timeout_s: float, places: Mapping[str, str] | None, stack: AsyncExitStack
 ) -> McpSession:
-    from pytest_bfcl.dataset.tools.mcp import runnable, server_at, shown_server
+    from pytest_bfcl.tools.mcp import runnable, server_at, shown_server
 
     errors = None
     try:

@@ -6,10 +6,10 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.dataset.expectation import same
-from pytest_bfcl.dataset.json_schema import argument_problem, is_native
 from pytest_bfcl.dataset.served_entry import said_name
 from pytest_bfcl.decoding.writing import read_call
 from pytest_bfcl.simulators.toolkit import error_text
+from pytest_bfcl.tools.json_schema import argument_problem, is_native
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import Entry

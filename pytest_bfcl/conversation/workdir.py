@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_bfcl.dataset.expectation import ABSENT, State
-from pytest_bfcl.dataset.served_entry import SHOWN_WORKDIR, WORKDIR, TemplateCopy
+from pytest_bfcl.dataset.served_entry import SHOWN_WORKDIR, TemplateCopy
 from pytest_bfcl.execution.tables import query_file
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.plain_text import clean
@@ -42,7 +42,7 @@ class Workdir:
 
     def command(self, text: str) -> tuple[list[str], dict[str, str]]:
         """Words of a command with the real place in them, and the variables it sets in front (``NAME=VALUE cmd``)."""
-        from pytest_bfcl.dataset.tools.mcp import command_words
+        from pytest_bfcl.tools.mcp import WORKDIR, command_words
 
         return command_words(text, {WORKDIR: str(self.path)})
 

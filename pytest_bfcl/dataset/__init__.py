@@ -1,4 +1,4 @@
-"""Entries: categories, loading, expansion, texts, and fetching the official data.
+"""Entries: categories, loading, expansion, checks.
 
 Open a set with `open_dataset`; index a category, load an entry when it is needed.
 """
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.dataset.loading import UnknownEntry as UnknownEntry
     from pytest_bfcl.dataset.opening import open_dataset as open_dataset
     from pytest_bfcl.dataset.opening import open_files as open_files
-    from pytest_bfcl.dataset.selection import read_ids as read_ids
-    from pytest_bfcl.dataset.texts import Texts as Texts
+    from pytest_bfcl.fetching.texts import Texts as Texts
 
 _HOMES = {
     "CATEGORIES": "categories",
@@ -46,8 +45,7 @@ _HOMES = {
     "UnknownEntry": "loading",
     "open_dataset": "opening",
     "open_files": "opening",
-    "read_ids": "selection",
-    "Texts": "texts",
+    "Texts": "pytest_bfcl.fetching.texts",
 }
 
 __all__ = [
@@ -66,7 +64,6 @@ __all__ = [
     "groups_of",
     "open_dataset",
     "open_files",
-    "read_ids",
     "resolve_categories",
     "with_hints",
 ]

@@ -15,14 +15,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pytest_bfcl.dataset.categories import CATEGORIES, Category, Language, category_of
 from pytest_bfcl.dataset.expectation import Expectation
-from pytest_bfcl.dataset.json_schema import Dialect
 from pytest_bfcl.dataset.renames import Renames
 from pytest_bfcl.dataset.served_entry import RecordedResult, ServerCall, ServerFiles
 from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.tools.json_schema import Dialect
+from pytest_bfcl.tools.json_schema import FunctionDoc as FunctionDoc
 from pytest_bfcl.transcript import Message
-
-FunctionDoc = Parsed
-"""A function document: ``name``, ``description``, ``parameters`` (data spec §4.2)."""
 
 ReturnFormat = Literal["python", "java", "javascript", "json", "verbose_xml", "concise_xml"]
 

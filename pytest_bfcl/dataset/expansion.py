@@ -12,11 +12,11 @@ from typing import Any, Literal, get_args
 
 from pytest_bfcl.dataset.categories import CATEGORIES, Category
 from pytest_bfcl.dataset.entry import Entry, FunctionDoc, ReturnFormat
-from pytest_bfcl.dataset.json_schema import DIALECT
-from pytest_bfcl.dataset.texts import Texts
-from pytest_bfcl.dataset.tools.documents import as_document, native_document
 from pytest_bfcl.failures import HarnessError
+from pytest_bfcl.fetching.texts import Texts
 from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.tools.documents import as_document, native_document
+from pytest_bfcl.tools.json_schema import DIALECT
 from pytest_bfcl.troubles import HarnessTrouble
 
 Documents = Callable[[str], list[FunctionDoc]]

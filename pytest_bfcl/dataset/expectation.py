@@ -11,9 +11,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from pytest_bfcl.dataset.patterns import pattern_of
 from pytest_bfcl.dataset.served_entry import check_path
 from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.tools.patterns import pattern_of
 
 MOST_STEPS = 20
 ABSENT = "(absent)"

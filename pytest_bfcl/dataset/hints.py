@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from pytest_bfcl.dataset.categories import Language
 from pytest_bfcl.dataset.entry import FunctionDoc
-from pytest_bfcl.dataset.json_schema import is_native
-from pytest_bfcl.dataset.texts import Texts
+from pytest_bfcl.fetching.texts import Texts
 from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.tools.json_schema import is_native
 
 _ITEM_TYPES = {"java": ("ArrayList", "Array"), "javascript": ("array",)}
 

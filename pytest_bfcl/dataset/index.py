@@ -6,7 +6,6 @@ checked to be a JSON object, so that one broken line is reported where it stands
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -228,18 +227,6 @@ def line_spans(path: Path) -> list[tuple[int, int]]:
                 spans.append((offset, len(line)))
             offset += len(line)
     return spans
-
-
-def data_digest(root: Path) -> str:
-    """SHA-256 over the names and contents of all ``.json`` and ``.jsonl`` files below a folder, or of one file."""
-    if root.is_file():
-        return hashlib.sha256(root.read_bytes()).hexdigest()
-    total = hashlib.sha256()
-    files = sorted(p.relative_to(root).as_posix() for p in root.rglob("*") if p.suffix in (".json", ".jsonl"))
-    for name in files:
-        content = hashlib.sha256((root / name).read_bytes()).hexdigest()
-        total.update(f"{name}\0{content}\n".encode())
-    return total.hexdigest()
 
 
 def _kind(value: object) -> str:

@@ -17,12 +17,12 @@ from pytest_bfcl.dataset import expansion
 from pytest_bfcl.dataset.categories import CATEGORIES, Category
 from pytest_bfcl.dataset.entry import Entry, EntryRef, FunctionDoc
 from pytest_bfcl.dataset.entry_checks import check_entry
-from pytest_bfcl.dataset.index import DataProblem, LineFiles, Scan, data_digest, line_spans, parse_line
+from pytest_bfcl.dataset.index import DataProblem, LineFiles, Scan, line_spans, parse_line
 from pytest_bfcl.dataset.layouts import FilesLayout, Layout, Part
-from pytest_bfcl.dataset.texts import Texts
 from pytest_bfcl.dataset.transforms import MARK, Rewordings, names_for, split_id, transform
 from pytest_bfcl.dataset.verified import NAME, Verification
 from pytest_bfcl.failures import HarnessError, UsageError
+from pytest_bfcl.fetching.texts import Texts, data_digest
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.suggestions import instead_of
 from pytest_bfcl.troubles import HarnessTrouble

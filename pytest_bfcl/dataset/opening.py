@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from pytest_bfcl.dataset import fetching
 from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
 from pytest_bfcl.dataset.entry import FunctionDoc
-from pytest_bfcl.dataset.index import data_digest
 from pytest_bfcl.dataset.layouts import BundledLayout, FileLayout, FilesLayout, Layout, OfficialLayout, category_files
 from pytest_bfcl.dataset.loading import DataSet
-from pytest_bfcl.dataset.texts import Texts, digest
 from pytest_bfcl.dataset.verified import NAME, verification
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.fetching import official
+from pytest_bfcl.fetching.texts import Texts, data_digest, digest
 from pytest_bfcl.suggestions import close_names, did_you_mean
 
 NOT_FETCHED = (
@@ -31,7 +30,7 @@ def open_dataset(choice: str | Path = "auto", documents: Callable[[str], list[Fu
     """
     text = str(choice)
     if text in ("auto", "official", NAME):
-        fetched = fetching.fetched_folder()
+        fetched = official.fetched_folder()
         if fetched is not None:
             return _open_fetched(fetched, documents, verified=text == NAME)
         if text in ("official", NAME):
@@ -63,14 +62,14 @@ def open_files(paths: Sequence[Path], documents: Callable[[str], list[FunctionDo
 def _open_fetched(
     folder: Path, documents: Callable[[str], list[FunctionDoc]] | None, *, verified: bool = False
 ) -> DataSet:
-    manifest = fetching.read_manifest(folder)
+    manifest = official.read_manifest(folder)
     reviewed = verification(manifest.version)
     mark = f"+verified.{reviewed.sha256[:8]}" if verified else ""
     return DataSet(
         OfficialLayout(folder / "data", trusted=True),
         name=NAME if verified else "official",
         version=manifest.version + mark,
-        texts=fetching.with_later_texts(Texts.load(folder / "texts.json"), folder / "data"),
+        texts=official.with_later_texts(Texts.load(folder / "texts.json"), folder / "data"),
         sha256=digest([manifest.data_sha256, reviewed.sha256]) if verified else manifest.data_sha256,
         official=True,
         documents=documents,
@@ -179,13 +178,13 @@ def _open_official_path(folder: Path, name: str, documents: Callable[[str], list
     """A folder in the official layout; it is the official set if its data and the texts beside it have known hashes."""
     names = frozenset(f"BFCL_v4_{name}.json" for name in (*CATEGORIES, "memory", "web_search"))
     found = data_digest(folder)
-    texts = fetching.texts_beside(folder)
-    known = found == fetching.DATA_SHA256 and texts is not None and texts.sha256 == fetching.TEXTS_SHA256
-    texts = fetching.with_later_texts(texts or Texts.own(), folder)
+    texts = official.texts_beside(folder)
+    known = found == official.DATA_SHA256 and texts is not None and texts.sha256 == official.TEXTS_SHA256
+    texts = official.with_later_texts(texts or Texts.own(), folder)
     return DataSet(
-        OfficialLayout(folder, trusted=found == fetching.DATA_SHA256),
+        OfficialLayout(folder, trusted=found == official.DATA_SHA256),
         name="official" if known else name,
-        version=fetching.VERSION if known else fetching.version_beside(folder),
+        version=official.VERSION if known else official.version_beside(folder),
         texts=texts,
         sha256=found,
         official=known,

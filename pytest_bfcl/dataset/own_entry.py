@@ -14,10 +14,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from pytest_bfcl.dataset.categories import CATEGORIES, Language
 from pytest_bfcl.dataset.entry import ReturnFormat
 from pytest_bfcl.dataset.expectation import Expectation
-from pytest_bfcl.dataset.json_schema import Dialect
 from pytest_bfcl.dataset.schemas import Finding
 from pytest_bfcl.dataset.served_entry import RecordedResult, ServerCall, ServerFiles
 from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.tools.json_schema import Dialect
 
 
 class OwnMessage(BaseModel):

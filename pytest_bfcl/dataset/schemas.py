@@ -9,8 +9,8 @@ from typing import Literal
 
 from pytest_bfcl.dataset.categories import Language
 from pytest_bfcl.dataset.entry import FunctionDoc
-from pytest_bfcl.dataset.json_schema import argument_problem, is_native, schema_problem
 from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.tools.json_schema import argument_problem, is_native, schema_problem
 from pytest_bfcl.transcript import wire_name
 
 TYPES: dict[Language, frozenset[str]] = {

@@ -28,8 +28,6 @@ class RecordedResult(BaseModel):
     result: str = Field(description="Its result, as the model sees it.")
 
 
-WORKDIR = "{workdir}"
-"""What stands for a trial's own directory in commands."""
 SHOWN_WORKDIR = "/workdir"
 """What a trial's own directory is called in entries, in what the model sees and in the record."""
 

@@ -14,8 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from pytest_bfcl.dataset.texts import digest
 from pytest_bfcl.failures import HarnessError
+from pytest_bfcl.fetching.texts import digest
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.troubles import HarnessTrouble
 

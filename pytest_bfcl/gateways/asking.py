@@ -11,13 +11,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.conversation import history, prompts
-from pytest_bfcl.dataset.json_schema import argument_problem, is_native
-from pytest_bfcl.dataset.tools.documents import as_document, is_tool, native_document
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.simulators import Simulator, serialise
 from pytest_bfcl.simulators.toolkit import error_text
+from pytest_bfcl.tools.documents import as_document, is_tool, native_document
+from pytest_bfcl.tools.json_schema import argument_problem, is_native
 from pytest_bfcl.transcript import Call, Message, Reply, ToolCall, wire_name
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def _offered(tools: object) -> dict[str, _Offered]:
             for document in tool.documents():
                 found[str(document["name"])] = _Offered(document, _on(tool, str(document["name"])), stateful=True)
         elif callable(tool):
-            from pytest_bfcl.dataset.tools.python import document_of
+            from pytest_bfcl.tools.python import document_of
 
             document = document_of(tool)
             found[str(document["name"])] = _Offered(document, _by_name(tool))
@@ -219,7 +219,7 @@ class _Server:
 
     async def _opened(self) -> McpSession:
         from pytest_bfcl.conversation.mcp_session import mcp_session
-        from pytest_bfcl.dataset.tools.mcp import shown_server
+        from pytest_bfcl.tools.mcp import shown_server
 
         if self._session is None:
             shown = shown_server(self._where).strip("'")

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_bfcl.dataset.categories import CATEGORIES
-from pytest_bfcl.dataset.sampling import stratified_sample
-from pytest_bfcl.dataset.sharding import shard_of
 from pytest_bfcl.dataset.transforms import split_id
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.plugin.check_sets import CheckFile, CheckSet
 from pytest_bfcl.plugin.node_parts import DataRoot
 from pytest_bfcl.plugin.nodes import EntryFile, EntryItem, NodeContext
+from pytest_bfcl.selection.sampling import stratified_sample
+from pytest_bfcl.selection.sharding import shard_of
 from pytest_bfcl.session.planning import needed_stages
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ import pytest
 
 from pytest_bfcl import entry_points
 from pytest_bfcl.dataset.categories import CATEGORIES, category_of, resolve_categories
-from pytest_bfcl.dataset.joint import JointData
-from pytest_bfcl.dataset.selection import Selection, categories_to_run
-from pytest_bfcl.dataset.splits import check_data, is_in
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plugin import mistaken_paths, pytest_internals, selection
+from pytest_bfcl.selection.joint import JointData
+from pytest_bfcl.selection.selection import Selection, categories_to_run
+from pytest_bfcl.selection.splits import check_data, is_in
 from pytest_bfcl.suggestions import did_you_mean
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class SessionData:
         """The entry ids of ``--bfcl-ids``, as the controller read them; ``None`` without that option."""
         if self._plan.ids is not None or self._plan.ids_file is None:
             return self._plan.ids
-        from pytest_bfcl.dataset import read_ids
+        from pytest_bfcl.selection.selection import read_ids
 
         return [ref.id for ref in read_ids(self._plan.ids_file, self.dataset)]
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pytest
 
 from pytest_bfcl.dataset.categories import CATEGORIES, groups_of
-from pytest_bfcl.dataset.sharding import Asked
 from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.plugin.marks import LANGUAGES
 from pytest_bfcl.plugin.node_parts import CHECKS, OWN_MODEL, USERS_MODEL, BrokenLine
+from pytest_bfcl.selection.sharding import Asked
 from pytest_bfcl.session import Trial
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from pytest_bfcl import entry_points
 from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
-from pytest_bfcl.dataset.sharding import Asked, deal
 from pytest_bfcl.plugin.marks import mark_names
+from pytest_bfcl.selection.sharding import Asked, deal
 from pytest_bfcl.suggestions import close_names
 
 _VIRTUAL = re.compile(r"(?:.*/)?bfcl/(?P<category>[A-Za-z0-9_]+)\.jsonl(?:::(?P<name>.+))?", re.DOTALL)
@@ -73,5 +73,5 @@ def asked_of(nodeid: str) -> Asked:
 
 
 def stripes(nodeids: Sequence[str], count: int) -> list[list[list[int]]]:
-    """Positions dealt to ``count`` stripes: stripe → units → positions; see `pytest_bfcl.dataset.sharding.deal`."""
+    """Positions dealt to ``count`` stripes: stripe → units → positions; see `pytest_bfcl.selection.sharding.deal`."""
     return deal(list(map(asked_of, nodeids)), count)

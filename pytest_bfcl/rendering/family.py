@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_bfcl.dataset.fetching import fetched_folder
-from pytest_bfcl.dataset.format_texts import FormatTexts
 from pytest_bfcl.decoding.formats.history import Read, read_reply, result_messages
 from pytest_bfcl.decoding.formats.table import (
     FORMATS,
@@ -23,6 +21,8 @@ from pytest_bfcl.decoding.formats.table import (
     registered_format,
 )
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.fetching.format_texts import FormatTexts
+from pytest_bfcl.fetching.official import fetched_folder
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.rendering.openings import opened
 from pytest_bfcl.rendering.parts import Prompted, Template

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pytest_bfcl.dataset.json_schema import is_native
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.tools.json_schema import is_native
 from pytest_bfcl.transcript import wire_name
 
 Style = Literal["openai", "folded", "responses", "folded_responses", "anthropic", "amazon"]

@@ -11,8 +11,8 @@ from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.run_options.table import OPTIONS, Option
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset.splits import Part
     from pytest_bfcl.scoring.gating import GateOptions
+    from pytest_bfcl.selection.splits import Part
     from pytest_bfcl.settings import Settings, SplitPart
 
 
@@ -107,7 +107,7 @@ def _transforms(asked: Sequence[str]) -> tuple[tuple[str, ...], dict[str, dict[s
 def _split(text: str | None, option: str, part: Part) -> SplitPart | None:
     if text is None:
         return None
-    from pytest_bfcl.dataset.splits import read_part
+    from pytest_bfcl.selection.splits import read_part
 
     try:
         split, chosen = read_part(text, part)

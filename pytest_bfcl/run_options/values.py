@@ -72,7 +72,7 @@ def concurrency(text: str) -> Concurrency:
 
 def shard(text: str) -> list[int]:
     """``I/N``."""
-    from pytest_bfcl.dataset.sharding import read_shard
+    from pytest_bfcl.selection.sharding import read_shard
 
     return list(read_shard(text))
 

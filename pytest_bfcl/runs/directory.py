@@ -15,7 +15,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from pytest_bfcl.dataset.sharding import MOST_SHARDS
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.runs.archives import NAMES, archive_digest
@@ -38,6 +37,7 @@ from pytest_bfcl.runs.results import ResultsFile, StoredResults, is_settled, rec
 from pytest_bfcl.runs.snapshots import Snapshots, folder_name, snapshots_of
 from pytest_bfcl.runs.summary_types import Summary, problem_of_run, problem_of_summary
 from pytest_bfcl.runs.transcripts import EntryKey, TranscriptStore
+from pytest_bfcl.selection.sharding import MOST_SHARDS
 from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.collector import fewer_collections
 from pytest_bfcl.dataset.categories import resolve_categories
-from pytest_bfcl.dataset.sampling import stratified_sample
-from pytest_bfcl.dataset.selection import Selection, entries_to_run
-from pytest_bfcl.dataset.sharding import read_shard
-from pytest_bfcl.dataset.splits import check_data, is_in
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.rescoring import open_data, score_lines
+from pytest_bfcl.selection.sampling import stratified_sample
+from pytest_bfcl.selection.selection import Selection, entries_to_run
+from pytest_bfcl.selection.sharding import read_shard
+from pytest_bfcl.selection.splits import check_data, is_in
 from pytest_bfcl.session import judged_record
 from pytest_bfcl.session.result import DryRun, RunInterrupted, RunResult
 from pytest_bfcl.session.whole_run import WholeRun

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from pytest_bfcl.checkers import judge
 from pytest_bfcl.conversation import converse
-from pytest_bfcl.dataset.fetching import cache_root
 from pytest_bfcl.failures import HarnessError
+from pytest_bfcl.fetching.official import cache_root
 from pytest_bfcl.models import create_model
 from pytest_bfcl.troubles import HarnessTrouble
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet
-    from pytest_bfcl.dataset.joint import JointData
     from pytest_bfcl.json_types import Fields
+    from pytest_bfcl.selection.joint import JointData
 
 
 class RunData(Protocol):

@@ -12,8 +12,8 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.conversation import Job, LookAhead, RunStopped, converse
-from pytest_bfcl.dataset.splits import is_in
 from pytest_bfcl.failures import AdapterError, BenchmarkError, EntrySkipped, HarnessError
+from pytest_bfcl.selection.splits import is_in
 from pytest_bfcl.session.contender import Contender, is_stored
 from pytest_bfcl.session.outside import Outside
 from pytest_bfcl.session.proof import Proofs

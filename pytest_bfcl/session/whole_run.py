@@ -11,11 +11,11 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.conversation import RunStopped
-from pytest_bfcl.dataset.selection import Selection, categories_to_run, is_broken
-from pytest_bfcl.dataset.sharding import Asked, shard_of
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.models import create_model, parse_spec
+from pytest_bfcl.selection.selection import Selection, categories_to_run, is_broken
+from pytest_bfcl.selection.sharding import Asked, shard_of
 from pytest_bfcl.session import Contender, EarlierParts, Runner, Store, Trial, plan_trials
 from pytest_bfcl.session.contender import asked_mode, check_contenders, variant_label
 from pytest_bfcl.session.result import DryRun, RunResult

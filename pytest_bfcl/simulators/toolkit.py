@@ -29,8 +29,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import UnionType
 from typing import Any, ClassVar, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from pytest_bfcl.dataset.tools.docstrings import read_docstring
 from pytest_bfcl.json_types import Fields, JsonObject, JsonValue, Parsed
+from pytest_bfcl.tools.docstrings import read_docstring
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -103,7 +103,7 @@ class Simulator:
     def say(self, place: str, own: str, *values: Any) -> str:
         """A text of a result: the data set's own template for the place, filled with the values, else ``own``.
 
-        The official set brings the benchmark's sentences (`pytest_bfcl.dataset.sentences`), so that its entries show a
+        The official set brings the benchmark's sentences (`pytest_bfcl.fetching.sentences`), so that its entries show a
         model the same words; values are texts in them, never templates.
         """
         template = self._sentences.get(place)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_bfcl.cli import main
-from pytest_bfcl.dataset.splits import Split
+from pytest_bfcl.selection.splits import Split
 from pytest_bfcl.session.evaluation import run
 from pytest_bfcl.settings import Settings
 from tests.extensions.cluster.comparing import scores, stored

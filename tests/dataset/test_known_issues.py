@@ -12,8 +12,8 @@ import pytest
 from pytest_bfcl.checkers import judge
 from pytest_bfcl.dataset import GROUPS, DataSet, Entry
 from pytest_bfcl.dataset.categories import category_of
-from pytest_bfcl.dataset.fetching import VERSION
 from pytest_bfcl.dataset.known_issues import Kind, known_issues
+from pytest_bfcl.fetching.official import VERSION
 from pytest_bfcl.models.oracle import answer
 from pytest_bfcl.transcript import Mode, Reply, Step, Transcript, Turn
 

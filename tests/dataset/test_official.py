@@ -9,9 +9,9 @@ import pytest
 
 from pytest_bfcl.dataset import CATEGORIES, GROUPS, DataSet, Entry, open_dataset, with_hints
 from pytest_bfcl.dataset.expansion import FormatConfig, sort_key
-from pytest_bfcl.dataset.texts import digest
-from pytest_bfcl.dataset.validation import validate
+from pytest_bfcl.extensions.lab.authoring.validation import validate
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.fetching.texts import digest
 
 BACKENDS = ("kv", "vector", "rec_sum")
 

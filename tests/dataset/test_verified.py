@@ -10,9 +10,9 @@ from typing import Any, get_args
 
 import pytest
 
-from pytest_bfcl.dataset.texts import digest
 from pytest_bfcl.dataset.verified import DIGEST_CHARS, Correction, Kind, Verification, apply, verification
 from pytest_bfcl.failures import HarnessError, UsageError
+from pytest_bfcl.fetching.texts import digest
 from pytest_bfcl.rescoring import open_data
 
 VERSION = "2026.3.23"

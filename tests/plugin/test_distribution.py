@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from pytest_bfcl.dataset.sampling import stratified_sample
-from pytest_bfcl.dataset.sharding import Asked, natural, scenario_of, shard_of
 from pytest_bfcl.plugin.selection import mentioned, stripes, virtual_argument
+from pytest_bfcl.selection.sampling import stratified_sample
+from pytest_bfcl.selection.sharding import Asked, natural, scenario_of, shard_of
 
 from .conftest import Project, question, write_lines
 

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.cli import main
-from pytest_bfcl.dataset.sharding import scenario_of
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.scoring.gating import GateOptions
+from pytest_bfcl.selection.sharding import scenario_of
 from pytest_bfcl.session.evaluation import dry_run, run
 from tests.extensions.cluster.comparing import scores, stored
 

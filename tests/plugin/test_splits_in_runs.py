@@ -9,7 +9,7 @@ import pytest
 
 from pytest_bfcl import run as run_library
 from pytest_bfcl.cli import main
-from pytest_bfcl.dataset.splits import Split
+from pytest_bfcl.selection.splits import Split
 from pytest_bfcl.settings import Settings
 from tests.distributed import WORKERS
 

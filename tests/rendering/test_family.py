@@ -11,9 +11,9 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_bfcl.dataset.format_texts import FormatTexts, extract_format_texts, format_sources
 from pytest_bfcl.decoding.formats.table import FORMATS
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.fetching.format_texts import FormatTexts, extract_format_texts, format_sources
 from pytest_bfcl.models import create_model
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.rendering import Family, open_family

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.conversation import prompts
-from pytest_bfcl.dataset.format_texts import FormatTexts
 from pytest_bfcl.decoding import DecodeError
 from pytest_bfcl.decoding.formats.table import FORMATS
+from pytest_bfcl.fetching.format_texts import FormatTexts
 from pytest_bfcl.rendering import Family
 from pytest_bfcl.rendering.templates import TEMPLATES
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.dataset.sharding import MOST_SHARDS
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.runs import DamagedLine, EntryKey, ModelFingerprint, ReplyKey, RunDirectory, default_path, error_record
 from pytest_bfcl.runs.directory import is_run, join_selections, missing_shards, same_results
 from pytest_bfcl.scoring import summarise
+from pytest_bfcl.selection.sharding import MOST_SHARDS
 from pytest_bfcl.transcript import Reply
 from tests.runs.samples import SPEC, conversation, fingerprint, single
 

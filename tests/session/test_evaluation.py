@@ -12,8 +12,8 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.dataset import Entry
-from pytest_bfcl.dataset.selection import Selection
 from pytest_bfcl.failures import AdapterError, UsageError
+from pytest_bfcl.selection.selection import Selection
 from pytest_bfcl.session import closing
 from pytest_bfcl.session.evaluation import _chosen, _selection, arun, judged_record, open_data, run, score_lines
 from pytest_bfcl.settings import Price, Settings

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.dataset import weights
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.fetching import weights
 from pytest_bfcl.simulators import create_simulator, embedding
 from pytest_bfcl.simulators.memory_kv import ARCHIVAL
 from pytest_bfcl.simulators.memory_vector import VectorStore

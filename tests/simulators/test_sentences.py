@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bfcl.dataset.places import PASSED_ON, PLACES
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.fetching.places import PASSED_ON, PLACES
 from pytest_bfcl.rescoring import open_data
 from pytest_bfcl.simulators import CallExecutor, create_simulator
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pytest_bfcl.dataset.splits import Part, Split, entries_of
 from pytest_bfcl.extensions.contamination.benchmark import Finding
 from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.selection.splits import Part, Split, entries_of
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet

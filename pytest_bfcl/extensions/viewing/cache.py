@@ -17,9 +17,9 @@ from array import array
 from collections.abc import Callable
 from pathlib import Path
 
-from pytest_bfcl.dataset.fetching import cache_root
 from pytest_bfcl.extensions.viewing.columns import Columns
 from pytest_bfcl.extensions.viewing.index import RunIndex, StaleIndexError, Stamp
+from pytest_bfcl.fetching.official import cache_root
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.runs.lines import DamagedLine
 

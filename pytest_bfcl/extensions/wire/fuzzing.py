@@ -12,8 +12,8 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.dataset.json_schema import is_valid
 from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.tools.json_schema import is_valid
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy

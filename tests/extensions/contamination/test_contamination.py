@@ -13,9 +13,9 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.dataset import DataSet, Entry
-from pytest_bfcl.dataset.content import sayings_of, turns_of, words
-from pytest_bfcl.dataset.splits import Split, entries_of
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.selection.content import sayings_of, turns_of, words
+from pytest_bfcl.selection.splits import Split, entries_of
 from pytest_bfcl.session.evaluation import open_data
 
 pytest.importorskip("datasketch", reason="needs the extra contamination")

@@ -16,9 +16,9 @@ import pytest
 from pytest_bfcl.checkers.grades import MOST_PARTIAL
 from pytest_bfcl.cli import main
 from pytest_bfcl.dataset.categories import resolve_categories
-from pytest_bfcl.dataset.splits import make_split
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.rewards import reward
+from pytest_bfcl.selection.splits import make_split
 from pytest_bfcl.session.evaluation import open_data
 from pytest_bfcl.simulators.embedding import encoder_problem
 from pytest_bfcl.training import Episode, Tasks, tasks, trl, verl

@@ -8,7 +8,6 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.dataset import DataSet, Entry
-from pytest_bfcl.dataset.validation import validated_categories
 from pytest_bfcl.extensions.lab.auditing.asked_rules import asked_defects
 from pytest_bfcl.extensions.lab.auditing.defect import Defect
 from pytest_bfcl.extensions.lab.auditing.entry_rules import OWN_ONLY, entry_defects
@@ -17,6 +16,7 @@ from pytest_bfcl.extensions.lab.auditing.run_rules import Attempts, run_defects
 from pytest_bfcl.extensions.lab.auditing.schema_rules import schema_defects
 from pytest_bfcl.extensions.lab.auditing.set_rules import agentic_defects, duplicate_defects, sibling_defects
 from pytest_bfcl.extensions.lab.auditing.trajectory_rules import trajectory_defects
+from pytest_bfcl.extensions.lab.authoring.validation import validated_categories
 from pytest_bfcl.failures import AdapterError, HarnessError, UsageError
 from pytest_bfcl.session.proof import REMEDY, UNEARNED, is_at_risk, is_unearned
 

@@ -15,7 +15,6 @@ from typing import Literal
 
 from pytest_bfcl.checkers.outputs import plain_answers
 from pytest_bfcl.dataset.expectation import Values
-from pytest_bfcl.dataset.json_schema import DIALECT, schema_problem
 from pytest_bfcl.dataset.served_entry import said_name
 from pytest_bfcl.decoding.writing import exact_text
 from pytest_bfcl.extensions.lab.authoring.logs.conversation import Conversation
@@ -23,6 +22,7 @@ from pytest_bfcl.extensions.lab.authoring.logs.reading import conversations_of_l
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.replies import Said
+from pytest_bfcl.tools.json_schema import DIALECT, schema_problem
 from pytest_bfcl.transcript import Call, ToolCall
 
 SHOWN_CHARS = 2_000

@@ -85,17 +85,17 @@ def _functions(args: argparse.Namespace) -> list[dict[str, object]]:
     from pytest_bfcl.extensions.lab.authoring.sources import functions_in_json
 
     if args.from_openapi:
-        from pytest_bfcl.dataset.tools.openapi import documents_of_openapi
+        from pytest_bfcl.extensions.lab.authoring.openapi import documents_of_openapi
 
         return documents_of_openapi(args.from_openapi)
     if args.from_mcp:
-        from pytest_bfcl.dataset.tools.mcp import documents_of_server
+        from pytest_bfcl.tools.mcp import documents_of_server
 
         return documents_of_server(args.from_mcp)
     if args.from_python:
         import sys
 
-        from pytest_bfcl.dataset.tools.python import functions_at
+        from pytest_bfcl.tools.python import functions_at
 
         sys.path.insert(0, str(Path.cwd()))  # a console script does not look there by itself
         return functions_at(args.from_python)

@@ -10,11 +10,11 @@ from typing import Any
 
 from pytest_bfcl.checkers.outputs import plain_answers
 from pytest_bfcl.dataset import FunctionDoc
-from pytest_bfcl.dataset.json_schema import DIALECT, is_native
 from pytest_bfcl.dataset.served_entry import said_name
-from pytest_bfcl.dataset.tools.openapi import EXAMPLES
+from pytest_bfcl.extensions.lab.authoring.openapi import EXAMPLES
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.tools.json_schema import DIALECT, is_native
 
 KINDS = ("simple", "multiple", "parallel", "irrelevance", "relevance")
 CATEGORY = {

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pytest_bfcl.dataset import FunctionDoc
-from pytest_bfcl.dataset.tools.documents import as_document
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.tools.documents import as_document
 
 
 def functions_in_json(path: Path) -> list[FunctionDoc]:

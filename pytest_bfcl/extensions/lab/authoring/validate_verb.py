@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Validate and report; 1 when something is wrong."""
     from pytest_bfcl.dataset import open_dataset, open_files, resolve_categories
-    from pytest_bfcl.dataset.validation import validate, validated_categories
+    from pytest_bfcl.extensions.lab.authoring.validation import validate, validated_categories
     from pytest_bfcl.simulators import documents_of
 
     for where in args.simulator or ():
@@ -93,9 +93,9 @@ def _reviewed(
     ``settings``: where the MCP servers are on which answers are tried; ``None``: no answer is tried.
     """
     from pytest_bfcl.dataset import DataProblem
-    from pytest_bfcl.dataset.validation import validated_categories
     from pytest_bfcl.extensions.lab.authoring.lint import lint_entry
     from pytest_bfcl.extensions.lab.authoring.proof import unprovable
+    from pytest_bfcl.extensions.lab.authoring.validation import validated_categories
 
     broken = {problem.entry_id for problem in known if problem.severity == "error"}
     names = [name for name in chosen or validated_categories(dataset) if name != "format_sensitivity"]

@@ -11,7 +11,6 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 
 from pytest_bfcl.dataset import Entry
-from pytest_bfcl.dataset.content import question_key
 from pytest_bfcl.dataset.entry import FunctionDoc
 from pytest_bfcl.extensions.lab.generating.graph import CATEGORY, Shape, planned
 from pytest_bfcl.extensions.lab.generating.official import near_official
@@ -20,6 +19,7 @@ from pytest_bfcl.extensions.lab.generating.single import KIND_OF, drafted, prove
 from pytest_bfcl.extensions.lab.generating.task import Task, entry_of, numbers_for, task_of
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.selection.content import question_key
 from pytest_bfcl.troubles import HarnessTrouble
 
 MOST_ATTEMPTS = 400

@@ -79,10 +79,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _tools(args: argparse.Namespace) -> tuple[Parsed, ...]:
-    from pytest_bfcl.dataset.json_schema import is_native
-    from pytest_bfcl.dataset.tools.documents import as_document
-    from pytest_bfcl.dataset.tools.openapi import EXAMPLES
     from pytest_bfcl.extensions.lab.authoring.new_verb import chosen_functions
+    from pytest_bfcl.extensions.lab.authoring.openapi import EXAMPLES
+    from pytest_bfcl.tools.documents import as_document
+    from pytest_bfcl.tools.json_schema import is_native
 
     if not any((args.from_openapi, args.from_mcp, args.from_python, args.from_json)):
         if args.tool:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_bfcl.dataset.json_schema import is_valid
 from pytest_bfcl.extensions.wire.answers import Answer
 from pytest_bfcl.extensions.wire.asks import Ask, Tool
 from pytest_bfcl.extensions.wire.check import Check, Rule
 from pytest_bfcl.extensions.wire.probe import Probe, together
 from pytest_bfcl.extensions.wire.tasks import TEXT, Json, schema
+from pytest_bfcl.tools.json_schema import is_valid
 
 _UNIT: Json = {"type": "string", "enum": ["celsius", "fahrenheit"]}
 _DAYS: Json = {"type": "integer", "minimum": 1, "maximum": 14}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pytest_bfcl.dataset.json_schema import argument_problem
 from pytest_bfcl.extensions.wire.answers import CALLS, LENGTH, Answer, Call
 from pytest_bfcl.extensions.wire.cells import Judged
 from pytest_bfcl.extensions.wire.check import Rule
 from pytest_bfcl.extensions.wire.differences import lost_call, same_but_signs
 from pytest_bfcl.extensions.wire.rules.messages import BOTH_OBJECTS
 from pytest_bfcl.extensions.wire.rules.row import Found, Row, wrong
+from pytest_bfcl.tools.json_schema import argument_problem
 
 EQUAL = "OpenAI API reference, Chat Completions / Responses, Streaming: the same answer, sent in parts"
 CHOICE = "OpenAI API reference, Chat Completions / Responses, tool_choice"

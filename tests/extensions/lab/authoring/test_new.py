@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.cli import main
-from tests.dataset.test_tool_sources import SHOP
+
+from .test_tool_sources import SHOP
 
 
 def printed(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, Any]]:

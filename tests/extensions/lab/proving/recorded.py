@@ -213,9 +213,9 @@ def replies(recorded: Recorded) -> Iterator[Part]:
 
 def prompts(recorded: Recorded) -> Iterator[Part]:
     """Every prompt of recorded conversations of self-hosted families."""
-    from pytest_bfcl.dataset.fetching import fetched_folder
-    from pytest_bfcl.dataset.format_texts import FormatTexts
     from pytest_bfcl.decoding.formats.table import FORMATS
+    from pytest_bfcl.fetching.format_texts import FormatTexts
+    from pytest_bfcl.fetching.official import fetched_folder
     from pytest_bfcl.rendering import Family
     from pytest_bfcl.rendering.templates import TEMPLATES
     from tests.rendering.test_golden_prompts import Conversation

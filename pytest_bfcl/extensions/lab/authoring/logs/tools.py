@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pytest_bfcl.dataset.tools.documents import native_document
 from pytest_bfcl.extensions.lab.authoring.logs.conversation import objects
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.replies import UnknownShape
+from pytest_bfcl.tools.documents import native_document
 
 _LISTS = ("functionDeclarations", "function_declarations")
 _FUNCTIONS = (None, "", "custom", "function")

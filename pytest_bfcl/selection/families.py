@@ -12,7 +12,7 @@ Two entries are of one family when they share a trait, or are linked by entries 
 The functions of simulated systems, memories and web tools are no trait: every such entry has them, as all have English.
 ``strict`` makes them one, and lets a function's name alone decide; then few families are left. Between the two lies
 ``content``, which ``strict`` holds, too: families whose questions are nearly the same
-(`pytest_bfcl.dataset.content.near_pairs`), or of whose conversations one makes all calls of the other, are one.
+(`pytest_bfcl.selection.content.near_pairs`), or of whose conversations one makes all calls of the other, are one.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Literal, get_args
 
-from pytest_bfcl.dataset.content import near_pairs, turns_of
 from pytest_bfcl.dataset.entry import Entry, FunctionDoc
+from pytest_bfcl.selection.content import near_pairs, turns_of
 
 By = Literal["family", "content", "strict"]
 """What holds entries together; see the module."""

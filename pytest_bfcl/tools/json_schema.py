@@ -10,8 +10,11 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, Literal
 
-from pytest_bfcl.dataset.patterns import pattern_of
-from pytest_bfcl.json_types import Fields
+from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.tools.patterns import pattern_of
+
+FunctionDoc = Parsed
+"""A function document: ``name``, ``description``, ``parameters`` (data spec §4.2)."""
 
 Dialect = Literal["bfcl", "json-schema"]
 DIALECT = "json-schema"

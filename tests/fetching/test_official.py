@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bfcl.dataset import fetching, open_dataset
-from pytest_bfcl.dataset.fetching import VERSION, fetch, fetched_folder, read_manifest
+from pytest_bfcl.dataset import open_dataset
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.fetching import official
+from pytest_bfcl.fetching.official import VERSION, fetch, fetched_folder, read_manifest
 
 from .distribution import write_folder, write_wheel
 
@@ -40,11 +41,11 @@ def test_the_real_wheel_is_verified(cache: Path, official_wheel: Path) -> None:
     manifest = read_manifest(folder)
     assert folder == cache / "official" / VERSION
     assert (manifest.version, manifest.verified) == (VERSION, True)
-    assert manifest.wheel_sha256 == fetching.WHEEL_SHA256
-    assert manifest.data_sha256 == fetching.DATA_SHA256
+    assert manifest.wheel_sha256 == official.WHEEL_SHA256
+    assert manifest.data_sha256 == official.DATA_SHA256
     assert not [name for name in files(folder) if name.endswith((".py", ".md"))]
     dataset = open_dataset("official")
-    assert (dataset.name, dataset.official, dataset.sha256) == ("official", True, fetching.DATA_SHA256)
+    assert (dataset.name, dataset.official, dataset.sha256) == ("official", True, official.DATA_SHA256)
 
 
 def test_a_tampered_real_wheel_is_refused(cache: Path, official_wheel: Path, tmp_path: Path) -> None:
@@ -102,9 +103,9 @@ def pinned(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     """Our small wheel, taken for the known one."""
     wheel = write_wheel(tmp_path / "own.whl")
     manifest = read_manifest(fetch(wheel, allow_unknown=True))
-    monkeypatch.setattr(fetching, "WHEEL_SHA256", manifest.wheel_sha256)
-    monkeypatch.setattr(fetching, "DATA_SHA256", manifest.data_sha256)
-    monkeypatch.setattr(fetching, "TEXTS_SHA256", manifest.texts_sha256)
+    monkeypatch.setattr(official, "WHEEL_SHA256", manifest.wheel_sha256)
+    monkeypatch.setattr(official, "DATA_SHA256", manifest.data_sha256)
+    monkeypatch.setattr(official, "TEXTS_SHA256", manifest.texts_sha256)
     return wheel
 
 
@@ -155,7 +156,7 @@ def test_without_network_the_message_says_how_to_go_on(cache: Path, monkeypatch:
 
 
 def test_without_pip_and_uv(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fetching, "_has_pip", lambda: False)
+    monkeypatch.setattr(official, "_has_pip", lambda: False)
     monkeypatch.setenv("PATH", "")
     with pytest.raises(UsageError, match="neither pip nor uv"):
         fetch()
@@ -167,7 +168,7 @@ def test_uv_is_used_when_pip_is_missing(cache: Path, tmp_path: Path, monkeypatch
     uv.parent.mkdir()
     uv.write_text(f'#!/bin/sh\nfor w in "$@"; do [ "$p" = --target ] && cp -r {prepared} "$w"; p=$w; done\n')
     uv.chmod(0o755)
-    monkeypatch.setattr(fetching, "_has_pip", lambda: False)
+    monkeypatch.setattr(official, "_has_pip", lambda: False)
     monkeypatch.setenv("PATH", f"{uv.parent}:/usr/bin:/bin")
     assert files(fetch(allow_unknown=True)) == UNPACKED
 
@@ -194,7 +195,7 @@ def test_members_cannot_leave_the_folder(cache: Path, tmp_path: Path, name: str)
 
 
 def test_bombs_are_refused(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fetching, "_MEMBER_LIMIT", 10_000)
+    monkeypatch.setattr(official, "_MEMBER_LIMIT", 10_000)
     wheel = write_wheel(tmp_path / "bomb.whl", {"bfcl_eval/data/BFCL_v4_big.json": "0" * 20_000})
     with pytest.raises(UsageError, match="more than the right file can have"):
         fetch(wheel, allow_unknown=True)

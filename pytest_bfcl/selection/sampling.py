@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterable
 
 from pytest_bfcl.dataset.categories import category_of
-from pytest_bfcl.dataset.sharding import natural
+from pytest_bfcl.selection.sharding import natural
 
 
 def stratified_sample(ids: Iterable[str], total: int, seed: int) -> set[str]:

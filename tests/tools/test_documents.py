@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.dataset.tools.documents import as_document, is_tool, translate
+from pytest_bfcl.tools.documents import as_document, is_tool, translate
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

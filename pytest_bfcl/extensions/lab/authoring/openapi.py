@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl import extras
 from pytest_bfcl.confined import Service, Stopped, Worker
-from pytest_bfcl.dataset.tools.documents import translate
-from pytest_bfcl.dataset.tools.examples import given_example
+from pytest_bfcl.extensions.lab.authoring.examples import given_example
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.plain_text import clean
+from pytest_bfcl.tools.documents import translate
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import FunctionDoc
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 METHODS = ("get", "put", "post", "delete", "patch", "head", "options")
 MAX_BYTES = 20_000_000
 SERVICE = Service(
-    "pytest_bfcl.dataset.tools.openapi", "reads OpenAPI documents", cpu_s=20, wall_s=120.0, memory=2**30,
+    "pytest_bfcl.extensions.lab.authoring.openapi", "reads OpenAPI documents", cpu_s=20, wall_s=120.0, memory=2**30,
     longest=8 * MAX_BYTES,
 )  # fmt: skip
 LONGEST_NAME = 64

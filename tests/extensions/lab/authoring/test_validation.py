@@ -9,9 +9,8 @@ import pytest
 
 from pytest_bfcl.dataset import open_dataset
 from pytest_bfcl.dataset.opening import bundled_root
-from pytest_bfcl.dataset.validation import validate
-
-from .test_loading import CLASS_DOCUMENTS, FUNCTION, bundled_folder, line, write
+from pytest_bfcl.extensions.lab.authoring.validation import validate
+from tests.dataset.test_loading import CLASS_DOCUMENTS, FUNCTION, bundled_folder, line, write
 
 
 def messages(tmp_path: Path, entry_id: str = "e", **fields: Any) -> list[str]:

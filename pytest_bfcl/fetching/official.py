@@ -20,8 +20,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from pytest_bfcl.confined.zips import zip_archive
-from pytest_bfcl.dataset.format_texts import FILE as FORMAT_TEXTS
-from pytest_bfcl.dataset.format_texts import (
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.fetching.format_texts import FILE as FORMAT_TEXTS
+from pytest_bfcl.fetching.format_texts import (
     TABLE,
     FormatTexts,
     are_all_in,
@@ -29,11 +30,9 @@ from pytest_bfcl.dataset.format_texts import (
     format_sources,
     table_digest,
 )
-from pytest_bfcl.dataset.index import data_digest
-from pytest_bfcl.dataset.sentences import with_later
-from pytest_bfcl.dataset.texts import Texts
-from pytest_bfcl.dataset.texts_extraction import SOURCES, extract_from_folder, extract_texts
-from pytest_bfcl.failures import UsageError
+from pytest_bfcl.fetching.sentences import with_later
+from pytest_bfcl.fetching.texts import Texts, data_digest
+from pytest_bfcl.fetching.texts_extraction import SOURCES, extract_from_folder, extract_texts
 from pytest_bfcl.json_types import Fields
 
 DISTRIBUTION = "bfcl-eval"

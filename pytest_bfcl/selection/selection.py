@@ -11,10 +11,10 @@ from typing import Any
 from pytest_bfcl.dataset.categories import CATEGORIES, category_of, resolve_categories
 from pytest_bfcl.dataset.entry import EntryRef
 from pytest_bfcl.dataset.loading import DataSet
-from pytest_bfcl.dataset.sampling import stratified_sample
-from pytest_bfcl.dataset.splits import is_in
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.selection.sampling import stratified_sample
+from pytest_bfcl.selection.splits import is_in
 
 _SHOWN = 10
 DEFAULT = "all_scoring"

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.dataset.json_schema import DIALECT
 from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.tools.json_schema import DIALECT
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset.entry import FunctionDoc
+    from pytest_bfcl.tools.json_schema import FunctionDoc
 
 MAX_DEPTH = 32
 """Levels of a schema that are followed; what lies deeper (a schema that contains itself) becomes ``any``."""

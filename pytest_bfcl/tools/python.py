@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any, get_type_hints
 
-from pytest_bfcl.dataset.entry import FunctionDoc
-from pytest_bfcl.dataset.tools.docstrings import read_docstring
-from pytest_bfcl.dataset.tools.documents import translate
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.tools.docstrings import read_docstring
+from pytest_bfcl.tools.documents import translate
+from pytest_bfcl.tools.json_schema import FunctionDoc
 
 _SKIPPED = ("self", "cls", "ctx", "context")
 _MANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)

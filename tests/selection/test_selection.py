@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bfcl.dataset import open_dataset, read_ids
+from pytest_bfcl.dataset import open_dataset
 from pytest_bfcl.failures import UsageError
-
-from .test_loading import CLASS_DOCUMENTS, bundled_folder
+from pytest_bfcl.selection.selection import read_ids
+from tests.dataset.test_loading import CLASS_DOCUMENTS, bundled_folder
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Every wording a model reads that differs between the official benchmark and our own data.
 
-The official texts are taken from the fetched distribution (`pytest_bfcl.dataset.texts_extraction`) and never part of
+The official texts are taken from the fetched distribution (`pytest_bfcl.fetching.texts_extraction`) and never part of
 this package; `Texts.own` is our own wording with the same structure, kept in ``own_texts.toml``.
 """
 
@@ -45,7 +45,7 @@ class Texts:
       empty memory.
     - ``hints``: language hints (data spec §6, point 6), keys ``<language>.function``, ``java.any``, ``java.type``
       ({type}), ``java.items`` ({item_type}), the same for ``javascript``, and ``javascript.properties`` ({properties}).
-    - ``sentences``: simulator class → place → template with numbered placeholders (`pytest_bfcl.dataset.sentences`);
+    - ``sentences``: simulator class → place → template with numbered placeholders (`pytest_bfcl.fetching.sentences`);
       empty means the simulators' own words.
     - ``long_context``: constant name → value (simulators spec §9); empty means the simulators' own texts.
     """
@@ -124,6 +124,18 @@ def digest(value: object) -> str:
     if not isinstance(value, str):
         value = json.dumps(without_ellipsis(value), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(value.encode()).hexdigest()
+
+
+def data_digest(root: Path) -> str:
+    """SHA-256 over the names and contents of all ``.json`` and ``.jsonl`` files below a folder, or of one file."""
+    if root.is_file():
+        return hashlib.sha256(root.read_bytes()).hexdigest()
+    total = hashlib.sha256()
+    files = sorted(p.relative_to(root).as_posix() for p in root.rglob("*") if p.suffix in (".json", ".jsonl"))
+    for name in files:
+        content = hashlib.sha256((root / name).read_bytes()).hexdigest()
+        total.update(f"{name}\0{content}\n".encode())
+    return total.hexdigest()
 
 
 def without_ellipsis(value: object) -> Any:

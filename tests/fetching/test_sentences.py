@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from pytest_bfcl.dataset.places import FILES, PLACES
-from pytest_bfcl.dataset.sentences import extract_sentences, sentences
+from pytest_bfcl.fetching.places import FILES, PLACES
+from pytest_bfcl.fetching.sentences import extract_sentences, sentences
 
 SOURCE = '''
 class Kettle:

@@ -13,10 +13,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from pytest_bfcl.dataset.places import FILES
-from pytest_bfcl.dataset.sentences import extract_sentences
-from pytest_bfcl.dataset.texts import Texts
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.fetching.places import FILES
+from pytest_bfcl.fetching.sentences import extract_sentences
+from pytest_bfcl.fetching.texts import Texts
 from pytest_bfcl.json_types import Fields, Parsed
 
 PROMPTS = "constants/default_prompts.py"

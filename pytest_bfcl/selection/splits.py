@@ -18,12 +18,12 @@ from typing import Any, Literal, Protocol, get_args
 
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.dataset.entry import Entry, EntryRef
-from pytest_bfcl.dataset.families import KINDS, By, families, original_id
 from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.dataset.transforms import split_id
 from pytest_bfcl.dataset.verified import NAME as VERIFIED
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.selection.families import KINDS, By, families, original_id
 from pytest_bfcl.settings import SplitPart
 
 Part = Literal["train", "test"]
