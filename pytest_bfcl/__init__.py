@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from pytest_bfcl.assertions import assert_calls as assert_calls
     from pytest_bfcl.assertions import assert_no_calls as assert_no_calls
     from pytest_bfcl.assertions import assert_state as assert_state
+    from pytest_bfcl.extensions.agents import Episode as Episode
+    from pytest_bfcl.extensions.agents import as_agent as as_agent
     from pytest_bfcl.failures import AdapterError as AdapterError
     from pytest_bfcl.failures import Failure as Failure
     from pytest_bfcl.failures import FailureTag as FailureTag
     from pytest_bfcl.failures import Verdict as Verdict
-    from pytest_bfcl.gateways import Episode as Episode
-    from pytest_bfcl.gateways import as_agent as as_agent
     from pytest_bfcl.models.base import Model as Model
     from pytest_bfcl.models.base import Request as Request
     from pytest_bfcl.session.evaluation import arun as arun
@@ -36,8 +36,8 @@ _HOMES = {
     "assert_calls": "assertions",
     "assert_no_calls": "assertions",
     "assert_state": "assertions",
-    "Episode": "gateways",
-    "as_agent": "gateways",
+    "Episode": "extensions.agents",
+    "as_agent": "extensions.agents",
     "arun": "session.evaluation",
     "run": "session.evaluation",
     "score_lines": "session.evaluation",

@@ -18,13 +18,24 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 Kind = Literal[
-    "verbs", "checks", "feeders", "models", "checkers", "decoders", "simulators", "listeners", "exporters", "sinks"
+    "verbs",
+    "checks",
+    "feeders",
+    "fixtures",
+    "models",
+    "checkers",
+    "decoders",
+    "simulators",
+    "listeners",
+    "exporters",
+    "sinks",
 ]
 """What can be added, the group's name without its prefix.
 
 - ``verbs``: a module of the console script (`pytest_bfcl.cli`).
 - ``checks``: items beside the entries, ``bfcl/<name>.jsonl`` (`pytest_bfcl.plugin.check_sets`).
 - ``feeders``: where conversations are held and lines judged, if not here (`pytest_bfcl.session.feeders`).
+- ``fixtures``: what the fixture ``ask`` is (`pytest_bfcl.plugin.own_tests`).
 - ``models``: a provider: ``(spec, settings, mode) -> Model``.
 - ``checkers``: ``(entry, transcript) -> Verdict``.
 - ``decoders``: ``(text, functions) -> pairs of name and arguments``.

@@ -24,6 +24,7 @@ PATHS = {
     "pytest_bfcl.run_result": "pytest_bfcl.session.result",
     "pytest_bfcl.running": "pytest_bfcl.session",
     "pytest_bfcl.serving": "pytest_bfcl.session.serving",
+    "pytest_bfcl.gateways": "pytest_bfcl.extensions.agents",
     "pytest_bfcl.wire": "pytest_bfcl.extensions.wire",
     "pytest_bfcl.viewing": "pytest_bfcl.extensions.viewing",
     "pytest_bfcl.auditing": "pytest_bfcl.extensions.lab.auditing",

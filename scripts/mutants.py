@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("models", "session", "conversation", "runs")
 # Whole runs and doors come past the rooms too: the quick ones of these are asked after a room's own tests.
 TESTS = (
-    "models", "session", "conversation", "runs", "plugin", "cli", "gateways", "served", "damage", "agentic",
+    "models", "session", "conversation", "runs", "plugin", "cli", "served", "damage", "agentic",
     "multi_turn", "rescoring", "scoring", "test_hostile_model.py", "test_endings.py", "test_echoed_secrets.py",
 )  # fmt: skip
 LONGEST_S = 300

@@ -41,7 +41,6 @@ VERBS = {
     "models": "list providers and what they need",
     "split": "part entries to train on from entries to test with",
     "schema": "print the JSON Schema of own entries, or of results",
-    "mcp": "serve an entry or a simulated system to MCP clients",
     "doctor": "check this installation and an endpoint",
     "audit-parser": "hold a parser of an installed vLLM or SGLang against itself when it streams",
 }

@@ -121,9 +121,13 @@ def create_model(spec: str | ModelSpec, settings: Settings, *, dataset: Any = No
     return model
 
 
-def check_provider(spec: ModelSpec) -> None:
-    """Raise `UsageError` for a spec whose provider does not exist; makes no adapter."""
+def check_provider(spec: ModelSpec, settings: Settings) -> None:
+    """Raise `UsageError` for a spec whose provider does not exist, or whose factory's ``check`` refuses it."""
     _builder(spec)
+    if spec.provider not in _BUILDERS and (point := entry_points.find("models", spec.provider)) is not None:
+        check = getattr(entry_points.load(point, "provider"), "check", None)
+        if check is not None:
+            check(spec, settings)
 
 
 Builder = Callable[["ModelSpec", "Settings", "Mode | None", Any], Model]

@@ -8,19 +8,16 @@ from __future__ import annotations
 import warnings
 from collections.abc import Generator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import pytest
 
 from pytest_bfcl.plugin import options
 from pytest_bfcl.plugin.options import pytest_load_initial_conftests as pytest_load_initial_conftests
 
-if TYPE_CHECKING:
-    from pytest_bfcl.plugin.own_tests import Asker
-
 
 @pytest.fixture
-def bfcl_ask(request: pytest.FixtureRequest) -> Asker:
+def bfcl_ask(request: pytest.FixtureRequest) -> Any:
     """Ask the model under test: ``reply = bfcl_ask("…", tools=[f, g])``; in async tests ``await`` it."""
     from pytest_bfcl.plugin.own_tests import asker_of
 
@@ -28,7 +25,7 @@ def bfcl_ask(request: pytest.FixtureRequest) -> Asker:
 
 
 @pytest.fixture
-def ask(bfcl_ask: Asker) -> Asker:
+def ask(bfcl_ask: Any) -> Any:
     """Short for ``bfcl_ask``."""
     return bfcl_ask
 
@@ -83,10 +80,10 @@ def pytest_configure(config: pytest.Config) -> None:
             refuse_without_model(config)
             if config.getoption("bfcl_record"):
                 from pytest_bfcl.failures import UsageError
-                from pytest_bfcl.plugin.own_tests import register_recording
+                from pytest_bfcl.plugin.own_tests import own_tests
 
                 try:
-                    register_recording(config)
+                    own_tests().register_recording(config)
                 except UsageError as error:
                     raise pytest.UsageError(str(error)) from None
         if config.option.markers:  # asks what there is; in any other session the names stay free

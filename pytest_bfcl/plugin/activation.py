@@ -22,7 +22,7 @@ from pytest_bfcl.plugin.gc_thresholds import GcThresholds
 from pytest_bfcl.plugin.kept_reports import KeptReports
 from pytest_bfcl.plugin.nodes import NodeContext
 from pytest_bfcl.plugin.outcome import Outcomes
-from pytest_bfcl.plugin.own_tests import register_recording
+from pytest_bfcl.plugin.own_tests import own_tests
 from pytest_bfcl.plugin.progress import Progress
 from pytest_bfcl.plugin.recording import earlier_parts, run_of, run_path
 from pytest_bfcl.plugin.results import Results
@@ -52,7 +52,8 @@ def activate(config: pytest.Config) -> None:
 def _build(config: pytest.Config) -> None:
     session = config.stash[SESSION] = Session(config)
     _require_simulators(session)
-    register_recording(config, session.notices.stop)
+    if session.plan.own_tests:
+        own_tests().register_recording(config, session.notices.stop)
     plugins = config.pluginmanager
 
     path = run_path(session)

@@ -52,11 +52,7 @@ def check_providers(session: Session) -> None:
     factories = Factories(session.config)
     for spec in session.specs:
         if factories.get(spec.provider) is None:
-            check_provider(spec)
-            if spec.provider == "agent":
-                from pytest_bfcl.gateways.agents import check_agent
-
-                check_agent(spec, session.settings)
+            check_provider(spec, session.settings)
 
 
 class Variant(NamedTuple):

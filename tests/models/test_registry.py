@@ -276,5 +276,8 @@ def test_lists_of_providers():
     assert (infos["openai"].via, infos["vllm"].via) == ("built in", "OpenAI-compatible, http://localhost:8000/v1")
     assert infos["agent"].modes == ("fc",)
     with pytest.raises(UsageError, match="unknown provider 'nobody'"):
-        registry.check_provider(parse_spec("nobody:x"))
-    registry.check_provider(parse_spec("oracle:"))
+        registry.check_provider(parse_spec("nobody:x"), Settings())
+    for spec in ("oracle:", "agent:json:loads", "agent:http://127.0.0.1:1/play"):
+        registry.check_provider(parse_spec(spec), Settings())
+    with pytest.raises(UsageError, match="there is no module 'nowhere'"):
+        registry.check_provider(parse_spec("agent:nowhere:play"), Settings())

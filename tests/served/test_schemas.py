@@ -65,7 +65,7 @@ def test_tools_are_offered_as_they_are_listed(tmp_path: Path, mode: str) -> None
 
 
 def test_ask_offers_them_too_and_carries_no_invalid_call_out() -> None:
-    from pytest_bfcl.gateways.asking import ask_model
+    from pytest_bfcl.extensions.own_tests.asking import ask_model
 
     seen: list[Any] = []
 

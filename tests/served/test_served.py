@@ -22,8 +22,8 @@ from pytest_bfcl.conversation.workdir import Workdir
 from pytest_bfcl.dataset.expectation import Expectation, contained, same
 from pytest_bfcl.dataset.served_entry import TemplateCopy
 from pytest_bfcl.decoding.writing import read_call
+from pytest_bfcl.extensions.agents import as_agent
 from pytest_bfcl.failures import HarnessError, UsageError
-from pytest_bfcl.gateways import as_agent
 from pytest_bfcl.models import as_model
 from pytest_bfcl.runs.replay_lines import transcript_from_line
 from pytest_bfcl.session.evaluation import open_data, run

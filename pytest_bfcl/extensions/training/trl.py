@@ -23,10 +23,10 @@ import keyword
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pytest_bfcl.extensions.agents.tools import annotation_of
 from pytest_bfcl.extensions.training.tasks import KEY_COLUMNS, Options, Tasks, episode_of, options_of, reward_of
 from pytest_bfcl.extras import require
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.gateways.tools import annotation_of
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.replies import read_reply
 from pytest_bfcl.transcript import Reply, ToolCall

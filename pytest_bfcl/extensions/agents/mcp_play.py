@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.conversation import PlayedConversation
+from pytest_bfcl.extensions.agents.mcp_http import LoopbackServer
+from pytest_bfcl.extensions.agents.mcp_server import require_sdk, tool_server
 from pytest_bfcl.failures import Verdict
-from pytest_bfcl.gateways.mcp_http import LoopbackServer
-from pytest_bfcl.gateways.mcp_server import require_sdk, tool_server
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.rendering.tools import compile_tools, wire_names
 from pytest_bfcl.transcript import Mode, Reply, Transcript

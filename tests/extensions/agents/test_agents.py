@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from pytest_bfcl.gateways import as_agent
+from pytest_bfcl.extensions.agents import as_agent
 from pytest_bfcl.models import create_model
 from pytest_bfcl.session.evaluation import open_data, run
 from pytest_bfcl.settings import Settings
-from tests.gateways.agents import Script
+from tests.extensions.agents.agents import Script
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 

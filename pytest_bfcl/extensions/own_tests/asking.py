@@ -23,7 +23,7 @@ from pytest_bfcl.transcript import Call, Message, Reply, ToolCall, wire_name
 if TYPE_CHECKING:
     from pytest_bfcl.conversation.mcp_session import McpSession
     from pytest_bfcl.dataset import Entry, Texts
-    from pytest_bfcl.gateways.recordings import Tape
+    from pytest_bfcl.extensions.own_tests.recordings import Tape
     from pytest_bfcl.models import Model
     from pytest_bfcl.settings import Settings
 

@@ -17,7 +17,7 @@ pytest.importorskip("mcp")
 from mcp import Client, StdioServerParameters
 
 from pytest_bfcl.cli import main
-from pytest_bfcl.gateways.mcp_play import NEXT, NO_MORE
+from pytest_bfcl.extensions.agents.mcp_play import NEXT, NO_MORE
 from pytest_bfcl.session.evaluation import open_data
 
 pytestmark = pytest.mark.slow
@@ -217,8 +217,8 @@ def test_the_web_is_searched_on_the_data_s_own_pages(verb: Verb) -> None:
 
 
 def test_the_memory_of_a_run_is_one_to_begin_with(tmp_path: Path) -> None:
+    from pytest_bfcl.extensions.agents.mcp_world import EntryWorld
     from pytest_bfcl.failures import UsageError
-    from pytest_bfcl.gateways.mcp_world import EntryWorld
     from pytest_bfcl.runs.snapshots import Snapshots
     from pytest_bfcl.settings import Settings
 

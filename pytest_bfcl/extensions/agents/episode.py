@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
+from pytest_bfcl.extensions.agents.tools import Tool, async_tool, sync_tool
 from pytest_bfcl.failures import AdapterError
-from pytest_bfcl.gateways.tools import Tool, async_tool, sync_tool
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.replies import UnknownShape, final_reply
 from pytest_bfcl.replies.shapes import plain
@@ -16,7 +16,7 @@ from pytest_bfcl.troubles import AdapterTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.conversation import PlayedConversation
-    from pytest_bfcl.gateways.mcp_http import LoopbackServer
+    from pytest_bfcl.extensions.agents.mcp_http import LoopbackServer
 
 
 class Episode:
@@ -116,8 +116,8 @@ class Episode:
     async def mcp_url(self) -> str:
         """The address of an MCP server (streamable HTTP, loopback only) with the same tools; it ends with the entry."""
         if self._server is None:
-            from pytest_bfcl.gateways.mcp_http import LoopbackServer
-            from pytest_bfcl.gateways.mcp_server import tool_server
+            from pytest_bfcl.extensions.agents.mcp_http import LoopbackServer
+            from pytest_bfcl.extensions.agents.mcp_server import tool_server
 
             self._server = LoopbackServer(tool_server(self.entry_id, lambda: self.tool_schemas, self.call))
             await self._server.start()

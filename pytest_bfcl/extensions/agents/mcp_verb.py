@@ -23,6 +23,8 @@ from typing import Any
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.printed import say
 
+SUMMARY = "serve an entry or a simulated system to MCP clients"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""
@@ -50,8 +52,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _serve_entry(args: argparse.Namespace) -> int:
-    from pytest_bfcl.gateways.mcp_play import EntryTable
-    from pytest_bfcl.gateways.mcp_world import EntryWorld
+    from pytest_bfcl.extensions.agents.mcp_play import EntryTable
+    from pytest_bfcl.extensions.agents.mcp_world import EntryWorld
     from pytest_bfcl.rescoring import open_data
     from pytest_bfcl.settings import Settings
 
@@ -75,7 +77,7 @@ async def _serve_entry(args: argparse.Namespace) -> int:
 
 
 async def _serve_simulator(args: argparse.Namespace) -> int:
-    from pytest_bfcl.gateways.mcp_play import simulator_server
+    from pytest_bfcl.extensions.agents.mcp_play import simulator_server
 
     server, _ = simulator_server(args.simulator, _config(args.config))
     await _serve(args, server, asyncio.Event())
@@ -83,7 +85,7 @@ async def _serve_simulator(args: argparse.Namespace) -> int:
 
 
 async def _serve(args: argparse.Namespace, server: Any, over: asyncio.Event) -> None:
-    from pytest_bfcl.gateways.mcp_play import serve_http, serve_stdio
+    from pytest_bfcl.extensions.agents.mcp_play import serve_http, serve_stdio
 
     if args.http is None:
         await serve_stdio(server)

@@ -22,8 +22,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from pytest_bfcl.extensions.agents.agent import Agent
 from pytest_bfcl.failures import AdapterError, HarnessError, UsageError
-from pytest_bfcl.gateways.agent import Agent
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plain_text import clean
 from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
@@ -35,7 +35,7 @@ START_SECONDS = 120.0
 LONGEST_LINE = 16 * 2**20
 _PROGRAM = (
     "import sys; sys.path += [each for each in sys.argv[2:] if each not in sys.path]; "
-    "from pytest_bfcl.gateways.agent_worker import main; main(sys.argv[1])"
+    "from pytest_bfcl.extensions.agents.worker import main; main(sys.argv[1])"
 )
 
 

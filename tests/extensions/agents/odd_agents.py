@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from pytest_bfcl.gateways import Episode
+from pytest_bfcl.extensions.agents import Episode
 from pytest_bfcl.models.oracle import answer
 from pytest_bfcl.session.evaluation import open_data
 

@@ -1,6 +1,6 @@
 """An agent's process: it plays one entry after another, its tools and turns are its parent's, a JSON line each.
 
-Started by `gateways.agent_pool` as ``python -c …``. What the agent prints goes to standard error; the channel is a copy
+Started by `agents.pool` as ``python -c …``. What the agent prints goes to standard error; the channel is a copy
 of what standard input and output were. When the channel ends, the process ends, whatever the agent is doing.
 """
 
@@ -67,8 +67,8 @@ def factory_of(name: str) -> Any:
 
 async def _play(factory: Any, name: str, channel: _Channel, asked: Parsed) -> str | None:
     """What the agent raised, in a line; ``None`` for an agent that played to its end."""
+    from pytest_bfcl.extensions.agents.factories import AgentModel
     from pytest_bfcl.failures import BenchmarkError
-    from pytest_bfcl.gateways.agents import AgentModel
 
     played = cast("PlayedConversation", RemoteConversation(channel, asked))
     try:

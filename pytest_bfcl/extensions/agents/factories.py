@@ -15,11 +15,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_bfcl.extensions.agents.agent import Agent
+from pytest_bfcl.extensions.agents.episode import Episode
+from pytest_bfcl.extensions.agents.pool import PooledAgent
+from pytest_bfcl.extensions.agents.posted import PostedAgent
 from pytest_bfcl.failures import AdapterError, BenchmarkError, UsageError
-from pytest_bfcl.gateways.agent import Agent
-from pytest_bfcl.gateways.agent_pool import PooledAgent
-from pytest_bfcl.gateways.episode import Episode
-from pytest_bfcl.gateways.posted import PostedAgent
 from pytest_bfcl.transcript import Mode
 from pytest_bfcl.troubles import AdapterTrouble
 
@@ -98,32 +98,39 @@ def as_agent(factory: Factory, name: str | None = None) -> AgentModel:
     return AgentModel(factory, f"agent:{name or _name_of(factory)}")
 
 
-def create_agent(spec: ModelSpec, settings: Settings, mode: Mode) -> AgentModel | PooledAgent | PostedAgent:
-    """The agent that ``agent:package.module:factory`` names, in processes of its own, or at ``agent:http://…``.
+class AgentProvider:
+    """The agent that ``agent:package.module:factory`` names, in processes of its own, or at ``agent:http://…``."""
 
-    Raises `UsageError` when there is none.
-    """
-    text = spec.with_mode("fc").text
-    if spec.name.startswith(("http://", "https://")):
-        refuse_prompting(spec, settings)
-        return PostedAgent(spec.name, text, settings.timeout_s * (settings.step_limit + 1))
-    module, name = check_agent(spec, settings)
-    if settings.agent_workers:
-        return PooledAgent(f"{module}:{name}", text, min(settings.agent_workers, settings.concurrency))
-    found: Any = _module(module, spec)
-    for part in name.split("."):
-        found = getattr(found, part, None)
-    if not callable(found):
-        raise UsageError(f"{spec.base}: the module {module} has no function {name!r}")
-    return AgentModel(found, text)
+    def __call__(self, spec: ModelSpec, settings: Settings, mode: Mode) -> AgentModel | PooledAgent | PostedAgent:
+        """Raises `UsageError` when there is none."""
+        self.check(spec, settings)
+        text = spec.with_mode("fc").text
+        if _is_address(spec):
+            return PostedAgent(spec.name, text, settings.timeout_s * (settings.step_limit + 1))
+        module, name = _place(spec)
+        if settings.agent_workers:
+            return PooledAgent(f"{module}:{name}", text, min(settings.agent_workers, settings.concurrency))
+        found: Any = _module(module, spec)
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        if not callable(found):
+            raise UsageError(f"{spec.base}: the module {module} has no function {name!r}")
+        return AgentModel(found, text)
+
+    def check(self, spec: ModelSpec, settings: Settings) -> None:
+        """Raise `UsageError` for prompting mode, and what `_place` refuses; nothing of the module is run."""
+        if spec.mode == "prompt" or settings.mode == "prompt":
+            raise UsageError(f"{spec.base} is an agent: its tools are functions, there is no prompting mode for it")
+        if not _is_address(spec):
+            _place(spec)
 
 
-def check_agent(spec: ModelSpec, settings: Settings) -> tuple[str, str]:
-    """Module and factory that a spec names; nothing of the module is run.
+def _is_address(spec: ModelSpec) -> bool:
+    return spec.name.startswith(("http://", "https://"))
 
-    Raises `UsageError` for a spec that names none, a module that is not there, prompting mode.
-    """
-    refuse_prompting(spec, settings)
+
+def _place(spec: ModelSpec) -> tuple[str, str]:
+    """Module and factory. Raises `UsageError` for a spec that names none, or a module that is not there."""
     module, colon, name = spec.name.rpartition(":")
     if not colon or not module or not name:
         raise UsageError(f"cannot read {spec.text!r}: write agent:package.module:factory")
@@ -132,12 +139,6 @@ def check_agent(spec: ModelSpec, settings: Settings) -> tuple[str, str]:
     if first not in sys.modules and not find_spec(first):
         raise UsageError(f"{spec.base} cannot be imported: there is no module {first!r}")
     return module, name
-
-
-def refuse_prompting(spec: ModelSpec, settings: Settings) -> None:
-    """Raise `UsageError` for prompting mode."""
-    if spec.mode == "prompt" or settings.mode == "prompt":
-        raise UsageError(f"{spec.base} is an agent: its tools are functions, there is no prompting mode for it")
 
 
 def _look_here() -> None:

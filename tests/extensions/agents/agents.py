@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pytest_bfcl.dataset import Entry
-from pytest_bfcl.gateways import Episode
+from pytest_bfcl.extensions.agents import Episode
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.oracle import OracleModel
 from pytest_bfcl.models.spec import parse_spec

@@ -15,9 +15,9 @@ import json
 import secrets
 from typing import TYPE_CHECKING, Any
 
+from pytest_bfcl.extensions.agents.agent import Agent
+from pytest_bfcl.extensions.agents.episode import Episode
 from pytest_bfcl.failures import AdapterError
-from pytest_bfcl.gateways.agent import Agent
-from pytest_bfcl.gateways.episode import Episode
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.transcript import Reply
 from pytest_bfcl.troubles import AdapterTrouble

@@ -18,7 +18,7 @@ from pytest_bfcl.session.evaluation import arun, open_data, run
 from pytest_bfcl.settings import Settings
 
 IDS = ["multi_turn_base_0", "multi_turn_miss_func_0", "simple_python_0", "parallel_0", "irrelevance_0"]
-ODD = "agent:tests.gateways.odd_agents"
+ODD = "agent:tests.extensions.agents.odd_agents"
 
 
 def played(name: str, ids: list[str] = IDS, **settings: Any) -> list[Any]:

@@ -13,7 +13,7 @@ import time
 import pytest
 
 from pytest_bfcl.dataset import open_dataset
-from tests.gateways.closing_proxy import closing_proxy
+from tests.extensions.agents.closing_proxy import closing_proxy
 from tests.multi_turn.servers import REPOSITORY, mock_server
 
 PYTHON = os.environ.get("BFCL_AGENTS", sys.executable)
@@ -77,7 +77,7 @@ def test_a_hundred_entries_have_the_verdicts_of_the_bare_model(library, tmp_path
         environment = {**os.environ, "AGENT_BASE_URL": f"{asked}/v1", "OPENAI_API_KEY": "none",
                        "PYTHONPATH": str(REPOSITORY)}  # fmt: skip
         where = {"cwd": tmp_path, "env": environment}
-        for spec in (f"agent:tests.gateways.library_agents:{library}", "openai:mock@fc"):
+        for spec in (f"agent:tests.extensions.agents.library_agents:{library}", "openai:mock@fc"):
             out = tmp_path / spec.partition(":")[0]
             command = [PYTHON, "-m", "pytest", "--model", spec, "--bfcl-data", str(official_dir), "--bfcl-out",
                        str(out), "--bfcl-ids", "ids.txt", "--bfcl-base-url", f"{url}/v1", "-q", "-p",
@@ -95,7 +95,7 @@ def test_a_hundred_entries_have_the_verdicts_of_the_bare_model(library, tmp_path
 def test_the_page_shows_the_agents_that_are_tried():
     """At most 17 lines each, empty ones and imports not counted."""
     page = (REPOSITORY / "docs" / "agents.md").read_text(encoding="utf-8")
-    source = (REPOSITORY / "tests" / "gateways" / "library_agents.py").read_text(encoding="utf-8")
+    source = (REPOSITORY / "tests" / "extensions" / "agents" / "library_agents.py").read_text(encoding="utf-8")
     for library in LIBRARIES:
         begin = source.index(f"def {library}(")
         end = source.find("\n\n\n", begin)

@@ -14,8 +14,8 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from pytest_bfcl.extensions.own_tests.pointers import Difference, differences, masked, steps_of
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.gateways.pointers import Difference, differences, masked, steps_of
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.runs.journal import reply_from_dict, reply_to_dict, request_digest
