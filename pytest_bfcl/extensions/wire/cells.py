@@ -11,9 +11,9 @@ from functools import cached_property
 from itertools import product
 from typing import Literal
 
-from pytest_bfcl.extensions.wire.answers import Answer
-from pytest_bfcl.extensions.wire.asks import Ask, Tool
 from pytest_bfcl.extensions.wire.differences import Match, Wanted, compare
+from pytest_bfcl.extensions.wire.replies import Reply
+from pytest_bfcl.extensions.wire.requests import Request, Tool
 from pytest_bfcl.extensions.wire.tasks import HELLO, NOTE, PING, dictate, note, schema, write
 from pytest_bfcl.json_types import Parsed
 
@@ -80,20 +80,20 @@ class Cell:
 CELLS = tuple(Cell(*each) for each in product(CHOICES, (False, True), (False, True), (False, True), TASKS))
 
 
-def asked(cell: Cell, first: str, second: str) -> tuple[Ask, tuple[Wanted, ...]]:
+def request_for(cell: Cell, first: str, second: str) -> tuple[Request, tuple[Wanted, ...]]:
     """A cell's question about two fresh words, and the calls that are dictated and allowed."""
     both = (note(first), Wanted(PING.name, {"host": second}))
     dictated = {"one": both[:1], "several": both}.get(cell.task, ())
     tools = tuple(_strict(tool) if cell.strict else tool for tool in (NOTE, PING))
     if dictated:
-        ask = dictate(*dictated, tools=tools, think=cell.thinking)
+        request = dictate(*dictated, tools=tools, think=cell.thinking)
     elif cell.forced:
-        ask = Ask.of("Think about it first.\n" * cell.thinking + HELLO, *tools)
+        request = Request.of("Think about it first.\n" * cell.thinking + HELLO, *tools)
     else:
-        ask = write(f"The answer is {first}, and then {second}.", tools=tools, think=cell.thinking)
+        request = write(f"The answer is {first}, and then {second}.", tools=tools, think=cell.thinking)
     named = f"={(dictated[0].name if dictated else PING.name)}"
     choice = {"auto": None, "named": named}.get(cell.choice, cell.choice)
-    return replace(ask, choice=choice, stream=cell.streamed), dictated[: cell.due]
+    return replace(request, choice=choice, stream=cell.streamed), dictated[: cell.due]
 
 
 def _strict(tool: Tool) -> Tool:
@@ -107,24 +107,24 @@ class Judged:
     """
 
     cell: Cell
-    ask: Ask
+    request: Request
     wanted: tuple[Wanted, ...]
-    answer: Answer
+    reply: Reply
     api: str
-    asked_model: str = ""
-    twin: Answer | None = None
+    requested_model: str = ""
+    twin: Reply | None = None
 
     @cached_property
     def match(self) -> Match:
         """The answer's calls beside the dictated ones."""
-        return compare(self.wanted, self.answer)
+        return compare(self.wanted, self.reply)
 
     @property
     def refused(self) -> bool:
         """Whether the server says with a 4xx that it does not offer this, where it may."""
-        return self.cell.optional and 400 <= self.answer.exchange.status < 500
+        return self.cell.optional and 400 <= self.reply.exchange.status < 500
 
     def parameters(self, name: object) -> Parsed | None:
         """The schema that was sent with the function of this name; ``None`` when there is no such function."""
-        tool = next((tool for tool in self.ask.tools if tool.name == name), None)
+        tool = next((tool for tool in self.request.tools if tool.name == name), None)
         return None if tool is None else dict(tool.parameters or schema({}))

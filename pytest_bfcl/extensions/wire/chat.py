@@ -1,4 +1,4 @@
-"""Chat completions: how an `Ask` is written, how an answer and a stream of chunks are read."""
+"""Chat completions: how a `Request` is written, how an answer and a stream of chunks are read."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_bfcl.extensions.wire.answers import CALLS, Answer, Call, Usage, text_of, transport_problem
-from pytest_bfcl.extensions.wire.asks import Ask, Made, Returned, Said, Tool, Turn, Verbatim
 from pytest_bfcl.extensions.wire.exchange import DONE, Exchange
+from pytest_bfcl.extensions.wire.replies import CALLS, Call, Reply, Usage, text_of, transport_problem
+from pytest_bfcl.extensions.wire.requests import Message, Request, Tool, ToolCalls, ToolResult, Turn, Verbatim
 from pytest_bfcl.json_types import Fields, Parsed
 
 Json = Parsed
@@ -21,37 +21,37 @@ class Chat:
     path = "/chat/completions"
     limit_name = "max_tokens"
 
-    def body(self, ask: Ask, model: str) -> Json:
+    def body(self, request: Request, model: str) -> Json:
         """The JSON body of a request."""
-        body: Json = {"model": model, "messages": [message for turn in ask.turns for message in _messages(turn)]}
-        if ask.tools:
-            body["tools"] = [_tool(tool) for tool in ask.tools]
-        if ask.choice is not None:
-            named = {"type": "function", "function": {"name": ask.choice[1:]}}
-            body["tool_choice"] = named if ask.choice.startswith("=") else ask.choice
-        if ask.parallel is not None:
-            body["parallel_tool_calls"] = ask.parallel
-        if ask.limit is not None:
-            body[self.limit_name] = ask.limit
-        if ask.stream:
+        body: Json = {"model": model, "messages": [message for turn in request.turns for message in _messages(turn)]}
+        if request.tools:
+            body["tools"] = [_tool(tool) for tool in request.tools]
+        if request.choice is not None:
+            named = {"type": "function", "function": {"name": request.choice[1:]}}
+            body["tool_choice"] = named if request.choice.startswith("=") else request.choice
+        if request.parallel is not None:
+            body["parallel_tool_calls"] = request.parallel
+        if request.limit is not None:
+            body[self.limit_name] = request.limit
+        if request.stream:
             body |= {"stream": True, "stream_options": {"include_usage": True}}
-        return body | dict(ask.extra)
+        return body | dict(request.extra)
 
-    def read(self, exchange: Exchange) -> tuple[Answer, ...]:
+    def read(self, exchange: Exchange) -> tuple[Reply, ...]:
         """Every choice of an unstreamed answer; one unreadable answer when there is none."""
         problem = transport_problem(exchange)
         body = exchange.body
         choices = body.get("choices") if isinstance(body, Mapping) else None
         if problem or not isinstance(body, Mapping) or not isinstance(choices, list) or not choices:
-            return (Answer(exchange, problem=problem or "the answer is no JSON object with choices"),)
+            return (Reply(exchange, problem=problem or "the answer is no JSON object with choices"),)
         usage = Usage.of(body.get("usage"), "prompt_tokens", "completion_tokens")
         return tuple(_choice(exchange, choice, usage, position) for position, choice in enumerate(choices))
 
-    def join(self, exchange: Exchange) -> tuple[Answer, ...]:
+    def join(self, exchange: Exchange) -> tuple[Reply, ...]:
         """Every choice of a streamed answer, its deltas joined."""
         problem = transport_problem(exchange)
         if problem:
-            return (Answer(exchange, problem=problem),)
+            return (Reply(exchange, problem=problem),)
         joined: dict[int, _Joined] = {}
         usage: Usage | None = None
         for chunk in chunks(exchange):
@@ -60,8 +60,8 @@ class Chat:
                 index = choice.get("index")
                 joined.setdefault(index if isinstance(index, int) else 0, _Joined()).take(choice)
         if not joined:
-            return (Answer(exchange, problem="the stream has no chunk with a choice"),)
-        return tuple(joined[index].answer(exchange, usage, index) for index in sorted(joined))
+            return (Reply(exchange, problem="the stream has no chunk with a choice"),)
+        return tuple(joined[index].reply(exchange, usage, index) for index in sorted(joined))
 
 
 def chunks(exchange: Exchange) -> Iterator[Json]:
@@ -145,25 +145,25 @@ class _Joined:
         last = max(self.calls, default=-1)  # no index: a name begins a call, everything else goes on with the last
         return last + 1 if function_of(call).get("name") or last < 0 else last
 
-    def answer(self, exchange: Exchange, usage: Usage | None, index: int) -> Answer:
+    def reply(self, exchange: Exchange, usage: Usage | None, index: int) -> Reply:
         calls = tuple(self.calls[position].call() for position in sorted(self.calls))
         fields = frozenset(name for found in self.reasoning for name in found)
         reasoning = "".join(next(iter(found.values()), "") for found in self.reasoning)
-        return Answer(
+        return Reply(
             exchange, calls, "".join(self.text), reasoning, _finish(self.finish), usage, choice=index,
             reasoning_in=fields,
         )  # fmt: skip
 
 
-def _choice(exchange: Exchange, choice: Any, usage: Usage | None, position: int) -> Answer:
+def _choice(exchange: Exchange, choice: Any, usage: Usage | None, position: int) -> Reply:
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(message, dict):
-        return Answer(exchange, problem="a choice has no message")
+        return Reply(exchange, problem="a choice has no message")
     listed = message.get("tool_calls")
     calls = tuple(_call(call) for call in listed if isinstance(call, dict)) if isinstance(listed, list) else ()
     index = choice.get("index")
     reasoning = _reasoning(message)
-    return Answer(
+    return Reply(
         exchange, calls, text_of(message.get("content")), next(iter(reasoning.values()), ""),
         _finish(choice.get("finish_reason")), usage, choice=index if isinstance(index, int) else position,
         reasoning_in=frozenset(reasoning),
@@ -198,15 +198,15 @@ def _messages(turn: Turn) -> list[Json]:
 
 
 def _message(turn: Turn) -> Json:
-    if isinstance(turn, Said):
+    if isinstance(turn, Message):
         return {"role": turn.role, "content": _content(turn.text)}
-    if isinstance(turn, Made):
+    if isinstance(turn, ToolCalls):
         calls = [
             {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
             for call in turn.calls
         ]
         return {"role": "assistant", "content": turn.text or None, "tool_calls": calls}
-    assert isinstance(turn, Returned)
+    assert isinstance(turn, ToolResult)
     return {"role": "tool", "tool_call_id": turn.call_id, "content": _content(turn.content)}
 
 

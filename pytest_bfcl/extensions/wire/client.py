@@ -97,7 +97,7 @@ class WireClient:
         self.requests = 0
         self._slots = _Slots(concurrency)
 
-    async def ask(self, path: str, body: object, *, leave_after: int | None = None, depth: int = 0) -> Exchange:
+    async def post(self, path: str, body: object, *, leave_after: int | None = None, depth: int = 0) -> Exchange:
         """Post ``body`` (bytes as they are, everything else as JSON).
 
         ``leave_after``: close the connection once so many bytes have arrived. Trouble is part of the exchange; nothing

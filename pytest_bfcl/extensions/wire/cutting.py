@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_bfcl.decoding.installed.streams import Cuts, deltas_of, shrunk, splits_of
-from pytest_bfcl.extensions.wire.answers import Answer
-from pytest_bfcl.extensions.wire.asks import Ask
 from pytest_bfcl.extensions.wire.cells import Cell, Judged
 from pytest_bfcl.extensions.wire.differences import compare
 from pytest_bfcl.extensions.wire.parser import Hung, Read, Target
+from pytest_bfcl.extensions.wire.replies import Reply
+from pytest_bfcl.extensions.wire.requests import Request
 from pytest_bfcl.extensions.wire.rules import ROWS
 from pytest_bfcl.extensions.wire.written import WRITINGS, Written, written_in
 
@@ -123,7 +123,7 @@ def _faults(written: Written, whole: Read, read: Read, *, uncut: bool) -> Iterat
     yield from _of_deltas(written, read)
 
 
-def _apart(whole: Answer, read: Answer) -> Iterator[tuple[str, str]]:
+def _apart(whole: Reply, read: Reply) -> Iterator[tuple[str, str]]:
     if len(whole.calls) != len(read.calls):
         yield "split_calls", f"{len(read.calls)} calls, {len(whole.calls)} in the whole text"
     for one, other in zip(whole.calls, read.calls, strict=False):
@@ -137,11 +137,11 @@ def _apart(whole: Answer, read: Answer) -> Iterator[tuple[str, str]]:
             yield "split_text", f"the {what} is {after!a:.120}, of the whole text {before!a:.120}"
 
 
-def _of_deltas(written: Written, read: Answer) -> Iterator[tuple[str, str]]:
+def _of_deltas(written: Written, read: Reply) -> Iterator[tuple[str, str]]:
     escaped = b"\\ud" in read.exchange.received  # as our own JSON has them
     if escaped and any(_HALVES.search(json.dumps(each.parsed, ensure_ascii=False)) for each in read.exchange.events):
         yield "whole_characters", "an event holds half a surrogate pair"
-    judged = Judged(Cell(streamed=True), Ask.of("", *written.tools), (), read, "chat")
+    judged = Judged(Cell(streamed=True), Request.of("", *written.tools), (), read, "chat")
     for row in ROWS:
         if row.name in _OF_DELTAS and (findings := row.judge(judged)):
             yield row.name, findings[0].why

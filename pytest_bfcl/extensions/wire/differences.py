@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from pytest_bfcl.decoding.formats.detection import lost_calls, sign_in
-from pytest_bfcl.extensions.wire.answers import Answer, Call
 from pytest_bfcl.extensions.wire.exchange import loads
+from pytest_bfcl.extensions.wire.replies import Call, Reply
 from pytest_bfcl.json_types import Fields, Parsed
 
 Kind = Literal["exact", "damaged", "other", "none"]
@@ -44,11 +44,11 @@ class Wanted:
     arguments: Fields
 
 
-def compare(wanted: Sequence[Wanted], answer: Answer) -> Match:
+def compare(wanted: Sequence[Wanted], reply: Reply) -> Match:
     """An answer's calls beside the dictated ones, in order."""
-    calls = answer.calls
+    calls = reply.calls
     if len(calls) < len(wanted):
-        lost = lost_call(answer)
+        lost = lost_call(reply)
         if lost:
             return Match("damaged", lost)
         if merged := next((call for call in calls if isinstance(call.arguments, str) and call.values is None), None):
@@ -185,9 +185,9 @@ def _short(value: object) -> str:
     return text if len(text) <= 120 else f"{text[:80]} … {text[-30:]}"
 
 
-def lost_call(answer: Answer) -> str:
+def lost_call(reply: Reply) -> str:
     """What shows that a call of the model was left in the text, or an empty text."""
-    for what, text in (("content", answer.text), ("reasoning", answer.reasoning)):
+    for what, text in (("content", reply.text), ("reasoning", reply.reasoning)):
         found = lost_calls(text)
         written = f", as {found[0]} has it" if found is not None else ""
         if sign := sign_in(text):

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from pytest_bfcl.extensions.wire.check import Check
-from pytest_bfcl.extensions.wire.ends import Blocked, Broke, Ending, NotCalled, Refused, Suspected
+from pytest_bfcl.extensions.wire.not_held import Blocked, Broke, NotCalled, NotHeld, Refused, Suspected
 from pytest_bfcl.extensions.wire.outcome import Attempt, Outcome, share_called, summed
 from pytest_bfcl.extensions.wire.probe import Line, Probe
 from pytest_bfcl.failures import BenchmarkError, HarnessError
@@ -138,7 +138,7 @@ def trigger_rate(outcomes: Iterable[Outcome]) -> float | None:
     return share_called((outcome.called, outcome.counts) for outcome in outcomes)
 
 
-def _ended(state: str, end: Ending, probe: Probe) -> Attempt:
+def _ended(state: str, end: NotHeld, probe: Probe) -> Attempt:
     certain, suspected = getattr(end, "certain", True), isinstance(end, Suspected)
     return Attempt(
         state,

@@ -12,9 +12,9 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from pytest_bfcl.extensions.wire.cells import CELLS, Cell, Judged, asked
+from pytest_bfcl.extensions.wire.cells import CELLS, Cell, Judged, request_for
 from pytest_bfcl.extensions.wire.check import Check
-from pytest_bfcl.extensions.wire.ends import Blocked, Broke, LikelyBroke, NotCalled, Refused, Suspected
+from pytest_bfcl.extensions.wire.not_held import Blocked, Broke, LikelyBroke, NotCalled, Refused, Suspected
 from pytest_bfcl.extensions.wire.probe import AGAIN, Probe
 from pytest_bfcl.extensions.wire.rules import GROUPS, ROWS, Finding, Found, Row
 
@@ -54,38 +54,38 @@ class Verdict:
 class Matrix:
     """The answers by cell, and the verdicts by check."""
 
-    answers: Mapping[Cell, Judged]
+    replies: Mapping[Cell, Judged]
     verdicts: Mapping[str, Verdict]
 
     @property
     def called(self) -> bool:
         """Whether any answer held a call."""
-        return any(judged.answer.calls for judged in self.answers.values())
+        return any(judged.reply.calls for judged in self.replies.values())
 
 
 async def fill(probe: Probe, cells: Iterable[Cell] = CELLS, *, at_once: bool = True) -> dict[Cell, Judged]:
     """Ask the cells, and of a streamed one its unstreamed twin; all share two fresh words."""
     words = probe.word(), probe.word()
     wanted = dict.fromkeys(each for cell in cells for each in (replace(cell, streamed=False), cell))
-    asks = {cell: asked(cell, *words) for cell in wanted}
+    requests = {cell: request_for(cell, *words) for cell in wanted}
     if at_once:
-        answers = await asyncio.gather(*(probe.answers(ask) for ask, _ in asks.values()))
+        replies = await asyncio.gather(*(probe.replies(request) for request, _ in requests.values()))
     else:
-        answers = [await probe.answers(ask) for ask, _ in asks.values()]
-    first = {cell: found[0] for cell, found in zip(asks, answers, strict=True)}
+        replies = [await probe.replies(request) for request, _ in requests.values()]
+    first = {cell: found[0] for cell, found in zip(requests, replies, strict=True)}
     model = probe.line.model
     return {
         cell: Judged(
-            cell, ask, dictated, first[cell], probe.api, model,
+            cell, request, dictated, first[cell], probe.api, model,
             first[replace(cell, streamed=False)] if cell.streamed else None,
         )
-        for cell, (ask, dictated) in asks.items()
+        for cell, (request, dictated) in requests.items()
     }  # fmt: skip
 
 
-def judge(answers: Mapping[Cell, Judged], rows: Iterable[Row] = ROWS) -> Matrix:
+def judge(replies: Mapping[Cell, Judged], rows: Iterable[Row] = ROWS) -> Matrix:
     """Every answer by every rule."""
-    heard = {cell: each for cell, each in answers.items() if not each.refused}
+    heard = {cell: each for cell, each in replies.items() if not each.refused}
     found = {
         row.name: {cell: row.judge(judged) for cell, judged in heard.items() if row.applies(judged)} for row in rows
     }
@@ -99,12 +99,12 @@ def judge(answers: Mapping[Cell, Judged], rows: Iterable[Row] = ROWS) -> Matrix:
             unsure = said and said[0].weighed and any(_explains(found.get(name, {}), cell) for name in row.after)
             if not sure and not unsure:
                 left[cell] = said
-        _sum(row, left, answers, verdicts)
-    for judged in answers.values():
+        _sum(row, left, replies, verdicts)
+    for judged in replies.values():
         for row in rows:
             if judged.refused and row.applies(judged):
                 verdicts[row.name].refused.append(judged)
-    return Matrix(answers, verdicts)
+    return Matrix(replies, verdicts)
 
 
 def _explains(found: Mapping[Cell, Found], cell: Cell, *, weighed: bool = True) -> bool:
@@ -113,19 +113,19 @@ def _explains(found: Mapping[Cell, Found], cell: Cell, *, weighed: bool = True) 
     return any(each and (weighed or not each[0].weighed) for each in near)
 
 
-def _sum(row: Row, found: Mapping[Cell, Found], answers: Mapping[Cell, Judged], verdicts: dict[str, Verdict]) -> None:
+def _sum(row: Row, found: Mapping[Cell, Found], replies: Mapping[Cell, Judged], verdicts: dict[str, Verdict]) -> None:
     """Put a rule's findings where they belong."""
     own = verdicts[row.name]
     everywhere = row.optional or any(said and not cell.special and not said[0].weighed for cell, said in found.items())
     for cell, said in found.items():
         if said is not None and not said:
-            own.spoke.append(answers[cell])
+            own.spoke.append(replies[cell])
         if not said:
             continue
         plainer = [found.get(each) for each in cell.plainer()]
         smallest = not any(plainer)
         finding = said[0]
-        fault = Fault(row, answers[cell], finding, _right(cell, found, answers))
+        fault = Fault(row, replies[cell], finding, _right(cell, found, replies))
         facet = facet_of(cell) if smallest and cell.special and not everywhere else None
         if finding.weighed and (not smallest or fault.right is None):
             continue
@@ -135,18 +135,18 @@ def _sum(row: Row, found: Mapping[Cell, Found], answers: Mapping[Cell, Judged], 
             own.faults.append(fault)
 
 
-def _right(cell: Cell, found: Mapping[Cell, Found], answers: Mapping[Cell, Judged]) -> Judged | None:
+def _right(cell: Cell, found: Mapping[Cell, Found], replies: Mapping[Cell, Judged]) -> Judged | None:
     """A plainer answer that is right: for the rule, or, when it is about something else, in the calls it holds."""
     for each in (*cell.plainer(), Cell(streamed=cell.streamed), Cell()):
-        if each in answers and _is_right(found.get(each), answers[each]):
-            return answers[each]
+        if each in replies and _is_right(found.get(each), replies[each]):
+            return replies[each]
     return None
 
 
 def _is_right(said: Found, judged: Judged) -> bool:
     if said is not None:
         return not said
-    return not judged.answer.problem and bool(judged.wanted) and judged.match.kind == "exact"
+    return not judged.reply.problem and bool(judged.wanted) and judged.match.kind == "exact"
 
 
 def facet_of(cell: Cell) -> str:
@@ -198,11 +198,11 @@ async def _examine(name: str, probe: Probe) -> None:
         raise _broke(name, fault, faults)
     if verdict.spoke and (matrix.called or not verdict.behind):
         return
-    plain = matrix.answers[Cell()].answer
+    plain = matrix.replies[Cell()].reply
     if verdict.behind or plain.problem:
         raise Blocked((*verdict.behind, "answers")[0])
     if verdict.refused and next(row for row in ROWS if row.name == name).optional:
-        shown = verdict.refused[0].answer
+        shown = verdict.refused[0].reply
         raise Refused(shown.problem, shown)
     raise NotCalled("the model did not call" if not plain.calls else "no answer was one that this rule is about", plain)
 
@@ -213,7 +213,7 @@ def _broke(name: str, fault: Fault, faults: Iterable[Fault]) -> Broke:
     rule = f"{fault.row.name}: " if fault.row.name != name else ""
     more = f" and {len(broken) - 1} more" if len(broken) > 1 else ""
     kind = Suspected if finding.weighed else Broke if finding.certain else LikelyBroke
-    shown = [fault.judged.answer, *([fault.right.answer] if fault.right and finding.weighed else [])]
+    shown = [fault.judged.reply, *([fault.right.reply] if fault.right and finding.weighed else [])]
     return kind(f"{rule}{finding.why} [{fault.cell}{more}]", *shown, proof=finding.proof, cells=broken)
 
 
@@ -221,13 +221,13 @@ async def _again(probe: Probe, name: str, faults: Iterable[Fault]) -> list[Fault
     """The faults that are still there when their cells are asked alone."""
     cells = list(dict.fromkeys(fault.cell for fault in faults))[:MOST_ASKED_AGAIN]
     rows = {fault.row.name: fault.row for fault in faults}
-    answers = await fill(probe, cells, at_once=False)
+    replies = await fill(probe, cells, at_once=False)
     found: list[Fault] = []
     for fault in faults:
         if fault.cell in cells:
-            said = rows[fault.row.name].judge(answers[fault.cell])
+            said = rows[fault.row.name].judge(replies[fault.cell])
             if said:
-                found.append(replace(fault, judged=answers[fault.cell], finding=said[0]))
+                found.append(replace(fault, judged=replies[fault.cell], finding=said[0]))
     return found
 
 
@@ -236,8 +236,8 @@ async def _weigh(probe: Probe, fault: Fault) -> None:
     assert fault.right is not None
     for judged, odd in ((fault.judged, True), (fault.right, False)):
         for _ in range(AGAIN):
-            answer = (await probe.answers(judged.ask))[0]
-            again = replace(judged, answer=answer)
+            reply = (await probe.replies(judged.request))[0]
+            again = replace(judged, reply=reply)
             wrong = not _is_right(fault.row.judge(again) if fault.row.applies(again) else None, again)
             if wrong != odd:
                 raise NotCalled(f"the model answers now so, now otherwise: {fault.finding.why}")

@@ -1,4 +1,4 @@
-"""Anthropic's Messages: how an `Ask` is written, how a message of content blocks and a stream of events are read."""
+"""Anthropic's Messages: how a `Request` is written, how content blocks and a stream of events are read."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_bfcl.extensions.wire.answers import CALLS, LENGTH, STOP, Answer, Call, Usage, text_of, transport_problem
-from pytest_bfcl.extensions.wire.asks import Ask, Made, Returned, Said, Tool, Turn
 from pytest_bfcl.extensions.wire.exchange import Exchange, loads
+from pytest_bfcl.extensions.wire.replies import CALLS, LENGTH, STOP, Call, Reply, Usage, text_of, transport_problem
+from pytest_bfcl.extensions.wire.requests import Message, Request, Tool, ToolCalls, ToolResult, Turn
 from pytest_bfcl.json_types import Parsed
 
 Json = Parsed
@@ -30,44 +30,44 @@ class Messages:
     path = "/messages"
     limit_name = "max_tokens"
 
-    def body(self, ask: Ask, model: str) -> Json:
+    def body(self, request: Request, model: str) -> Json:
         """The JSON body of a request."""
         system = [
             text
-            for turn in ask.turns
-            if isinstance(turn, Said) and turn.role in ("system", "developer")
+            for turn in request.turns
+            if isinstance(turn, Message) and turn.role in ("system", "developer")
             for text in _texts(turn)
         ]
-        body: Json = {"model": model, "max_tokens": ask.limit or LIMIT, "messages": _messages(ask.turns)}
+        body: Json = {"model": model, "max_tokens": request.limit or LIMIT, "messages": _messages(request.turns)}
         if system:
             body["system"] = "\n\n".join(system)
-        if ask.tools:
-            body["tools"] = [_tool(tool) for tool in ask.tools]
-        if ask.choice is not None or ask.parallel is not None:
-            body["tool_choice"] = _choice(ask.choice or "auto", ask.parallel)
-        if ask.stream:
+        if request.tools:
+            body["tools"] = [_tool(tool) for tool in request.tools]
+        if request.choice is not None or request.parallel is not None:
+            body["tool_choice"] = _choice(request.choice or "auto", request.parallel)
+        if request.stream:
             body["stream"] = True
-        return body | dict(ask.extra)
+        return body | dict(request.extra)
 
-    def read(self, exchange: Exchange) -> tuple[Answer, ...]:
+    def read(self, exchange: Exchange) -> tuple[Reply, ...]:
         """The answer in an unstreamed message."""
         problem = transport_problem(exchange)
         body = exchange.body
         if problem or not isinstance(body, dict) or not isinstance(body.get("content"), list):
-            return (Answer(exchange, problem=problem or "the answer is no message with content"),)
-        return (_answer(exchange, blocks_of(body), body),)
+            return (Reply(exchange, problem=problem or "the answer is no message with content"),)
+        return (_reply(exchange, blocks_of(body), body),)
 
-    def join(self, exchange: Exchange) -> tuple[Answer, ...]:
+    def join(self, exchange: Exchange) -> tuple[Reply, ...]:
         """The answer that the events of a stream add up to."""
         problem = transport_problem(exchange)
         if problem:
-            return (Answer(exchange, problem=problem),)
+            return (Reply(exchange, problem=problem),)
         joined = _Joined()
         for event in events(exchange):
             joined.take(event)
         if not joined.message and not joined.blocks:
-            return (Answer(exchange, problem="the stream has no message and no content block"),)
-        return (_answer(exchange, [joined.blocks[index].block() for index in sorted(joined.blocks)], joined.message),)
+            return (Reply(exchange, problem="the stream has no message and no content block"),)
+        return (_reply(exchange, [joined.blocks[index].block() for index in sorted(joined.blocks)], joined.message),)
 
 
 def events(exchange: Exchange) -> Iterator[Json]:
@@ -134,7 +134,7 @@ class _Joined:
                 self.blocks[index].texts.setdefault(name, []).append(piece)
 
 
-def _answer(exchange: Exchange, blocks: list[Json], message: Json) -> Answer:
+def _reply(exchange: Exchange, blocks: list[Json], message: Json) -> Reply:
     calls = tuple(
         Call(block.get("id"), block.get("name"), _arguments(block.get("input")))
         for block in blocks
@@ -145,7 +145,7 @@ def _answer(exchange: Exchange, blocks: list[Json], message: Json) -> Answer:
     word = message.get("stop_reason")
     finish = ENDS.get(word, f"unknown: {word}") if isinstance(word, str) else None
     usage = Usage.of(message.get("usage"), "input_tokens", "output_tokens")
-    return Answer(exchange, calls, text, reasoning, finish, usage)
+    return Reply(exchange, calls, text, reasoning, finish, usage)
 
 
 def _arguments(found: object) -> object:
@@ -171,7 +171,7 @@ def _messages(turns: tuple[Turn, ...]) -> list[Json]:
     """Messages of blocks; what follows each other in one role is one message."""
     found: list[Json] = []
     for turn in turns:
-        if isinstance(turn, Said) and turn.role in ("system", "developer"):
+        if isinstance(turn, Message) and turn.role in ("system", "developer"):
             continue
         role, blocks = _blocks(turn)
         if found and found[-1]["role"] == role:
@@ -181,20 +181,20 @@ def _messages(turns: tuple[Turn, ...]) -> list[Json]:
     return found
 
 
-def _texts(turn: Said) -> list[str]:
+def _texts(turn: Message) -> list[str]:
     return [turn.text] if isinstance(turn.text, str) else list(turn.text)
 
 
 def _blocks(turn: Turn) -> tuple[str, list[Json]]:
-    if isinstance(turn, Said):
+    if isinstance(turn, Message):
         return turn.role, [{"type": "text", "text": text} for text in _texts(turn)]
-    if isinstance(turn, Made):
+    if isinstance(turn, ToolCalls):
         said: list[Json] = [{"type": "text", "text": turn.text}] if turn.text else []
         made = [
             {"type": "tool_use", "id": call.id, "name": call.name, "input": call.values or {}} for call in turn.calls
         ]
         return "assistant", said + made
-    assert isinstance(turn, Returned)
+    assert isinstance(turn, ToolResult)
     content: Any = turn.content
     if not isinstance(content, str):
         content = [{"type": "text", "text": text} for text in content]

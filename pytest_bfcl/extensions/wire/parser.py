@@ -24,10 +24,10 @@ from pytest_bfcl.decoding.errors import DecodeError
 from pytest_bfcl.decoding.installed import InstalledParser, installed_parser, is_installed_name
 from pytest_bfcl.decoding.installed.parser import Calls
 from pytest_bfcl.decoding.installed.streams import Cuts, deltas_of
-from pytest_bfcl.extensions.wire.answers import Answer, Call
-from pytest_bfcl.extensions.wire.asks import Tool
 from pytest_bfcl.extensions.wire.chat import Chat
 from pytest_bfcl.extensions.wire.exchange import Exchange
+from pytest_bfcl.extensions.wire.replies import Call, Reply
+from pytest_bfcl.extensions.wire.requests import Tool
 from pytest_bfcl.extensions.wire.written import documents, offered
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
@@ -36,7 +36,7 @@ LIMIT_S = 5.0
 """Longest time for one text in one split."""
 MOST_EVENTS = 20_000
 
-Read = Answer | str
+Read = Reply | str
 """What a parser came to, or how it failed."""
 
 
@@ -100,7 +100,7 @@ class CallableParser:
             return str(error)
         except Exception as error:
             return f"it raises {type(error).__name__}: {error}"[:300]
-        return _answer(chunks)
+        return _reply(chunks)
 
 
 class Hung(Exception):
@@ -182,13 +182,13 @@ def _chunk(event: Any) -> Parsed:
     return {"id": "parser", "object": "chat.completion.chunk", "created": 1, "model": "parser", "choices": choices}
 
 
-def _answer(chunks: Sequence[Parsed]) -> Read:
+def _reply(chunks: Sequence[Parsed]) -> Read:
     try:
         lines = [f"data: {json.dumps(chunk)}\n\n".encode() for chunk in chunks]
     except (TypeError, ValueError, RecursionError) as error:
         return f"an event is no JSON: {error}"[:300]
     exchange = Exchange("parser", b"", 200, "text/event-stream", b"".join(lines))
-    return Chat().join(exchange)[0] if chunks else Answer(exchange)
+    return Chat().join(exchange)[0] if chunks else Reply(exchange)
 
 
 class EngineParser:
@@ -219,4 +219,4 @@ def _engine_answer(found: Calls | DecodeError) -> Read:
     if isinstance(found, DecodeError):
         return str(found)
     calls = tuple(Call(None, name, arguments or "{}") for name, arguments in found)
-    return Answer(Exchange("parser", b"", 200), calls)
+    return Reply(Exchange("parser", b"", 200), calls)

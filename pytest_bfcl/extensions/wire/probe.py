@@ -10,13 +10,13 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from pytest_bfcl.extensions.wire.answers import Answer
-from pytest_bfcl.extensions.wire.asks import Ask
 from pytest_bfcl.extensions.wire.client import WireClient
 from pytest_bfcl.extensions.wire.dialects import Dialect
 from pytest_bfcl.extensions.wire.differences import Match, Wanted, compare
-from pytest_bfcl.extensions.wire.ends import Broke, LikelyBroke, NotCalled, Refused, Suspected
 from pytest_bfcl.extensions.wire.exchange import Exchange
+from pytest_bfcl.extensions.wire.not_held import Broke, LikelyBroke, NotCalled, Refused, Suspected
+from pytest_bfcl.extensions.wire.replies import Reply
+from pytest_bfcl.extensions.wire.requests import Request
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.troubles import AdapterTrouble
@@ -61,9 +61,9 @@ class Line:
         self.renamed: dict[str, str | None] = {}
         self.shared: dict[tuple[str, int], asyncio.Task[Any]] = {}
 
-    def body(self, ask: Ask) -> Parsed:
+    def body(self, request: Request) -> Parsed:
         """The request, with the parameters the endpoint takes."""
-        body = self.dialect.body(ask, self.model)
+        body = self.dialect.body(request, self.model)
         if self.conduct.temperature is not None:
             body["temperature"] = self.conduct.temperature
         body |= self.parameters
@@ -128,7 +128,7 @@ class Probe:
     async def send(self, body: object, *, leave_after: int | None = None) -> Exchange:
         """A body as it is, asked again when the server says it is busy; raises `AdapterError` when nobody is there."""
         for attempt in range(self.conduct.retries + 1):
-            exchange = await self.line.client.ask(
+            exchange = await self.line.client.post(
                 self.line.dialect.path, body, leave_after=leave_after, depth=self.chain + len(self.exchanges)
             )
             if exchange.status not in _RETRIED and exchange.trouble != "unreachable":
@@ -144,7 +144,7 @@ class Probe:
         an `AdapterError`.
         """
         for _ in range(self.conduct.retries + 1):
-            exchange = await self.line.client.ask(self.line.dialect.path, body)
+            exchange = await self.line.client.post(self.line.dialect.path, body)
             if exchange.trouble != "unreachable":  # an idle connection may have been closed under us
                 break
         if exchange.trouble == "unreachable" or exchange.status in (401, 403, *_RETRIED):
@@ -152,72 +152,72 @@ class Probe:
         self.exchanges.append(exchange)
         return exchange
 
-    async def ask(self, ask: Ask, *, stream: bool | None = None) -> Answer:
+    async def reply(self, request: Request, *, stream: bool | None = None) -> Reply:
         """One answer (the first of ``n``)."""
-        return (await self.choices(ask, stream=stream))[0]
+        return (await self.choices(request, stream=stream))[0]
 
-    async def answers(self, ask: Ask) -> tuple[Answer, ...]:
+    async def replies(self, request: Request) -> tuple[Reply, ...]:
         """Every choice of an answer, readable or not."""
         if self.unstreamed:
-            ask = ask.streamed(False)
-        exchange = await self.send(body := self.line.body(ask))
+            request = request.streamed(False)
+        exchange = await self.send(body := self.line.body(request))
         while self.line.learn(exchange, body):
-            exchange = await self.send(body := self.line.body(ask))
-        return self.line.dialect.join(exchange) if ask.stream else self.line.dialect.read(exchange)
+            exchange = await self.send(body := self.line.body(request))
+        return self.line.dialect.join(exchange) if request.stream else self.line.dialect.read(exchange)
 
-    async def choices(self, ask: Ask, *, stream: bool | None = None) -> tuple[Answer, ...]:
+    async def choices(self, request: Request, *, stream: bool | None = None) -> tuple[Reply, ...]:
         """Every choice of an answer; raises `Refused` or `Broke` when there is none to read."""
-        answers = await self.answers(ask if stream is None else ask.streamed(stream))
-        problem = next((answer.problem for answer in answers if answer.problem), "")
+        replies = await self.replies(request if stream is None else request.streamed(stream))
+        problem = next((reply.problem for reply in replies if reply.problem), "")
         if problem:
-            exchange = answers[0].exchange
+            exchange = replies[0].exchange
             if 400 <= exchange.status < 500 and self.optional:
                 raise Refused(problem, exchange)
             raise Broke(problem, exchange)
-        self.called = self.called or any(answer.calls for answer in answers)
-        return answers
+        self.called = self.called or any(reply.calls for reply in replies)
+        return replies
 
-    async def both(self, ask: Ask) -> tuple[Answer, Answer]:
+    async def both(self, request: Request) -> tuple[Reply, Reply]:
         """The same question unstreamed and streamed, at the same time."""
         if self.unstreamed:
-            return (whole := await self.ask(ask)), whole
-        whole, streamed = await together(self.ask(ask, stream=False), self.ask(ask, stream=True))
+            return (whole := await self.reply(request)), whole
+        whole, streamed = await together(self.reply(request, stream=False), self.reply(request, stream=True))
         return whole, streamed
 
-    async def dictated(self, ask: Ask, wanted: Sequence[Wanted]) -> tuple[Answer, Answer]:
+    async def dictated(self, request: Request, wanted: Sequence[Wanted]) -> tuple[Reply, Reply]:
         """Both forms of an answer to dictated calls, which must be exactly those; see `weigh`."""
-        whole, streamed = await self.both(ask)
-        await self.weigh([(ask, whole), (ask.streamed(), streamed)], lambda answer: compare(wanted, answer))
+        whole, streamed = await self.both(request)
+        await self.weigh([(request, whole), (request.streamed(), streamed)], lambda reply: compare(wanted, reply))
         return whole, streamed
 
-    async def weigh(self, pairs: Sequence[tuple[Ask, Answer]], judge: Callable[[Answer], Match]) -> None:
+    async def weigh(self, pairs: Sequence[tuple[Request, Reply]], judge: Callable[[Reply], Match]) -> None:
         """Whose fault is a difference? Returns when every answer is exact.
 
         Damage is the server's. When one way of asking gives the exact answer and another does not, both are asked
         again:
         if the one never comes out right and the other always, the server is suspected. Everything else is the model's.
         """
-        found = [(ask, answer, judge(answer)) for ask, answer in pairs]
-        for _, answer, match in found:
+        found = [(request, reply, judge(reply)) for request, reply in pairs]
+        for _, reply, match in found:
             if match.kind == "damaged":
-                raise LikelyBroke(f"{answer.form}: {match.why}", answer)
-        odd = [(ask, answer, match) for ask, answer, match in found if match.kind != "exact"]
+                raise LikelyBroke(f"{reply.form}: {match.why}", reply)
+        odd = [(request, reply, match) for request, reply, match in found if match.kind != "exact"]
         if odd and len(odd) == len(found):
-            raise NotCalled(odd[0][2].why, *(answer for _, answer, _ in odd))
-        for ask, answer, match in odd:
+            raise NotCalled(odd[0][2].why, *(reply for _, reply, _ in odd))
+        for request, reply, match in odd:
             right = next(pair for pair in found if pair[2].kind == "exact")
-            await self._suspect(ask, right[0], judge, match.why)
+            await self._suspect(request, right[0], judge, match.why)
             raise Suspected(
-                f"{answer.form}: {match.why}, {AGAIN + 1} times of {AGAIN + 1}; asked the other way it is right as "
+                f"{reply.form}: {match.why}, {AGAIN + 1} times of {AGAIN + 1}; asked the other way it is right as "
                 f"often",
-                answer, right[1],
+                reply, right[1],
             )  # fmt: skip
 
-    async def _suspect(self, odd: Ask, right: Ask, judge: Callable[[Answer], Match], why: str) -> None:
+    async def _suspect(self, odd: Request, right: Request, judge: Callable[[Reply], Match], why: str) -> None:
         """Asks both ways again; raises `NotCalled` as soon as the model is seen to waver."""
-        for ask, same in ((odd, False), (right, True)):
+        for request, same in ((odd, False), (right, True)):
             for _ in range(AGAIN):
-                if (judge(await self.ask(ask)).kind == "exact") != same:
+                if (judge(await self.reply(request)).kind == "exact") != same:
                     raise NotCalled(f"the model answers now so, now otherwise: {why}")
 
 

@@ -1,4 +1,4 @@
-"""The Responses API: how an `Ask` is written, how an answer and a stream of events are read."""
+"""The Responses API: how a `Request` is written, how an answer and a stream of events are read."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_bfcl.extensions.wire.answers import CALLS, LENGTH, STOP, Answer, Call, Usage, text_of, transport_problem
-from pytest_bfcl.extensions.wire.asks import Ask, Made, Returned, Said, Tool, Turn, Verbatim
 from pytest_bfcl.extensions.wire.exchange import Exchange
+from pytest_bfcl.extensions.wire.replies import CALLS, LENGTH, STOP, Call, Reply, Usage, text_of, transport_problem
+from pytest_bfcl.extensions.wire.requests import Message, Request, Tool, ToolCalls, ToolResult, Turn, Verbatim
 from pytest_bfcl.json_types import Parsed
 
 Json = Parsed
@@ -21,43 +21,43 @@ class Responses:
     path = "/responses"
     limit_name = "max_output_tokens"
 
-    def body(self, ask: Ask, model: str) -> Json:
+    def body(self, request: Request, model: str) -> Json:
         """The JSON body of a request."""
-        body: Json = {"model": model, "input": [item for turn in ask.turns for item in _items(turn)]}
-        if ask.tools:
-            body["tools"] = [_tool(tool) for tool in ask.tools]
-        if ask.choice is not None:
-            named = {"type": "function", "name": ask.choice[1:]}
-            body["tool_choice"] = named if ask.choice.startswith("=") else ask.choice
-        if ask.parallel is not None:
-            body["parallel_tool_calls"] = ask.parallel
-        if ask.limit is not None:
-            body[self.limit_name] = ask.limit
-        if ask.stream:
+        body: Json = {"model": model, "input": [item for turn in request.turns for item in _items(turn)]}
+        if request.tools:
+            body["tools"] = [_tool(tool) for tool in request.tools]
+        if request.choice is not None:
+            named = {"type": "function", "name": request.choice[1:]}
+            body["tool_choice"] = named if request.choice.startswith("=") else request.choice
+        if request.parallel is not None:
+            body["parallel_tool_calls"] = request.parallel
+        if request.limit is not None:
+            body[self.limit_name] = request.limit
+        if request.stream:
             body["stream"] = True
-        return body | dict(ask.extra)
+        return body | dict(request.extra)
 
-    def read(self, exchange: Exchange) -> tuple[Answer, ...]:
+    def read(self, exchange: Exchange) -> tuple[Reply, ...]:
         """The answer in an unstreamed response object."""
         problem = transport_problem(exchange)
         body = exchange.body
         if problem or not isinstance(body, dict) or not isinstance(body.get("output"), list):
-            return (Answer(exchange, problem=problem or "the answer is no response object with output"),)
+            return (Reply(exchange, problem=problem or "the answer is no response object with output"),)
         items = [item for item in body["output"] if isinstance(item, dict)]
-        return (_answer(exchange, items, body),)
+        return (_reply(exchange, items, body),)
 
-    def join(self, exchange: Exchange) -> tuple[Answer, ...]:
+    def join(self, exchange: Exchange) -> tuple[Reply, ...]:
         """The answer that the events of a stream add up to."""
         problem = transport_problem(exchange)
         if problem:
-            return (Answer(exchange, problem=problem),)
+            return (Reply(exchange, problem=problem),)
         joined = _Joined()
         for event in events(exchange):
             joined.take(event)
         if not joined.items and joined.response is None:
-            return (Answer(exchange, problem="the stream has no output item and no end"),)
+            return (Reply(exchange, problem="the stream has no output item and no end"),)
         items = [joined.items[index].item() for index in sorted(joined.items)]
-        return (_answer(exchange, items, joined.response or {}),)
+        return (_reply(exchange, items, joined.response or {}),)
 
 
 ENDS = ("response.completed", "response.incomplete", "response.failed")
@@ -128,7 +128,7 @@ def calls_of(items: list[Any]) -> tuple[Call, ...]:
     )
 
 
-def _answer(exchange: Exchange, items: list[Json], response: Json) -> Answer:
+def _reply(exchange: Exchange, items: list[Json], response: Json) -> Reply:
     calls = calls_of(items)
     text = "".join(text_of(item.get("content")) for item in items if item.get("type") == "message")
     reasoning = "".join(
@@ -137,7 +137,7 @@ def _answer(exchange: Exchange, items: list[Json], response: Json) -> Answer:
         if item.get("type") == "reasoning"
     )
     usage = Usage.of(response.get("usage"), "input_tokens", "output_tokens")
-    return Answer(exchange, calls, text, reasoning, _finish(response, bool(calls)), usage)
+    return Reply(exchange, calls, text, reasoning, _finish(response, bool(calls)), usage)
 
 
 def _finish(response: Json, calls: bool) -> str | None:
@@ -162,15 +162,15 @@ def _tool(tool: Tool) -> Json:
 def _items(turn: Turn) -> list[Json]:
     if isinstance(turn, Verbatim):
         return [dict(item) for item in turn.items]
-    if isinstance(turn, Said):
+    if isinstance(turn, Message):
         return [{"role": turn.role, "content": _content(turn.text)}]
-    if isinstance(turn, Made):
+    if isinstance(turn, ToolCalls):
         said: list[Json] = [{"role": "assistant", "content": turn.text}] if turn.text else []
         return said + [
             {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.arguments}
             for call in turn.calls
         ]
-    assert isinstance(turn, Returned)
+    assert isinstance(turn, ToolResult)
     return [{"type": "function_call_output", "call_id": turn.call_id, "output": _content(turn.content)}]
 
 

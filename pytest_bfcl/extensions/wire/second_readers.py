@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from pytest_bfcl.extensions.wire.answers import CALLS, STOP, Answer
 from pytest_bfcl.extensions.wire.exchange import Exchange, loads
 from pytest_bfcl.extensions.wire.messages import ENDS
+from pytest_bfcl.extensions.wire.replies import CALLS, STOP, Reply
 
 EXTRA = "sdks"
 _URL = "http://recorded.invalid"
@@ -33,18 +33,18 @@ class Reading:
         return json.dumps({"calls": self.calls, "text": self.text, "finish": self.finish}, default=str)[:SHOWN]
 
 
-def own_reading(answer: Answer) -> Reading:
+def own_reading(reply: Reply) -> Reading:
     """What our reader found."""
-    calls = tuple((call.id, call.name, _values(call.arguments)) for call in answer.calls)
-    return Reading(calls, answer.text, answer.finish)
+    calls = tuple((call.id, call.name, _values(call.arguments)) for call in reply.calls)
+    return Reading(calls, reply.text, reply.finish)
 
 
-def differs(answer: Answer, api: str) -> str:
+def differs(reply: Reply, api: str) -> str:
     """How the SDK of an API reads an answer's bytes otherwise; empty where it reads the same."""
     sdk, read = READERS[api]
-    ours = own_reading(answer)
+    ours = own_reading(reply)
     try:
-        theirs = read(answer.exchange, b'"stream": true' in answer.exchange.sent)
+        theirs = read(reply.exchange, b'"stream": true' in reply.exchange.sent)
     except Exception as error:  # whatever an SDK makes of a server's bytes
         said = " ".join(str(error).split())
         return f"{version(sdk)} raises {type(error).__name__}: {said}"[:SHOWN] + f"; our reader finds {ours}"

@@ -9,9 +9,9 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from pytest_bfcl.extensions.wire.asks import Ask, Said, Tool
 from pytest_bfcl.extensions.wire.differences import Wanted
 from pytest_bfcl.extensions.wire.exchange import loads
+from pytest_bfcl.extensions.wire.requests import Message, Request, Tool
 from pytest_bfcl.json_types import Fields, Parsed
 
 Json = Parsed
@@ -65,25 +65,25 @@ def order(
     return "\n".join(said)
 
 
-def dictate(*wanted: Wanted, tools: Sequence[Tool] = (NOTE,), **more: Any) -> Ask:
+def dictate(*wanted: Wanted, tools: Sequence[Tool] = (NOTE,), **more: Any) -> Request:
     """One order to make calls; ``before``, ``after``, ``think``, ``repeat_result`` shape it, the rest goes to the
     request.
     """
     shaping = {key: more.pop(key) for key in ("before", "after", "think", "repeat_result") if key in more}
-    return Ask.of(order(wanted, **shaping), *tools, **more)
+    return Request.of(order(wanted, **shaping), *tools, **more)
 
 
-def write(text: str, *, tools: Sequence[Tool] = (NOTE,), think: bool = False, **more: Any) -> Ask:
+def write(text: str, *, tools: Sequence[Tool] = (NOTE,), think: bool = False, **more: Any) -> Request:
     """One order to write a text and call nothing."""
     said = f"Call no function. {WRITE}{json.dumps(text, ensure_ascii=False)}"
-    return Ask.of("Think about it first.\n" * think + said, *tools, **more)
+    return Request.of("Think about it first.\n" * think + said, *tools, **more)
 
 
-def said_of(ask: Ask) -> str:
+def message_text(request: Request) -> str:
     """The text that an order by `write` dictates; empty when it dictates none."""
-    turn = ask.turns[-1]
+    turn = request.turns[-1]
     _, told, text = (
-        turn.text.rpartition(WRITE) if isinstance(turn, Said) and isinstance(turn.text, str) else ("", "", "")
+        turn.text.rpartition(WRITE) if isinstance(turn, Message) and isinstance(turn.text, str) else ("", "", "")
     )
     found = loads(text) if told else None
     return found if isinstance(found, str) else ""
@@ -93,6 +93,6 @@ CODE_WORD = f"Call this function once:\n- {line(note('CODEWORD'))}\nWrite the co
 """An order that needs a word told elsewhere."""
 
 
-def told(said: str) -> Ask:
+def told(said: str) -> Request:
     """The same with the word told in the order itself."""
-    return Ask.of(f"{said}\n{CODE_WORD}", NOTE)
+    return Request.of(f"{said}\n{CODE_WORD}", NOTE)

@@ -7,7 +7,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.extensions.wire import reference
-from tests.extensions.wire.reference import Form, Heard, Json, Refusal, Said, Turn, check_history, cut, pieces, text_of
+from tests.extensions.wire.reference import (
+    Form,
+    Heard,
+    Json,
+    Message,
+    Refusal,
+    Turn,
+    check_history,
+    cut,
+    pieces,
+    text_of,
+)
 
 SIGNED = "c2lnbmVk"
 """What signs a thought."""
@@ -69,19 +80,19 @@ def _turns(message: Json) -> Iterator[Turn]:
         yield Turn(message["role"], text, calls)
 
 
-def think(heard: Heard) -> Said:
+def think(heard: Heard) -> Message:
     """As the reference's model, which goes on where its own message ended, and reads results before a text."""
     last = heard.turns[-1]
     results = [turn for turn in heard.turns if turn.role == "tool"]
     if last.role == "assistant":
-        return Said(before=" and continued.")
+        return Message(before=" and continued.")
     ordered = "with exactly these arguments" in last.text
     if last.role == "user" and results and heard.turns[-2].role == "tool" and not ordered:
         heard.turns.pop()
     return reference.think(heard)
 
 
-def cut_messages(said: Said, heard: Heard, size: int) -> Said:
+def cut_messages(said: Message, heard: Heard, size: int) -> Message:
     whole = said.text
     said = cut(said, heard, max(size, 3))  # 8,192 tokens hold every dictated text
     said.stopped = next((stop for stop in heard.stop if stop in whole), None)
@@ -91,7 +102,7 @@ def cut_messages(said: Said, heard: Heard, size: int) -> Said:
 REASONS = {"calls": "tool_use", "stop": "end_turn", "length": "max_tokens"}
 
 
-def message_blocks(said: Said) -> list[Json]:
+def message_blocks(said: Message) -> list[Json]:
     blocks: list[Json] = []
     if said.reasoning:
         blocks.append({"type": "thinking", "thinking": said.reasoning, "signature": SIGNED})
@@ -104,7 +115,7 @@ def message_blocks(said: Said) -> list[Json]:
     return blocks
 
 
-def message_whole(saids: list[Said], heard: Heard) -> Json:
+def message_whole(saids: list[Message], heard: Heard) -> Json:
     said = saids[0]
     reason = "stop_sequence" if said.stopped else REASONS[said.finish]
     return {
@@ -123,7 +134,7 @@ def parsed(arguments: str) -> Any:
         return {}
 
 
-def message_events(saids: list[Said], heard: Heard, size: int) -> Iterator[Json]:
+def message_events(saids: list[Message], heard: Heard, size: int) -> Iterator[Json]:
     said, whole = saids[0], message_whole(saids, heard)
     begun = {**whole, "content": [], "stop_reason": None, "stop_sequence": None}
     yield {"type": "message_start", "message": {**begun, "usage": {**whole["usage"], "output_tokens": 1}}}
@@ -176,16 +187,16 @@ def hear_text(api: str, body: Any) -> Heard:
     return heard
 
 
-def go_on(heard: Heard) -> Said:
-    return Said(before=STORY)
+def go_on(heard: Heard) -> Message:
+    return Message(before=STORY)
 
 
-def _texts(saids: list[Said], heard: Heard) -> list[str]:
+def _texts(saids: list[Message], heard: Heard) -> list[str]:
     echoed = [turn.text if heard.echo else "" for turn in heard.turns]
     return [f"{echoed[number * len(echoed) // len(saids)]}{said.before}" for number, said in enumerate(saids)]
 
 
-def text_whole(saids: list[Said], heard: Heard) -> Json:
+def text_whole(saids: list[Message], heard: Heard) -> Json:
     choices = []
     for index, (said, text) in enumerate(zip(saids, _texts(saids, heard), strict=True)):
         logprobs = {"tokens": [text], "token_logprobs": [-0.5], "text_offset": [0]} if heard.logprobs else None
@@ -195,7 +206,7 @@ def text_whole(saids: list[Said], heard: Heard) -> Json:
             "choices": choices, "usage": reference.chat_usage(saids, heard)}  # fmt: skip
 
 
-def text_chunks(saids: list[Said], heard: Heard, size: int) -> Iterator[Json]:
+def text_chunks(saids: list[Message], heard: Heard, size: int) -> Iterator[Json]:
     whole = text_whole(saids, heard)
     head = {name: whole[name] for name in ("id", "object", "created", "model")}
     for choice in whole["choices"]:

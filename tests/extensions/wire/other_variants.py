@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.extensions.wire import other_apis
 from tests.extensions.wire.planting import Stages, Variant, in_chunks, in_whole
-from tests.extensions.wire.reference import Heard, Json, Refusal, Said
+from tests.extensions.wire.reference import Heard, Json, Message, Refusal
 
 Events = list[Json]
 
@@ -181,23 +181,23 @@ def _refuse(body: Json) -> None:
     raise Refusal("not supported")
 
 
-def _never_stopped(said: Said, heard: Heard, size: int) -> Said:
+def _never_stopped(said: Message, heard: Heard, size: int) -> Message:
     heard.stop = []
     return other_apis.cut_messages(said, heard, size)
 
 
-def _untold_stop(said: Said, heard: Heard, size: int) -> Said:
+def _untold_stop(said: Message, heard: Heard, size: int) -> Message:
     said = other_apis.cut_messages(said, heard, size)
     said.stopped = None
     return said
 
 
-def _unlimited(said: Said, heard: Heard, size: int) -> Said:
+def _unlimited(said: Message, heard: Heard, size: int) -> Message:
     heard.limit = 10**6
     return other_apis.cut_messages(said, heard, size)
 
 
-def _limit_untold(said: Said, heard: Heard, size: int) -> Said:
+def _limit_untold(said: Message, heard: Heard, size: int) -> Message:
     said = other_apis.cut_messages(said, heard, size)
     said.finish = "stop" if said.finish == "length" and not said.calls else said.finish
     return said

@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_bfcl.extensions.wire.check import Api
 from tests.extensions.wire import reference
-from tests.extensions.wire.reference import Heard, Json, Reference, Refusal, Said
+from tests.extensions.wire.reference import Heard, Json, Message, Reference, Refusal
 
 Stages = dict[str, Callable[..., Any]]
 DELTA, ARGUMENTS_DONE = "response.function_call_arguments.delta", "response.function_call_arguments.done"
@@ -91,11 +91,11 @@ def always(heard: Heard) -> bool:
 
 
 def in_speech(
-    change: Callable[[Said, Heard], Any], *, form: bool | None = None, when: Callable[[Heard], bool] = always
+    change: Callable[[Message, Heard], Any], *, form: bool | None = None, when: Callable[[Heard], bool] = always
 ) -> Stages:
     """What the model says, in both forms or in one (``form``: streamed)."""
 
-    def think(heard: Heard) -> Said:
+    def think(heard: Heard) -> Message:
         said = reference.think(heard)
         if (form is None or heard.stream == form) and when(heard):
             change(said, heard)
@@ -109,7 +109,7 @@ def in_arguments(
 ) -> Stages:
     """Every call's arguments text."""
 
-    def speech(said: Said, heard: Heard) -> None:
+    def speech(said: Message, heard: Heard) -> None:
         said.calls = [(name, change(arguments)) for name, arguments in said.calls]
 
     return in_speech(speech, form=form, when=when)
@@ -184,18 +184,18 @@ def encoded(change: Callable[[Json, str], str]) -> Stages:
     return {"encode": change}
 
 
-def swap_flying(server: Reference, said: Said) -> Said:
+def swap_flying(server: Reference, said: Message) -> Message:
     """The latest answer that is in flight, whoever asked for it."""
     return replace(server.flying[-1], ids=[]) if len(server.flying) > 1 else said
 
 
-def lose_under_load(server: Reference, said: Said) -> Said:
+def lose_under_load(server: Reference, said: Message) -> Message:
     """Nothing of another request, but calls get lost while many are in flight."""
     odd = sum(map(ord, str(said.calls))) % 2
-    return Said(before="Busy.") if len(server.flying) > 8 and odd else said
+    return Message(before="Busy.") if len(server.flying) > 8 and odd else said
 
 
-def merged(said: Said, heard: Heard) -> None:
+def merged(said: Message, heard: Heard) -> None:
     """Calls of one answer become one."""
     if len(said.calls) > 1:
         said.calls = [(said.calls[0][0], "".join(arguments for _, arguments in said.calls))]
@@ -248,17 +248,17 @@ COUNT = changing("chatcmpl-")
 CALLS = changing("call_x")
 
 
-def text_of_calls(said: Said) -> str:
+def text_of_calls(said: Message) -> str:
     return "\n".join(
         f'<tool_call>\n{{"name": "{name}", "arguments": {text}}}\n</tool_call>' for name, text in said.calls
     )
 
 
-def leave_in_text(said: Said, heard: Heard) -> None:
+def leave_in_text(said: Message, heard: Heard) -> None:
     said.before, said.calls = text_of_calls(said) or said.before, []
 
 
-def leak(said: Said, heard: Heard) -> None:
+def leak(said: Message, heard: Heard) -> None:
     if said.calls:
         said.before += text_of_calls(said)
 
@@ -352,12 +352,12 @@ def only_last_message(heard: Heard) -> None:
         heard.turns = heard.turns[-1:]
 
 
-def think_into_text(said: Said, heard: Heard) -> None:
+def think_into_text(said: Message, heard: Heard) -> None:
     if said.reasoning:
         said.before, said.reasoning = f"<think>{said.reasoning}</think>{said.before}", ""
 
 
-def repair(said: Said, heard: Heard, size: int) -> Said:
+def repair(said: Message, heard: Heard, size: int) -> Message:
     said = reference.cut(said, heard, size)
     if said.finish == "length":
         said.calls = [(name, text if text.endswith("}") else text + '"}') for name, text in said.calls]
@@ -365,21 +365,21 @@ def repair(said: Said, heard: Heard, size: int) -> Said:
     return said
 
 
-def uncut(said: Said, heard: Heard, size: int) -> Said:
+def uncut(said: Message, heard: Heard, size: int) -> Message:
     return reference.cut(said, replace(heard, limit=None), size)
 
 
-def no_stop(said: Said, heard: Heard, size: int) -> Said:
+def no_stop(said: Message, heard: Heard, size: int) -> Message:
     return reference.cut(said, replace(heard, stop=[]), size)
 
 
-def kept_stop(said: Said, heard: Heard, size: int) -> Said:
+def kept_stop(said: Message, heard: Heard, size: int) -> Message:
     said = reference.cut(said, heard, size)
     said.before += heard.stop[0] if heard.stop and not said.calls else ""
     return said
 
 
-def stop_is_length(said: Said, heard: Heard, size: int) -> Said:
+def stop_is_length(said: Message, heard: Heard, size: int) -> Message:
     said = reference.cut(said, heard, size)
     said.finish = "length" if heard.stop and not said.calls else said.finish
     return said
@@ -412,19 +412,19 @@ def brace_parser(arguments: str) -> str:
     return arguments
 
 
-def cap(count: int) -> Callable[[Said, Heard], None]:
-    def change(said: Said, heard: Heard) -> None:
+def cap(count: int) -> Callable[[Message, Heard], None]:
+    def change(said: Message, heard: Heard) -> None:
         said.calls = said.calls[:count]
 
     return change
 
 
-def unique_names(said: Said, heard: Heard) -> None:
+def unique_names(said: Message, heard: Heard) -> None:
     said.calls = list(dict(said.calls).items())
 
 
 def rename(change: Callable[[str], str], **more: Any) -> Stages:
-    def speech(said: Said, heard: Heard) -> None:
+    def speech(said: Message, heard: Heard) -> None:
         said.calls = [(change(name), arguments) for name, arguments in said.calls]
 
     return in_speech(speech, **more)
@@ -438,7 +438,7 @@ def first_tools(count: int) -> Callable[[Heard], None]:
 
 
 def clear(*names: str, form: bool | None = None) -> Stages:
-    def speech(said: Said, heard: Heard) -> None:
+    def speech(said: Message, heard: Heard) -> None:
         if said.calls:
             for name in names:
                 setattr(said, name, "")
@@ -633,52 +633,52 @@ def becomes(other: str, when: Callable[[Heard], bool]) -> Callable[[Heard], None
     return lambda heard: setattr(heard, "choice", other) if when(heard) else None
 
 
-def prefixed(said: Said, heard: Heard) -> None:
+def prefixed(said: Message, heard: Heard) -> None:
     said.calls = [(f"functions.{name}", arguments) for name, arguments in said.calls]
 
 
-def emptied(said: Said, heard: Heard) -> None:
+def emptied(said: Message, heard: Heard) -> None:
     said.calls = [(name, "{}") for name, _ in said.calls]
 
 
-def second_empty(said: Said, heard: Heard) -> None:
+def second_empty(said: Message, heard: Heard) -> None:
     said.calls = [(name, "{}" if number else arguments) for number, (name, arguments) in enumerate(said.calls)]
 
 
-def listed(said: Said, heard: Heard) -> None:
+def listed(said: Message, heard: Heard) -> None:
     """Every value in a list."""
     said.calls = [(n, json.dumps({key: [value] for key, value in json.loads(a).items()})) for n, a in said.calls]
 
 
-def doubled(said: Said, heard: Heard) -> None:
+def doubled(said: Message, heard: Heard) -> None:
     said.calls = [call for call in said.calls for _ in range(2)]
 
 
-def repeated(said: Said, heard: Heard) -> None:
+def repeated(said: Message, heard: Heard) -> None:
     said.before = "\n".join(arguments for _, arguments in said.calls) or said.before
 
 
-def as_json_text(said: Said, heard: Heard) -> None:
+def as_json_text(said: Message, heard: Heard) -> None:
     said.before = "\n".join(f'{{"name": "{n}", "arguments": {a}}}' for n, a in said.calls) or said.before
     said.calls = []
 
 
-def values_in_text(said: Said, heard: Heard) -> None:
+def values_in_text(said: Message, heard: Heard) -> None:
     said.before = " ".join(str(value) for _, a in said.calls for value in json.loads(a).values()) or said.before
 
 
-def swallowed(said: Said, heard: Heard) -> None:
+def swallowed(said: Message, heard: Heard) -> None:
     """Where there is reasoning, the call is its end."""
     if said.reasoning and said.calls:
         said.reasoning, said.calls = f"{said.reasoning}\n{text_of_calls(said)}", []
 
 
-def text_into_reasoning(said: Said, heard: Heard) -> None:
+def text_into_reasoning(said: Message, heard: Heard) -> None:
     if (said.reasoning or last_is_tool(heard)) and not said.calls:
         said.reasoning, said.before = f"{said.reasoning}\n{said.before}", ""
 
 
-def capital(said: Said, heard: Heard) -> None:
+def capital(said: Message, heard: Heard) -> None:
     said.calls = [(name, arguments.replace('": "', '": "\ufffd')) for name, arguments in said.calls]
 
 
@@ -739,10 +739,10 @@ def moved(events: list[Json], name: str) -> list[Json]:
     return events
 
 
-def second_talks(heard: Heard) -> Said:
+def second_talks(heard: Heard) -> Message:
     """Every second of two choices has a text instead of the call."""
     heard.told = not getattr(heard, "told", True)  # type: ignore[attr-defined]
-    return reference.think(heard) if heard.n == 1 or not heard.told else Said(before="No.")  # type: ignore[attr-defined]
+    return reference.think(heard) if heard.n == 1 or not heard.told else Message(before="No.")  # type: ignore[attr-defined]
 
 
 def no_call_when_required(body: Json, heard: Heard) -> Json:
@@ -756,13 +756,13 @@ def no_streamed_call_when_required(events: Iterator[Json], heard: Heard) -> Iter
     return (event for event in events if heard.choice != "required" or not has_calls(event))
 
 
-def repair_finish(said: Said, heard: Heard, size: int) -> Said:
+def repair_finish(said: Message, heard: Heard, size: int) -> Message:
     said = reference.cut(said, heard, size)
     said.finish = "calls" if said.calls else said.finish
     return said
 
 
-def swallowing_stop(said: Said, heard: Heard, size: int) -> Said:
+def swallowing_stop(said: Message, heard: Heard, size: int) -> Message:
     whole = said.before
     said = reference.cut(said, heard, size)
     said.before = "" if heard.stop and said.before != whole else said.before
@@ -784,7 +784,7 @@ def split_calls(events: list[Json]) -> list[Json]:
 def in_tool_values(change: Callable[[Json, Any], Any]) -> Stages:
     """Every argument, with the schema of its parameter; a whole call's arguments with the tool's own."""
 
-    def speech(said: Said, heard: Heard) -> None:
+    def speech(said: Message, heard: Heard) -> None:
         offered = dict(heard.tools)
         made = []
         for name, arguments in said.calls:
@@ -826,7 +826,7 @@ def fewest(schema: Json, value: Any) -> Any:
     return value[: schema["minItems"]] if "minItems" in schema else value
 
 
-def lost_after_empty(said: Said, heard: Heard) -> None:
+def lost_after_empty(said: Message, heard: Heard) -> None:
     for number, (name, _) in enumerate(said.calls):
         if number and said.calls[number - 1][1] == "{}":
             said.calls[number] = name, "{}"

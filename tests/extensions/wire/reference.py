@@ -63,7 +63,7 @@ class Heard:
 
 
 @dataclass
-class Said:
+class Message:
     """What the model says: reasoning, text, calls, text."""
 
     reasoning: str = ""
@@ -203,20 +203,20 @@ ORDER = re.compile(r"^- `([^`]+)` with exactly these arguments: (.*)$", re.MULTI
 ORDINALS = ("first", "second", "third", "fourth", "fifth")
 
 
-def think(heard: Heard) -> Said:
+def think(heard: Heard) -> Message:
     """A model that obeys: dictated calls, dictated texts, results told, and a call where a tool's name is mentioned."""
     last = heard.turns[-1]
     if last.role == "tool":
-        return Said(before=_tell_results(heard.turns))
+        return Message(before=_tell_results(heard.turns))
     said = _obey(heard, last.text)
     if heard.choice == "none":
-        return Said(said.reasoning, before="I may not call anything.")
+        return Message(said.reasoning, before="I may not call anything.")
     if heard.choice != "auto":
         wanted = heard.choice[1:] if heard.choice.startswith("=") else (said.calls or [(heard.tools[0][0], "")])[0][0]
         if heard.choice.startswith("="):
             said.calls = [call for call in said.calls if call[0] == wanted][:1]
         if not any(name == wanted for name, _ in said.calls):
-            said = Said(said.reasoning, calls=[(wanted, json.dumps(instance(dict(heard.tools)[wanted])))])
+            said = Message(said.reasoning, calls=[(wanted, json.dumps(instance(dict(heard.tools)[wanted])))])
     if not heard.parallel:
         said.calls = said.calls[:1]
     return said
@@ -228,10 +228,10 @@ def _tell_results(turns: list[Turn]) -> str:
     return "\n".join(f"{ORDINALS[n]}: {results[call[0]]}" for n, call in enumerate(calls))
 
 
-def _obey(heard: Heard, text: str) -> Said:
+def _obey(heard: Heard, text: str) -> Message:
     offered = dict(heard.tools)
     code = re.search(r"The code word is (\w+)\.", "\n".join(turn.text for turn in heard.turns))
-    said = Said("I was told to think, so I did." if "Think about it" in text else "")
+    said = Message("I was told to think, so I did." if "Think about it" in text else "")
     for name, arguments in ORDER.findall(text):
         if name in offered:
             if code:
@@ -265,7 +265,7 @@ def instance(schema: Json) -> Any:
     return {"integer": schema.get("minimum", 1), "number": 1.5, "boolean": True, "array": []}.get(kind, "some")
 
 
-def cut(said: Said, heard: Heard, size: int) -> Said:
+def cut(said: Message, heard: Heard, size: int) -> Message:
     """What is left of it within the limit and before a stop sequence."""
     for stop in heard.stop:
         for part in ("before", "after"):
@@ -304,7 +304,7 @@ def pieces(text: str, size: int) -> Iterator[str]:
     return (text[i : i + size] for i in range(0, len(text), size))
 
 
-def chat_whole(saids: list[Said], heard: Heard) -> Json:
+def chat_whole(saids: list[Message], heard: Heard) -> Json:
     choices = []
     for index, said in enumerate(saids):
         message: Json = {"role": "assistant", "content": said.text or None}
@@ -322,12 +322,12 @@ def chat_whole(saids: list[Said], heard: Heard) -> Json:
             "choices": choices, "usage": usage}  # fmt: skip
 
 
-def chat_usage(saids: list[Said], heard: Heard) -> Json:
+def chat_usage(saids: list[Message], heard: Heard) -> Json:
     size, tokens = heard.size // 4, sum(said.tokens for said in saids)
     return {"prompt_tokens": size, "completion_tokens": tokens, "total_tokens": size + tokens}
 
 
-def chat_chunks(saids: list[Said], heard: Heard, size: int) -> Iterator[Json]:
+def chat_chunks(saids: list[Message], heard: Heard, size: int) -> Iterator[Json]:
     head = {"id": f"chatcmpl-{saids[0].ids[-1]}", "object": "chat.completion.chunk", "created": 1, "model": heard.model}
 
     def chunk(index: int, delta: Json, finish: str | None = None) -> Json:
@@ -354,7 +354,7 @@ def chat_chunks(saids: list[Said], heard: Heard, size: int) -> Iterator[Json]:
         yield {**head, "choices": [], "usage": chat_usage(saids, heard)}
 
 
-def response_items(said: Said, *, sealed: bool = False) -> list[Json]:
+def response_items(said: Message, *, sealed: bool = False) -> list[Json]:
     items: list[Json] = []
     if said.reasoning:
         summary = [{"type": "summary_text", "text": said.reasoning}]
@@ -388,7 +388,7 @@ def response_items(said: Said, *, sealed: bool = False) -> list[Json]:
     return items
 
 
-def response_whole(saids: list[Said], heard: Heard) -> Json:
+def response_whole(saids: list[Message], heard: Heard) -> Json:
     said = saids[0]
     size = heard.size // 4
     cut_short = said.finish == "length"
@@ -408,7 +408,7 @@ _FILLED = {
 }
 
 
-def response_events(saids: list[Said], heard: Heard, size: int) -> Iterator[Json]:
+def response_events(saids: list[Message], heard: Heard, size: int) -> Iterator[Json]:
     whole = response_whole(saids, heard)
     counter = itertools.count()
 
@@ -500,7 +500,7 @@ class Reference:
         self.stages = stages
         self.slots = asyncio.Semaphore(slots)
         self.asked = 0
-        self.flying: list[Said] = []
+        self.flying: list[Message] = []
         self.stored: dict[str, list[Json]] = {}
         self._ids = itertools.count(1)
 
@@ -538,7 +538,7 @@ class Reference:
         whole = self.form(api).whole(saids, heard)
         return self._json(200, self.stage("whole", lambda body, heard: body)(whole, heard))
 
-    async def _said(self, api: str, content: bytes) -> tuple[Heard, list[Said]]:
+    async def _said(self, api: str, content: bytes) -> tuple[Heard, list[Message]]:
         try:
             body = json.loads(content)
         except ValueError as error:
@@ -576,7 +576,7 @@ class Reference:
 
         return Served(status, self.stage("kind", lambda: "application/json")(), once())
 
-    async def _stream(self, saids: list[Said], heard: Heard) -> AsyncIterator[bytes]:
+    async def _stream(self, saids: list[Message], heard: Heard) -> AsyncIterator[bytes]:
         form = self.form(heard.api)
         made = form.events(saids, heard, self.size)
         events = self.stage("chunks", lambda events, heard: events)(made, heard)

@@ -16,12 +16,12 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.extensions.wire.answers import CALLS, LENGTH, STOP, Answer
 from pytest_bfcl.extensions.wire.check import Api
-from pytest_bfcl.extensions.wire.checks.sdks import asks
+from pytest_bfcl.extensions.wire.checks.sdks import requests
 from pytest_bfcl.extensions.wire.client import WireClient
 from pytest_bfcl.extensions.wire.dialects import DIALECTS
 from pytest_bfcl.extensions.wire.probe import Conduct, Line, Probe
+from pytest_bfcl.extensions.wire.replies import CALLS, LENGTH, STOP, Reply
 from pytest_bfcl.extensions.wire.second_readers import own_reading
 from tests.extensions.wire.reference import Direct, Reference
 
@@ -35,22 +35,22 @@ pytestmark = [
 ]
 
 
-def recorded(api: Api, size: int) -> list[Answer]:
-    async def work() -> list[Answer]:
+def recorded(api: Api, size: int) -> list[Reply]:
+    async def work() -> list[Reply]:
         line = Line(WireClient(Direct(Reference(size=size))), DIALECTS[api](), "m", Conduct())
         probe = Probe(line, "ai", 0)
-        return [await probe.ask(ask, stream=stream) for ask in asks(probe) for stream in (False, True)]
+        return [await probe.reply(request, stream=stream) for request in requests(probe) for stream in (False, True)]
 
     return asyncio.run(work())
 
 
-def read_by_ai(api: Api, answers: list[Answer]) -> list[dict[str, Any]]:
+def read_by_ai(api: Api, replies: list[Reply]) -> list[dict[str, Any]]:
     lines = [
         json.dumps({
-            "api": api, "stream": answer.form == "streamed", "type": answer.exchange.content_type,
-            "body": base64.b64encode(answer.exchange.received).decode(), "tools": ["save_note", "ping_server"],
+            "api": api, "stream": reply.form == "streamed", "type": reply.exchange.content_type,
+            "body": base64.b64encode(reply.exchange.received).decode(), "tools": ["save_note", "ping_server"],
         })
-        for answer in answers
+        for reply in replies
     ]  # fmt: skip
     script = str(Path(__file__).with_name("ai_reader.mjs"))
     done = subprocess.run(
@@ -62,9 +62,9 @@ def read_by_ai(api: Api, answers: list[Answer]) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("size", [1, 3, 50])
 @pytest.mark.parametrize("api", ["chat", "responses", "anthropic"])
 def test_it_reads_the_reference_as_we_do(api: Api, size: int) -> None:
-    answers = recorded(api, size)
-    for answer, theirs in zip(answers, read_by_ai(api, answers), strict=True):
-        ours = own_reading(answer)
+    replies = recorded(api, size)
+    for reply, theirs in zip(replies, read_by_ai(api, replies), strict=True):
+        ours = own_reading(reply)
         assert "error" not in theirs, theirs
         assert [tuple(call) for call in theirs["calls"]] == list(ours.calls)
-        assert (theirs["text"], WORDS.get(theirs["finish"])) == (ours.text, ours.finish), answer.form
+        assert (theirs["text"], WORDS.get(theirs["finish"])) == (ours.text, ours.finish), reply.form

@@ -14,7 +14,7 @@ from pytest_bfcl.extensions.wire import parser as parsers
 from pytest_bfcl.extensions.wire.cutting import RULES, Cut, examined, formats_of
 from pytest_bfcl.extensions.wire.parser import target_of
 from pytest_bfcl.extensions.wire.written import WRITINGS, written_in
-from tests.extensions.wire.reference import Heard, Said, chat_chunks
+from tests.extensions.wire.reference import Heard, Message, chat_chunks
 
 HERE = "tests.extensions.wire.streaming_parsers"
 DEFECTS: dict[str, set[str]] = {
@@ -79,7 +79,7 @@ def test_a_finding_is_as_small_as_it_can_be() -> None:
 def test_our_own_reader_of_streams(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Bytes of event streams in every split, with either line end."""
     calls = [("look_up", '{"key": "世😀"}'), ("get_status", "{}")]
-    said = Said("Hm.", "I look.", calls, finish="calls", ids=["a", "b", "c"])
+    said = Message("Hm.", "I look.", calls, finish="calls", ids=["a", "b", "c"])
     chunks = list(chat_chunks([said], Heard("chat", [], []), 4))
     for end in ("\n", "\r\n"):
         lines = [f"data: {json.dumps(each, ensure_ascii=False)}{end}{end}" for each in [*chunks, "[DONE]"]]

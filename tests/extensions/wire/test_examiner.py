@@ -16,7 +16,7 @@ from pytest_bfcl.extensions.wire.examiner import trigger_rate
 from pytest_bfcl.extensions.wire.record import newest, read_records, record_of
 from tests.extensions.wire import reference
 from tests.extensions.wire.examining import examine, place_of, states
-from tests.extensions.wire.reference import Heard, Reference, Said
+from tests.extensions.wire.reference import Heard, Message, Reference
 
 PLACE = place_of("http://localhost:8000/v1", key="sk-secret-secret")
 
@@ -48,8 +48,8 @@ def test_a_fault_now_and_then_is_a_fault_and_says_how_often() -> None:
 def test_a_model_that_sometimes_calls_is_no_fault() -> None:
     dice = random.Random(8)
 
-    def think(heard: Heard) -> Said:
-        return reference.think(heard) if dice.random() < 0.8 else Said(before="Let me think about it.")
+    def think(heard: Heard) -> Message:
+        return reference.think(heard) if dice.random() < 0.8 else Message(before="Let me think about it.")
 
     outcomes = examine(Reference(think=think), "chat", repeat=2)
     # Only where a call is forced a missing one is the server's.
@@ -62,7 +62,7 @@ def test_a_model_that_sometimes_calls_is_no_fault() -> None:
 
 @pytest.mark.slow
 def test_a_model_that_copies_badly_is_no_fault() -> None:
-    def think(heard: Heard) -> Said:
+    def think(heard: Heard) -> Message:
         said = reference.think(heard)
         said.calls = [(name, json.dumps({"text": "something else altogether"})) for name, _ in said.calls]
         return said
@@ -74,7 +74,7 @@ def test_a_model_that_copies_badly_is_no_fault() -> None:
 
 
 def test_a_broken_check_blocks_what_builds_on_it() -> None:
-    def think(heard: Heard) -> Said:
+    def think(heard: Heard) -> Message:
         said = reference.think(heard)
         said.calls = [(name, str(json.loads(arguments))) for name, arguments in said.calls]
         return said
@@ -93,9 +93,9 @@ def test_measures_are_the_same_in_both_forms_of_a_good_server() -> None:
 
 
 def test_measures_tell_model_from_server() -> None:
-    def think(heard: Heard) -> Said:
+    def think(heard: Heard) -> Message:
         """Calls always unstreamed, with half the arguments; never streamed."""
-        return Said(before="No.") if heard.stream else Said(calls=[("set_alarm", '{"hour": 6}')])
+        return Message(before="No.") if heard.stream else Message(calls=[("set_alarm", '{"hour": 6}')])
 
     figures = examine(Reference(think=think), "chat", ["measures"])["measures"].figures
     assert figures["precision_unstreamed"] == 0.5
@@ -159,8 +159,8 @@ def test_no_check_builds_on_itself(api: Api) -> None:
 
 
 def test_everything_odd_under_load_is_a_matter_of_the_load() -> None:
-    def fly(server: Reference, said: Said) -> Said:
-        return Said(before="Busy.") if len(server.flying) > 12 else said
+    def fly(server: Reference, said: Message) -> Message:
+        return Message(before="Busy.") if len(server.flying) > 12 else said
 
     outcomes = examine(Reference(fly=fly), "chat")
     assert states(outcomes, "broke") == {"crosstalk"}

@@ -209,13 +209,13 @@ def test_query_and_password_travel_with_the_request() -> None:
         seen.append((request.path, request.query_string, request.headers.get("authorization", "")))
         return web.json_response({})
 
-    async def ask(url: str) -> None:
+    async def send(url: str) -> None:
         transport = HttpTransport(place_of(url.replace("http://", "http://user:word@") + "?version=2", key=KEY).server)
-        await WireClient(transport).ask("/responses", {})
+        await WireClient(transport).post("/responses", {})
         await transport.aclose()
 
     with http(look) as url:
-        asyncio.run(ask(url))
+        asyncio.run(send(url))
     assert seen == [("/v1/responses", "version=2", "Basic dXNlcjp3b3Jk")]
 
 

@@ -9,7 +9,7 @@ from pytest_bfcl.extensions.wire.checks import checks_for
 from pytest_bfcl.extensions.wire.second_readers import READERS
 from tests.extensions.wire.examining import examine, states
 from tests.extensions.wire.other_variants import MESSAGES, TEXTS
-from tests.extensions.wire.reference import Heard, Json, Reference, Refusal, Said
+from tests.extensions.wire.reference import Heard, Json, Message, Reference, Refusal
 from tests.extensions.wire.variants import Variant
 
 
@@ -61,8 +61,8 @@ def test_a_server_that_is_not_ready_is_not_blamed(api: Api) -> None:
     assert {outcome.state for outcome in outcomes.values()} == {"error"}
 
 
-def silent(heard: Heard) -> Said:
-    return Said(before="I would rather talk about the weather.")
+def silent(heard: Heard) -> Message:
+    return Message(before="I would rather talk about the weather.")
 
 
 @pytest.mark.slow

@@ -21,7 +21,7 @@ from tests.extensions.wire.planting import (
     in_whole,
     refusing,
 )
-from tests.extensions.wire.reference import Heard, Json, Reference, Said
+from tests.extensions.wire.reference import Heard, Json, Message, Reference
 
 LONG = {"disconnect", "crosstalk", "conversation_20", "tools_200", "arguments_long", "unicode_boundaries", "sdk_reads"}
 
@@ -48,7 +48,7 @@ def roles(events: list[Json]) -> list[Json]:
     return events
 
 
-def indented(said: Said, heard: Heard) -> None:
+def indented(said: Message, heard: Heard) -> None:
     said.calls = [(name, json.dumps(json.loads(text), indent=1)) for name, text in said.calls]
 
 

@@ -8,7 +8,7 @@ from pytest_bfcl.extensions.wire.check import Api
 from pytest_bfcl.extensions.wire.checks import checks_for
 from tests.extensions.wire.examining import examine, states
 from tests.extensions.wire.planting import Variant
-from tests.extensions.wire.reference import Heard, Reference, Said
+from tests.extensions.wire.reference import Heard, Message, Reference
 from tests.extensions.wire.variants import CHAT, FIRST, RESPONSES, SHARED
 
 APIS: tuple[Api, ...] = ("chat", "responses")
@@ -64,9 +64,9 @@ def test_every_check_has_a_server_that_fails_it() -> None:
     assert {check.name for api in APIS for check in checks_for(api)} - found == {"measures", "tools_1", "sdk_reads"}
 
 
-def silent(heard: Heard) -> Said:
+def silent(heard: Heard) -> Message:
     """Never calls, whatever it is asked."""
-    return Said(before="I would rather talk about the weather.")
+    return Message(before="I would rather talk about the weather.")
 
 
 @pytest.mark.parametrize("api", APIS)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 
-from pytest_bfcl.extensions.wire.asks import Tool
 from pytest_bfcl.extensions.wire.check import Check, Rule
 from pytest_bfcl.extensions.wire.checks.basics import BASICS
 from pytest_bfcl.extensions.wire.differences import Wanted
-from pytest_bfcl.extensions.wire.ends import Broke
 from pytest_bfcl.extensions.wire.exchange import Exchange
+from pytest_bfcl.extensions.wire.not_held import Broke
 from pytest_bfcl.extensions.wire.probe import Probe, together
+from pytest_bfcl.extensions.wire.requests import Tool
 from pytest_bfcl.extensions.wire.tasks import NOTHING, TEXT, Json, dictate, note, schema
 
 JSON_TEXT = "OpenAI API reference, function.arguments, “in JSON format”; RFC 8259"

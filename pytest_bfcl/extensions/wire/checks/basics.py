@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pytest_bfcl.extensions.wire.answers import Answer
-from pytest_bfcl.extensions.wire.ends import NotCalled
+from pytest_bfcl.extensions.wire.not_held import NotCalled
 from pytest_bfcl.extensions.wire.probe import Probe
+from pytest_bfcl.extensions.wire.replies import Reply
 from pytest_bfcl.extensions.wire.tasks import dictate, note
 
 BASICS = (
@@ -35,9 +35,9 @@ BASICS = (
 """What a check about anything finer builds on."""
 
 
-async def called(probe: Probe, *, stream: bool = False) -> Answer:
+async def called(probe: Probe, *, stream: bool = False) -> Reply:
     """An answer to one dictated call that holds at least one call."""
-    answer = await probe.ask(dictate(note(probe.word())), stream=stream)
-    if not answer.calls:
-        raise NotCalled("the model did not call", answer)
-    return answer
+    reply = await probe.reply(dictate(note(probe.word())), stream=stream)
+    if not reply.calls:
+        raise NotCalled("the model did not call", reply)
+    return reply

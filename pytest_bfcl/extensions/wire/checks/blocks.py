@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
-from pytest_bfcl.extensions.wire.answers import LENGTH, STOP, Answer
-from pytest_bfcl.extensions.wire.asks import Ask, Made, Returned
 from pytest_bfcl.extensions.wire.chat import Json
 from pytest_bfcl.extensions.wire.check import Check, Rule
 from pytest_bfcl.extensions.wire.checks import arguments
 from pytest_bfcl.extensions.wire.checks.basics import called
 from pytest_bfcl.extensions.wire.checks.results import begun, look_up, says
-from pytest_bfcl.extensions.wire.ends import Broke, LikelyBroke, NotCalled, Refused
 from pytest_bfcl.extensions.wire.exchange import Exchange
 from pytest_bfcl.extensions.wire.messages import THINKING as THOUGHTS
 from pytest_bfcl.extensions.wire.messages import blocks_of
+from pytest_bfcl.extensions.wire.not_held import Broke, LikelyBroke, NotCalled, Refused
 from pytest_bfcl.extensions.wire.probe import Probe
+from pytest_bfcl.extensions.wire.replies import LENGTH, STOP, Reply
+from pytest_bfcl.extensions.wire.requests import Request, ToolCalls, ToolResult
 from pytest_bfcl.extensions.wire.rules import blocks
 from pytest_bfcl.extensions.wire.rules.blocks import MESSAGE, THINKING, TOOLS
 from pytest_bfcl.extensions.wire.tasks import LOOK_UP, dictate, write
@@ -26,54 +26,56 @@ BUDGET = 1024
 """The smallest budget for thinking that the API takes."""
 
 
-async def _answered(probe: Probe, body: Json, *, refusable: bool = True) -> Answer:
+async def _reply_to(probe: Probe, body: Json, *, refusable: bool = True) -> Reply:
     """The answer to a body as it is; a 4xx may be `Refused`, everything else that cannot be read is a fault."""
     exchange = await probe.send(body)
-    answer = probe.line.dialect.read(exchange)[0]
-    if answer.problem:
+    reply = probe.line.dialect.read(exchange)[0]
+    if reply.problem:
         refused = refusable and probe.optional and 400 <= exchange.status < 500
-        raise (Refused if refused else Broke)(answer.problem, exchange)
-    probe.called = probe.called or bool(answer.calls)
-    return answer
+        raise (Refused if refused else Broke)(reply.problem, exchange)
+    probe.called = probe.called or bool(reply.calls)
+    return reply
 
 
-def _result(answer: Answer, text: str, **more: object) -> Json:
-    return {"type": "tool_result", "tool_use_id": answer.calls[0].id, "content": text, **more}
+def _result(reply: Reply, text: str, **more: object) -> Json:
+    return {"type": "tool_result", "tool_use_id": reply.calls[0].id, "content": text, **more}
 
 
-def _given_back(body: Json, answer: Answer, *blocks: Json) -> Json:
+def _given_back(body: Json, reply: Reply, *blocks: Json) -> Json:
     """The conversation with the answer's blocks unchanged and the user's next ones."""
-    said = {"role": "assistant", "content": blocks_of(answer.exchange.body)}
+    said = {"role": "assistant", "content": blocks_of(reply.exchange.body)}
     return {**body, "messages": [*body["messages"], said, {"role": "user", "content": list(blocks)}]}
 
 
 async def _thinking_back(probe: Probe) -> None:
     word = probe.word()
-    ask = dictate(look_up(word), tools=(LOOK_UP,), think=True, repeat_result=True)
-    body = probe.line.body(replace(ask, extra={"thinking": {"type": "enabled", "budget_tokens": BUDGET}}))
+    request = dictate(look_up(word), tools=(LOOK_UP,), think=True, repeat_result=True)
+    body = probe.line.body(replace(request, extra={"thinking": {"type": "enabled", "budget_tokens": BUDGET}}))
     body.pop("temperature", None)  # the API takes none beside thinking
-    answer = await _answered(probe, body)
-    thoughts = [block for block in blocks_of(answer.exchange.body) if block.get("type") in THOUGHTS]
-    if not answer.calls or not thoughts:
-        raise NotCalled("the model did not think, or did not call", answer)
-    await _answered(probe, _given_back(body, answer, _result(answer, "the value is 7")), refusable=False)
+    reply = await _reply_to(probe, body)
+    thoughts = [block for block in blocks_of(reply.exchange.body) if block.get("type") in THOUGHTS]
+    if not reply.calls or not thoughts:
+        raise NotCalled("the model did not think, or did not call", reply)
+    await _reply_to(probe, _given_back(body, reply, _result(reply, "the value is 7")), refusable=False)
 
 
-def _like_a_result(make: Callable[[Answer, str], list[Json]]) -> Callable[[Probe], Awaitable[None]]:
+def _like_a_result(make: Callable[[Reply, str], list[Json]]) -> Callable[[Probe], Awaitable[None]]:
     """A user's message with a result in another form, beside the plain one."""
 
     async def judge(probe: Probe) -> None:
-        ask, answer = await begun(probe)
+        request, reply = await begun(probe)
         word = probe.word()
-        body = probe.line.body(ask)
-        plain = await probe.ask(ask.then(Made.by(answer), Returned(str(answer.calls[0].id), f"the value is {word}")))
-        other = await _answered(probe, _given_back(body, answer, *make(answer, word)))
+        body = probe.line.body(request)
+        plain = await probe.reply(
+            request.then(ToolCalls.by(reply), ToolResult(str(reply.calls[0].id), f"the value is {word}"))
+        )
+        other = await _reply_to(probe, _given_back(body, reply, *make(reply, word)))
         if says(word)(plain).kind != "exact":
             raise NotCalled("the model does not repeat results", plain)
         for _ in range(4):
             if says(word)(other).kind == "exact":
                 return
-            other = await _answered(probe, _given_back(body, answer, *make(answer, word)))
+            other = await _reply_to(probe, _given_back(body, reply, *make(reply, word)))
         raise Broke(f"the result is not seen: {other.text!a:.120}, five times of five", other, plain)
 
     return judge
@@ -82,44 +84,39 @@ def _like_a_result(make: Callable[[Answer, str], list[Json]]) -> Callable[[Probe
 async def _paused(probe: Probe) -> None:
     """After pause_turn the conversation goes back as it is: its last message is the assistant's."""
     await called(probe)
-    ask = write("Paused and continued.")
-    body = probe.line.body(ask)
+    request = write("Paused and continued.")
+    body = probe.line.body(request)
     body["messages"] = [*body["messages"], {"role": "assistant", "content": [{"type": "text", "text": "Paused"}]}]
-    await _answered(probe, body)
+    await _reply_to(probe, body)
 
 
 async def _stop_sequence(probe: Probe) -> None:
     await called(probe)
     first, second = probe.word(), probe.word()
-    ask = replace(write(f"{first} STOPHERE {second}"), extra={"stop_sequences": ["STOPHERE"]})
+    request = replace(write(f"{first} STOPHERE {second}"), extra={"stop_sequences": ["STOPHERE"]})
     for stream in (False, True):
-        answer = await probe.ask(ask, stream=stream)
-        if "STOPHERE" in answer.text:
-            raise Broke(f"{answer.form}: the stop sequence stands in the text", answer)
-        if first not in answer.text:
-            raise NotCalled("the model wrote something else", answer)
-        if second in answer.text:
-            raise NotCalled("the model left the sequence out", answer)
-        if b'"stop_sequence"' not in answer.exchange.received or b'"STOPHERE"' not in answer.exchange.received:
-            raise Broke(f"{answer.form}: neither stop_reason nor stop_sequence tells of it", answer)
+        reply = await probe.reply(request, stream=stream)
+        if "STOPHERE" in reply.text:
+            raise Broke(f"{reply.form}: the stop sequence stands in the text", reply)
+        if first not in reply.text:
+            raise NotCalled("the model wrote something else", reply)
+        if second in reply.text:
+            raise NotCalled("the model left the sequence out", reply)
+        if b'"stop_sequence"' not in reply.exchange.received or b'"STOPHERE"' not in reply.exchange.received:
+            raise Broke(f"{reply.form}: neither stop_reason nor stop_sequence tells of it", reply)
 
 
 async def _limit(probe: Probe) -> None:
     await called(probe)
     text = "one two three four five six seven " * 8
     for stream in (False, True):
-        answer = await probe.ask(replace(write(text), limit=4), stream=stream)
-        if answer.usage is not None and (answer.usage.output or 0) > 4:
-            raise Broke(f"{answer.form}: max_tokens 4, and {answer.usage.output} tokens", answer)
-        if (
-            answer.finish == STOP
-            and answer.text
-            and text.strip() != answer.text.strip()
-            and text.startswith(answer.text)
-        ):
-            raise LikelyBroke(f"{answer.form}: the text is cut, and stop_reason is end_turn", answer)
-        if answer.finish != LENGTH:
-            raise NotCalled(f"the answer ends with {answer.finish}", answer)
+        reply = await probe.reply(replace(write(text), limit=4), stream=stream)
+        if reply.usage is not None and (reply.usage.output or 0) > 4:
+            raise Broke(f"{reply.form}: max_tokens 4, and {reply.usage.output} tokens", reply)
+        if reply.finish == STOP and reply.text and text.strip() != reply.text.strip() and text.startswith(reply.text):
+            raise LikelyBroke(f"{reply.form}: the text is cut, and stop_reason is end_turn", reply)
+        if reply.finish != LENGTH:
+            raise NotCalled(f"the answer ends with {reply.finish}", reply)
 
 
 def _refused(make: Callable[[Json], Json], named: str) -> Callable[[Probe], Awaitable[None]]:
@@ -157,15 +154,15 @@ def _system_as_blocks(word: str) -> list[Json]:
 
 async def _system(probe: Probe) -> None:
     word = probe.word()
-    ask = dictate(look_up("CODEWORD"), tools=(LOOK_UP,))
-    ask = Ask.of(f"{_text(ask)}\nWrite the code word of the system text in place of CODEWORD.", LOOK_UP)
-    answer = await _answered(probe, {**probe.line.body(ask), "system": _system_as_blocks(word)})
-    if not answer.calls or (answer.calls[0].values or {}).get("key") != word:
-        raise NotCalled("the model did not use the system text", answer)
+    request = dictate(look_up("CODEWORD"), tools=(LOOK_UP,))
+    request = Request.of(f"{_text(request)}\nWrite the code word of the system text in place of CODEWORD.", LOOK_UP)
+    reply = await _reply_to(probe, {**probe.line.body(request), "system": _system_as_blocks(word)})
+    if not reply.calls or (reply.calls[0].values or {}).get("key") != word:
+        raise NotCalled("the model did not use the system text", reply)
 
 
-def _text(ask: Ask) -> str:
-    return str(getattr(ask.turns[0], "text", ""))
+def _text(request: Request) -> str:
+    return str(getattr(request.turns[0], "text", ""))
 
 
 SHARED = {
@@ -260,15 +257,15 @@ CHECKS = (
         "blocks_result_error",
         "A tool_result with is_error is taken as any other.",
         f"{TOOLS}: is_error",
-        _like_a_result(lambda answer, word: [_result(answer, f"the value is {word}", is_error=True)]),
+        _like_a_result(lambda reply, word: [_result(reply, f"the value is {word}", is_error=True)]),
     ),
     _check(
         "blocks_result_text",
         "Text may follow tool_result blocks in the same message.",
         f"{TOOLS}: tool results first",
         _like_a_result(
-            lambda answer, word: [
-                _result(answer, f"the value is {word}"), {"type": "text", "text": "Now write what I asked for."}
+            lambda reply, word: [
+                _result(reply, f"the value is {word}"), {"type": "text", "text": "Now write what I asked for."}
             ]
         ),
     ),

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
-from pytest_bfcl.extensions.wire.answers import Answer
-from pytest_bfcl.extensions.wire.asks import Tool
 from pytest_bfcl.extensions.wire.check import Check, Rule
 from pytest_bfcl.extensions.wire.checks.basics import BASICS
 from pytest_bfcl.extensions.wire.differences import EXACT, Match, Wanted, compare
-from pytest_bfcl.extensions.wire.ends import Broke, NotCalled
+from pytest_bfcl.extensions.wire.not_held import Broke, NotCalled
 from pytest_bfcl.extensions.wire.probe import Probe, together
+from pytest_bfcl.extensions.wire.replies import Reply
+from pytest_bfcl.extensions.wire.requests import Tool
 from pytest_bfcl.extensions.wire.tasks import LOOK_UP, NOTE, NOTHING, PING, TEXT, dictate, note, schema
 
 PARALLEL = "OpenAI, Function calling guide, Parallel function calling; API reference, tool_calls"
@@ -40,14 +40,14 @@ async def _same_twice(probe: Probe) -> None:
 async def _after_empty(probe: Probe) -> None:
     full, empty = note(probe.word()), Wanted(NOTHING.name, {})
 
-    def ordered(answer: Answer) -> Match:
-        names = [call.name for call in answer.calls]
-        return compare([empty, full] if names[:1] == [empty.name] else [full, empty], answer)
+    def ordered(reply: Reply) -> Match:
+        names = [call.name for call in reply.calls]
+        return compare([empty, full] if names[:1] == [empty.name] else [full, empty], reply)
 
     after = dictate(empty, full, tools=(NOTE, NOTHING))
-    asks = [dictate(full, empty, tools=(NOTE, NOTHING)), after, after.streamed()]
-    answers = await together(*map(probe.ask, asks))
-    await probe.weigh(list(zip(asks, answers, strict=True)), ordered)
+    requests = [dictate(full, empty, tools=(NOTE, NOTHING)), after, after.streamed()]
+    replies = await together(*map(probe.reply, requests))
+    await probe.weigh(list(zip(requests, replies, strict=True)), ordered)
 
 
 async def _text_before(probe: Probe) -> None:
@@ -59,35 +59,40 @@ async def _text_after(probe: Probe) -> None:
 
 
 async def _text(probe: Probe, *, before: str = "", after: str = "") -> None:
-    ask = dictate(note(probe.word()), before=before, after=after)
-    whole, streamed = await probe.both(ask)
+    request = dictate(note(probe.word()), before=before, after=after)
+    whole, streamed = await probe.both(request)
     text = before or after
 
-    def kept(answer: Answer) -> Match:
-        if not answer.calls:
+    def kept(reply: Reply) -> Match:
+        if not reply.calls:
             return Match("none", "no call")
-        return EXACT if text in answer.text else Match("other", f"the text is {ascii(answer.text)[:120]}")
+        return EXACT if text in reply.text else Match("other", f"the text is {ascii(reply.text)[:120]}")
 
-    await probe.weigh([(ask, whole), (ask.streamed(), streamed)], kept)
+    await probe.weigh([(request, whole), (request.streamed(), streamed)], kept)
 
 
 async def _auto(probe: Probe) -> None:
     wanted = [note(probe.word())]
-    ask = dictate(*wanted)
-    asks = [ask, ask.streamed(), replace(ask, choice="auto"), replace(ask, choice="auto", stream=True)]
-    answers = await together(*map(probe.ask, asks))
-    await probe.weigh(list(zip(asks, answers, strict=True)), lambda answer: compare(wanted, answer))
+    request = dictate(*wanted)
+    requests = [
+        request,
+        request.streamed(),
+        replace(request, choice="auto"),
+        replace(request, choice="auto", stream=True),
+    ]
+    replies = await together(*map(probe.reply, requests))
+    await probe.weigh(list(zip(requests, replies, strict=True)), lambda reply: compare(wanted, reply))
 
 
 async def _parallel_off(probe: Probe) -> None:
-    ask = dictate(note(probe.word()), Wanted(PING.name, {"host": probe.word()}), tools=(NOTE, PING))
-    if len((await probe.ask(ask)).calls) < 2:
+    request = dictate(note(probe.word()), Wanted(PING.name, {"host": probe.word()}), tools=(NOTE, PING))
+    if len((await probe.reply(request)).calls) < 2:
         raise NotCalled("the model does not make two calls when it may either")
-    for answer in await probe.both(replace(ask, parallel=False)):
-        if len(answer.calls) > 1:
-            raise Broke(f"{answer.form}: parallel_tool_calls is false, and there are {len(answer.calls)} calls", answer)
-        if not answer.calls:
-            raise NotCalled(f"{answer.form}: no call at all", answer)
+    for reply in await probe.both(replace(request, parallel=False)):
+        if len(reply.calls) > 1:
+            raise Broke(f"{reply.form}: parallel_tool_calls is false, and there are {len(reply.calls)} calls", reply)
+        if not reply.calls:
+            raise NotCalled(f"{reply.form}: no call at all", reply)
 
 
 _TWO = ("calls_unstreamed", "calls_one")

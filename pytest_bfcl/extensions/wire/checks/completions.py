@@ -5,37 +5,37 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
-from pytest_bfcl.extensions.wire.answers import LENGTH, STOP, Answer
-from pytest_bfcl.extensions.wire.asks import Ask
 from pytest_bfcl.extensions.wire.chat import Json, choices_of, chunks
 from pytest_bfcl.extensions.wire.check import Check, Rule
-from pytest_bfcl.extensions.wire.ends import Broke, LikelyBroke, NotCalled
 from pytest_bfcl.extensions.wire.exchange import DONE, loads
+from pytest_bfcl.extensions.wire.not_held import Broke, LikelyBroke, NotCalled
 from pytest_bfcl.extensions.wire.probe import Probe, together
+from pytest_bfcl.extensions.wire.replies import LENGTH, STOP, Reply
+from pytest_bfcl.extensions.wire.requests import Request
 
 OBJECT = "OpenAI API reference, Completions, The completion object"
 CREATE = "OpenAI API reference, Completions, Create completion"
 PROMPT = "The numbers in order: one, two, three, four, five,"
 
 
-async def completed(probe: Probe, *, stream: bool = False, limit: int | None = None, **extra: Any) -> Answer:
+async def completed(probe: Probe, *, stream: bool = False, limit: int | None = None, **extra: Any) -> Reply:
     """One completion of a plain prompt."""
-    (answer, *_) = await all_completed(probe, stream=stream, limit=limit, **extra)
-    return answer
+    (reply, *_) = await all_completed(probe, stream=stream, limit=limit, **extra)
+    return reply
 
 
 async def all_completed(
     probe: Probe, *, stream: bool = False, limit: int | None = None, **extra: Any
-) -> tuple[Answer, ...]:
+) -> tuple[Reply, ...]:
     """Every choice of the completion of a plain prompt."""
-    answers = await probe.choices(Ask.of(PROMPT, limit=limit, extra=extra), stream=stream)
+    replies = await probe.choices(Request.of(PROMPT, limit=limit, extra=extra), stream=stream)
     probe.called = True  # a text is all there is to be said
-    return answers
+    return replies
 
 
-def _first(said: Iterator[str], answer: Answer) -> None:
+def _first(said: Iterator[str], reply: Reply) -> None:
     if why := next(said, None):
-        raise Broke(why, answer)
+        raise Broke(why, reply)
 
 
 def _form(body: Any) -> Iterator[str]:
@@ -54,78 +54,78 @@ def _form(body: Any) -> Iterator[str]:
             yield f"choice {position} has the index {choice.get('index')!r:.80}"
 
 
-async def _answers(probe: Probe) -> None:
-    answer = await completed(probe)
-    kind = answer.exchange.content_type.partition(";")[0].strip().lower()
+async def _replies(probe: Probe) -> None:
+    reply = await completed(probe)
+    kind = reply.exchange.content_type.partition(";")[0].strip().lower()
     if kind != "application/json":
-        raise Broke(f"the content type is {kind!r:.80}", answer, proof=kind.encode())
-    _first(_form(answer.exchange.body), answer)
+        raise Broke(f"the content type is {kind!r:.80}", reply, proof=kind.encode())
+    _first(_form(reply.exchange.body), reply)
 
 
 async def _finish(probe: Probe) -> None:
     for stream in (False, True):
-        answer = await completed(probe, stream=stream)
-        if answer.finish not in (STOP, LENGTH):
-            raise Broke(f"{answer.form}: finish_reason is {answer.finish!r:.80}, neither stop nor length", answer)
+        reply = await completed(probe, stream=stream)
+        if reply.finish not in (STOP, LENGTH):
+            raise Broke(f"{reply.form}: finish_reason is {reply.finish!r:.80}, neither stop nor length", reply)
 
 
 async def _limit(probe: Probe) -> None:
     plain = await completed(probe)
     for stream in (False, True):
-        answer = await completed(probe, stream=stream, limit=2)
-        if answer.usage is not None and answer.usage.output is not None and answer.usage.output > 2:
-            raise Broke(f"{answer.form}: max_tokens 2, and {answer.usage.output} tokens", answer)
-        if len(answer.text) > 200:
-            raise Broke(f"{answer.form}: max_tokens 2, and {len(answer.text)} characters", answer)
-        if not (plain.text.startswith(answer.text) and len(answer.text) < len(plain.text)):
-            raise NotCalled("the model writes something else where less is allowed", answer, plain)
-        if answer.finish != LENGTH:
-            raise LikelyBroke(f"{answer.form}: cut by max_tokens, and it ends with {answer.finish!r:.80}", answer)
+        reply = await completed(probe, stream=stream, limit=2)
+        if reply.usage is not None and reply.usage.output is not None and reply.usage.output > 2:
+            raise Broke(f"{reply.form}: max_tokens 2, and {reply.usage.output} tokens", reply)
+        if len(reply.text) > 200:
+            raise Broke(f"{reply.form}: max_tokens 2, and {len(reply.text)} characters", reply)
+        if not (plain.text.startswith(reply.text) and len(reply.text) < len(plain.text)):
+            raise NotCalled("the model writes something else where less is allowed", reply, plain)
+        if reply.finish != LENGTH:
+            raise LikelyBroke(f"{reply.form}: cut by max_tokens, and it ends with {reply.finish!r:.80}", reply)
 
 
 async def _usage(probe: Probe) -> None:
-    answer = await completed(probe)
-    usage = answer.usage
+    reply = await completed(probe)
+    usage = reply.usage
     if usage is None or None in (usage.input, usage.output, usage.total):
-        raise Broke(f"usage is missing or has a field that is no whole number: {usage}", answer)
+        raise Broke(f"usage is missing or has a field that is no whole number: {usage}", reply)
     if usage.total != (usage.input or 0) + (usage.output or 0) or not usage.input:
-        raise Broke(f"{usage.input} prompt tokens and {usage.output} make {usage.total}", answer)
+        raise Broke(f"{usage.input} prompt tokens and {usage.output} make {usage.total}", reply)
 
 
 async def _stream(probe: Probe) -> None:
-    answer = await completed(probe, stream=True)
-    exchange = answer.exchange
+    reply = await completed(probe, stream=True)
+    exchange = reply.exchange
     if not exchange.streamed:
-        raise Broke(f"the content type is {exchange.content_type!r:.80}, not text/event-stream", answer)
+        raise Broke(f"the content type is {exchange.content_type!r:.80}, not text/event-stream", reply)
     for event in exchange.events:
         if not event.ended:
-            raise Broke("the last event has no empty line at its end", answer, proof=event.raw)
+            raise Broke("the last event has no empty line at its end", reply, proof=event.raw)
         if event.data.strip() != DONE and not isinstance(loads(event.data), dict):
-            raise Broke("an event's data is no JSON object", answer, proof=event.raw)
+            raise Broke("an event's data is no JSON object", reply, proof=event.raw)
     datas = [event.data.strip() for event in exchange.events]
     if datas.count(DONE) != 1 or datas[-1] != DONE:
-        raise Broke(f"the stream does not end with data: {DONE}", answer, proof=exchange.received[-200:])
+        raise Broke(f"the stream does not end with data: {DONE}", reply, proof=exchange.received[-200:])
 
 
 async def _chunks(probe: Probe) -> None:
-    answer = await completed(probe, stream=True)
-    found = list(chunks(answer.exchange))
+    reply = await completed(probe, stream=True)
+    found = list(chunks(reply.exchange))
     if len({str(chunk.get("id")) for chunk in found}) != 1:
-        raise Broke("chunks of one answer have different ids", answer)
+        raise Broke("chunks of one answer have different ids", reply)
     for chunk in found:
-        _first(_form({**chunk, "choices": chunk.get("choices") or []}), answer)
+        _first(_form({**chunk, "choices": chunk.get("choices") or []}), reply)
 
 
 async def _finish_last(probe: Probe) -> None:
-    answer = await completed(probe, stream=True)
+    reply = await completed(probe, stream=True)
     finishes = 0
-    for chunk in chunks(answer.exchange):
+    for chunk in chunks(reply.exchange):
         for choice in choices_of(chunk):
             if finishes and choice.get("text"):
-                raise Broke("text comes after the finish reason", answer, proof=repr(chunk).encode())
+                raise Broke("text comes after the finish reason", reply, proof=repr(chunk).encode())
             finishes += choice.get("finish_reason") is not None
     if finishes != 1:
-        raise Broke(f"the stream has {finishes} finish reasons", answer)
+        raise Broke(f"the stream has {finishes} finish reasons", reply)
 
 
 async def _stream_usage(probe: Probe) -> None:
@@ -140,10 +140,10 @@ async def _stream_usage(probe: Probe) -> None:
 async def _stream_text(probe: Probe) -> None:
     """The same text streamed, where the model says the same unstreamed every time."""
     wholes = await together(*(completed(probe) for _ in range(3)))
-    if len({answer.text for answer in wholes}) > 1:
+    if len({reply.text for reply in wholes}) > 1:
         raise NotCalled("the model answers now so, now otherwise", wholes[0])
     streams = await together(*(completed(probe, stream=True) for _ in range(3)))
-    if all(answer.text != wholes[0].text for answer in streams):
+    if all(reply.text != wholes[0].text for reply in streams):
         why = f"the text is {wholes[0].text!a:.120}, streamed {streams[0].text!a:.120}, three times of three"
         raise LikelyBroke(why, wholes[0], streams[0])
 
@@ -154,46 +154,46 @@ async def _stop(probe: Probe) -> None:
     if len(words) < 3 or words[1] in words[0]:
         raise NotCalled("the text is too short to be stopped", plain)
     for stream in (False, True):
-        answer = await completed(probe, stream=stream, stop=[words[1]])
-        if words[1] in answer.text:
-            raise Broke(f"{answer.form}: the stop sequence {words[1]!a:.40} stands in the text", answer)
-        if answer.text and plain.text.startswith(answer.text) and answer.finish != STOP:
-            raise LikelyBroke(f"{answer.form}: stopped, and it ends with {answer.finish!r:.80}", answer)
+        reply = await completed(probe, stream=stream, stop=[words[1]])
+        if words[1] in reply.text:
+            raise Broke(f"{reply.form}: the stop sequence {words[1]!a:.40} stands in the text", reply)
+        if reply.text and plain.text.startswith(reply.text) and reply.finish != STOP:
+            raise LikelyBroke(f"{reply.form}: stopped, and it ends with {reply.finish!r:.80}", reply)
 
 
 async def _echo(probe: Probe) -> None:
     for stream in (False, True):
-        answer = await completed(probe, stream=stream, echo=True)
-        if not answer.text.startswith(PROMPT):
-            raise Broke(f"{answer.form}: with echo the text begins with {answer.text!a:.80}", answer)
+        reply = await completed(probe, stream=stream, echo=True)
+        if not reply.text.startswith(PROMPT):
+            raise Broke(f"{reply.form}: with echo the text begins with {reply.text!a:.80}", reply)
 
 
 async def _several(probe: Probe) -> None:
-    answers = await all_completed(probe, n=2)
-    if sorted(answer.choice for answer in answers) != [0, 1]:
-        raise Broke(f"n is 2, and the choices have the indexes {[answer.choice for answer in answers]}", answers[0])
+    replies = await all_completed(probe, n=2)
+    if sorted(reply.choice for reply in replies) != [0, 1]:
+        raise Broke(f"n is 2, and the choices have the indexes {[reply.choice for reply in replies]}", replies[0])
 
 
 async def _prompts(probe: Probe) -> None:
-    answers = await all_completed(probe, prompt=[PROMPT, "One, two,"])
-    if len(answers) != 2:
-        raise Broke(f"two prompts, and {len(answers)} choices", answers[0])
+    replies = await all_completed(probe, prompt=[PROMPT, "One, two,"])
+    if len(replies) != 2:
+        raise Broke(f"two prompts, and {len(replies)} choices", replies[0])
 
 
 async def _logprobs(probe: Probe) -> None:
-    answer = await completed(probe, logprobs=1)
-    choice: Json = choices_of(answer.exchange.body)[0]
+    reply = await completed(probe, logprobs=1)
+    choice: Json = choices_of(reply.exchange.body)[0]
     told = choice.get("logprobs")
     if told is None:
         return  # absent is fine
     tokens = told.get("tokens") if isinstance(told, dict) else None
     values = told.get("token_logprobs") if isinstance(told, dict) else None
     if not isinstance(tokens, list) or not isinstance(values, list) or len(tokens) != len(values):
-        raise Broke("logprobs has no tokens and token_logprobs of one length", answer)
+        raise Broke("logprobs has no tokens and token_logprobs of one length", reply)
     if any(value is not None and (not isinstance(value, int | float) or value > 1e-6) for value in values):
-        raise Broke("a logprob is no number up to 0", answer)
-    if all(isinstance(token, str) and "\ufffd" not in token for token in tokens) and "".join(tokens) != answer.text:
-        raise LikelyBroke(f"the tokens join to {''.join(tokens)!a:.120}, not to the text", answer)
+        raise Broke("a logprob is no number up to 0", reply)
+    if all(isinstance(token, str) and "\ufffd" not in token for token in tokens) and "".join(tokens) != reply.text:
+        raise LikelyBroke(f"the tokens join to {''.join(tokens)!a:.120}, not to the text", reply)
 
 
 async def _wrong(probe: Probe) -> None:
@@ -219,7 +219,7 @@ CHECKS = (
     _check(
         "text_answers",
         "A prompt is answered with a text_completion: id, model, created, and choices with index and text.",
-        _answers,
+        _replies,
         where=OBJECT,
     ),
     _check("text_finish", "The finish reason is stop or length.", _finish, "text_stream", where=OBJECT),

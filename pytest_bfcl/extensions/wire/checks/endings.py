@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
-from pytest_bfcl.extensions.wire.answers import LENGTH, STOP, Answer
-from pytest_bfcl.extensions.wire.asks import Ask
 from pytest_bfcl.extensions.wire.check import Check, Rule
 from pytest_bfcl.extensions.wire.checks.basics import BASICS, called
 from pytest_bfcl.extensions.wire.differences import EXACT, Match, compare
-from pytest_bfcl.extensions.wire.ends import Broke, NotCalled, Suspected
+from pytest_bfcl.extensions.wire.not_held import Broke, NotCalled, Suspected
 from pytest_bfcl.extensions.wire.probe import AGAIN, Probe, together
+from pytest_bfcl.extensions.wire.replies import LENGTH, STOP, Reply
+from pytest_bfcl.extensions.wire.requests import Request
 from pytest_bfcl.extensions.wire.tasks import dictate, note, write
 from pytest_bfcl.json_types import Parsed
 
@@ -26,11 +26,11 @@ Judge = Callable[[Probe], Awaitable[None]]
 
 async def _usage_grows(probe: Probe) -> None:
     short, long = await together(
-        probe.ask(dictate(note(probe.word()))), probe.ask(dictate(note(" ".join(probe.word() for _ in range(60)))))
+        probe.reply(dictate(note(probe.word()))), probe.reply(dictate(note(" ".join(probe.word() for _ in range(60)))))
     )
     if not (short.calls and long.calls):
         raise NotCalled("the model did not call", short)
-    one, two = ((answer.usage and answer.usage.input) or 0 for answer in (short, long))
+    one, two = ((reply.usage and reply.usage.input) or 0 for reply in (short, long))
     if two <= one:
         raise Broke(f"a prompt with 60 more words has {two} tokens, the short one {one}", short, long)
 
@@ -46,16 +46,16 @@ def cut(*, stream: bool, name: str | None = None) -> Judge:
         word = probe.word()
         wanted = [note(" ".join(f"{word} {number}" for number in range(200)))]
         limits: Parsed = {"extra": {name: CUT_AT}} if name else {"limit": CUT_AT}
-        answer = await probe.ask(dictate(*wanted, stream=stream, **limits))
-        if answer.finish == LENGTH:
+        reply = await probe.reply(dictate(*wanted, stream=stream, **limits))
+        if reply.finish == LENGTH:
             return
-        if compare(wanted, answer).kind == "exact":
-            raise Broke(f"the limit of {CUT_AT} tokens was not kept: the whole call is there", answer)
-        spent = answer.usage.output if answer.usage else None
-        complete = bool(answer.calls) and all(call.values is not None for call in answer.calls)
+        if compare(wanted, reply).kind == "exact":
+            raise Broke(f"the limit of {CUT_AT} tokens was not kept: the whole call is there", reply)
+        spent = reply.usage.output if reply.usage else None
+        complete = bool(reply.calls) and all(call.values is not None for call in reply.calls)
         if (spent is None and complete) or (spent is not None and spent < CUT_AT):
-            raise NotCalled("the model stopped by itself", answer)
-        raise Broke(f"the answer was cut at {CUT_AT} tokens and ends with {answer.finish!r}, not as cut", answer)
+            raise NotCalled("the model stopped by itself", reply)
+        raise Broke(f"the answer was cut at {CUT_AT} tokens and ends with {reply.finish!r}, not as cut", reply)
 
     return judge
 
@@ -65,58 +65,58 @@ async def _stop(probe: Probe) -> None:
     end = f"END{probe.word()}"
     await probe.dictated(dictate(*wanted, extra={"stop": [end]}), wanted)
     first, second = probe.word(), probe.word()
-    ask = write(f"{first} {end} {second}", extra={"stop": [end]})
-    answers = await probe.both(ask)
-    for answer in answers:
-        if end in answer.text or second in answer.text:
-            raise Broke(f"{answer.form}: the text goes on after the stop sequence", answer, proof=end.encode())
-        if first in answer.text and answer.finish != STOP:
-            raise Broke(f"{answer.form}: stopped by a stop sequence, it ends with {answer.finish!r}", answer)
+    request = write(f"{first} {end} {second}", extra={"stop": [end]})
+    replies = await probe.both(request)
+    for reply in replies:
+        if end in reply.text or second in reply.text:
+            raise Broke(f"{reply.form}: the text goes on after the stop sequence", reply, proof=end.encode())
+        if first in reply.text and reply.finish != STOP:
+            raise Broke(f"{reply.form}: stopped by a stop sequence, it ends with {reply.finish!r}", reply)
 
-    def begins(answer: Answer) -> Match:
-        found = Match("other", f"what stands before the stop sequence is gone: {ascii(answer.text)[:120]}")
-        return EXACT if first in answer.text else found
+    def begins(reply: Reply) -> Match:
+        found = Match("other", f"what stands before the stop sequence is gone: {ascii(reply.text)[:120]}")
+        return EXACT if first in reply.text else found
 
-    await probe.weigh(list(zip((ask, ask.streamed()), answers, strict=True)), begins)
+    await probe.weigh(list(zip((request, request.streamed()), replies, strict=True)), begins)
 
 
 async def _n(probe: Probe) -> None:
     wanted = [note(probe.word())]
     await called(probe)
-    ask = dictate(*wanted, extra={"n": 2})
-    whole, streamed = [await _choices(probe, ask.streamed(stream)) for stream in (False, True)]
-    for answers in (whole, streamed):
-        for answer in answers:
-            if (match := compare(wanted, answer)).kind == "damaged":
-                raise Broke(f"{answer.form}, choice {answer.choice}: {match.why}", answer)
-    odd = [answer for answer in (*whole, *streamed) if compare(wanted, answer).kind != "exact"]
+    request = dictate(*wanted, extra={"n": 2})
+    whole, streamed = [await _choices(probe, request.streamed(stream)) for stream in (False, True)]
+    for replies in (whole, streamed):
+        for reply in replies:
+            if (match := compare(wanted, reply)).kind == "damaged":
+                raise Broke(f"{reply.form}, choice {reply.choice}: {match.why}", reply)
+    odd = [reply for reply in (*whole, *streamed) if compare(wanted, reply).kind != "exact"]
     if not odd:
         return
     shown = odd[0]
     why = f"{shown.form}, choice {shown.choice}: {compare(wanted, shown).why}"
     for _ in range(AGAIN):  # one choice never right, its neighbours always: no model does that
-        again = await _choices(probe, ask.streamed(shown.form == "streamed"))
-        right = {answer.choice for answer in again if compare(wanted, answer).kind == "exact"}
+        again = await _choices(probe, request.streamed(shown.form == "streamed"))
+        right = {reply.choice for reply in again if compare(wanted, reply).kind == "exact"}
         if shown.choice in right or not right:
             raise NotCalled(why, shown)
     raise Suspected(f"{why}, {AGAIN + 1} times of {AGAIN + 1}; the other choice is right", shown)
 
 
-async def _choices(probe: Probe, ask: Ask) -> tuple[Answer, ...]:
+async def _choices(probe: Probe, request: Request) -> tuple[Reply, ...]:
     """The two choices of an answer, which must be numbered in order."""
-    answers = await probe.choices(ask)
-    numbers = [answer.choice for answer in answers]
+    replies = await probe.choices(request)
+    numbers = [reply.choice for reply in replies]
     if numbers != [0, 1]:
-        raise Broke(f"{answers[0].form}: n is 2, and the choices are {numbers}", answers[0])
-    return answers
+        raise Broke(f"{replies[0].form}: n is 2, and the choices are {numbers}", replies[0])
+    return replies
 
 
 async def _logprobs(probe: Probe) -> None:
     wanted = [note(probe.word())]
     plain = dictate(*wanted)
-    asks = [plain, *(replace(plain, extra={"logprobs": True, "top_logprobs": 2}, stream=s) for s in (False, True))]
-    answers = await together(*map(probe.ask, asks))
-    await probe.weigh(list(zip(asks, answers, strict=True)), lambda answer: compare(wanted, answer))
+    requests = [plain, *(replace(plain, extra={"logprobs": True, "top_logprobs": 2}, stream=s) for s in (False, True))]
+    replies = await together(*map(probe.reply, requests))
+    await probe.weigh(list(zip(requests, replies, strict=True)), lambda reply: compare(wanted, reply))
 
 
 CHECKS = (

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from pytest_bfcl.extensions.wire.answers import Call
-from pytest_bfcl.extensions.wire.asks import Ask, Made, Returned, Said, Tool
 from pytest_bfcl.extensions.wire.check import Check, Rule
 from pytest_bfcl.extensions.wire.checks.basics import called
-from pytest_bfcl.extensions.wire.ends import Broke
 from pytest_bfcl.extensions.wire.exchange import Exchange
+from pytest_bfcl.extensions.wire.not_held import Broke
 from pytest_bfcl.extensions.wire.probe import Probe
+from pytest_bfcl.extensions.wire.replies import Call
+from pytest_bfcl.extensions.wire.requests import Message, Request, Tool, ToolCalls, ToolResult
 from pytest_bfcl.extensions.wire.tasks import LOOK_UP, NOTE, dictate
 
 ERRORS = "OpenAI API reference, Errors; RFC 9110 §15.5: a client's mistake is a 4xx"
@@ -45,18 +45,18 @@ def fault(exchange: Exchange) -> None:
 
 def history(*turns: Any, tools: tuple[Tool, ...] = (LOOK_UP,)) -> Body:
     """A conversation as it stands."""
-    return lambda probe: probe.line.body(Ask((Said("user", "Look up a for me."), *turns), tools))
+    return lambda probe: probe.line.body(Request((Message("user", "Look up a for me."), *turns), tools))
 
 
-MADE = Made((Call("call_a1", LOOK_UP.name, '{"key": "a"}'),))
-UNKNOWN = Made((Call("call_a1", "gone_tool", '{"key": "a"}'),))
-BROKEN = Made((Call("call_a1", LOOK_UP.name, '{"key": "a'),))
-RESULT = Returned("call_a1", "7")
-FOREIGN = Returned("call_zz", "7")
+MADE = ToolCalls((Call("call_a1", LOOK_UP.name, '{"key": "a"}'),))
+UNKNOWN = ToolCalls((Call("call_a1", "gone_tool", '{"key": "a"}'),))
+BROKEN = ToolCalls((Call("call_a1", LOOK_UP.name, '{"key": "a'),))
+RESULT = ToolResult("call_a1", "7")
+FOREIGN = ToolResult("call_zz", "7")
 
 
 def _other_choice(probe: Probe) -> Any:
-    return probe.line.body(Ask.of("Say hello.", NOTE, choice="=gone_tool"))
+    return probe.line.body(Request.of("Say hello.", NOTE, choice="=gone_tool"))
 
 
 def _broken_body(probe: Probe) -> bytes:
@@ -102,7 +102,7 @@ CHECKS = (
             "A history in which a call has no result is a 4xx that says so.",
             f"{ERRORS}; OpenAI, Function calling guide: every call needs its result",
         ),
-        refused(history(MADE, Said("user", "Go on.")), *_IDS),
+        refused(history(MADE, Message("user", "Go on.")), *_IDS),
         ("answers",),
     ),
     Check(

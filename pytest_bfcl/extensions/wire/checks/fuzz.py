@@ -6,15 +6,15 @@ import asyncio
 import json
 from importlib.util import find_spec
 
-from pytest_bfcl.extensions.wire.asks import Ask, Tool
 from pytest_bfcl.extensions.wire.check import Check, Rule
 from pytest_bfcl.extensions.wire.checks import schemas
 from pytest_bfcl.extensions.wire.checks.basics import BASICS
 from pytest_bfcl.extensions.wire.checks.schemas import SCHEMAS, VALUES
 from pytest_bfcl.extensions.wire.differences import Wanted, compare
-from pytest_bfcl.extensions.wire.ends import Broke, LikelyBroke, NotCalled, Suspected
 from pytest_bfcl.extensions.wire.fuzzing import Pair, drawn
+from pytest_bfcl.extensions.wire.not_held import Broke, LikelyBroke, NotCalled, Suspected
 from pytest_bfcl.extensions.wire.probe import Probe, together
+from pytest_bfcl.extensions.wire.requests import Request, Tool
 from pytest_bfcl.extensions.wire.tasks import dictate, schema
 
 NAME = "set_up"
@@ -51,7 +51,7 @@ async def _schemas(probe: Probe) -> None:
         raise wavered
 
 
-def _asks(pair: Pair) -> tuple[Ask, Ask, Wanted]:
+def _asks(pair: Pair) -> tuple[Request, Request, Wanted]:
     """The call under its schema, the same under one that asks for nothing, and the call."""
     parameters, arguments = pair
     wanted = Wanted(NAME, arguments)
@@ -62,19 +62,19 @@ def _asks(pair: Pair) -> tuple[Ask, Ask, Wanted]:
 
 async def _is_right(probe: Probe, pair: Pair) -> bool:
     """Whether both forms of the answer hold the call."""
-    ask, _, wanted = _asks(pair)
-    found = await asyncio.gather(*map(probe.answers, (ask, ask.streamed())))
-    answers = [each[0] for each in found]
-    probe.called = probe.called or any(answer.calls for answer in answers)
-    return all(not answer.problem and compare([wanted], answer).kind == "exact" for answer in answers)
+    request, _, wanted = _asks(pair)
+    found = await asyncio.gather(*map(probe.replies, (request, request.streamed())))
+    replies = [each[0] for each in found]
+    probe.called = probe.called or any(reply.calls for reply in replies)
+    return all(not reply.problem and compare([wanted], reply).kind == "exact" for reply in replies)
 
 
 async def _weigh(probe: Probe, pair: Pair) -> None:
     """Raises unless the call arrives; the server is blamed when it does under a schema that asks for nothing."""
-    ask, plain, wanted = _asks(pair)
-    asks = [plain, ask, ask.streamed()]
-    answers = await together(*map(probe.ask, asks))
-    await probe.weigh(list(zip(asks, answers, strict=True)), lambda answer: compare([wanted], answer))
+    request, plain, wanted = _asks(pair)
+    requests = [plain, request, request.streamed()]
+    replies = await together(*map(probe.reply, requests))
+    await probe.weigh(list(zip(requests, replies, strict=True)), lambda reply: compare([wanted], reply))
 
 
 async def _smallest(probe: Probe, count: int, seed: str, first: Pair, end: Broke) -> Broke:

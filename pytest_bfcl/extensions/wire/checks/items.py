@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from pytest_bfcl.extensions.wire.answers import Answer
-from pytest_bfcl.extensions.wire.asks import Ask, Returned, Verbatim
 from pytest_bfcl.extensions.wire.check import Check, Rule
 from pytest_bfcl.extensions.wire.checks.basics import BASICS
 from pytest_bfcl.extensions.wire.checks.histories import given, weighed
 from pytest_bfcl.extensions.wire.checks.results import begun, returned
 from pytest_bfcl.extensions.wire.differences import compare
-from pytest_bfcl.extensions.wire.ends import Broke, NotCalled
+from pytest_bfcl.extensions.wire.not_held import Broke, NotCalled
 from pytest_bfcl.extensions.wire.probe import Probe, together
+from pytest_bfcl.extensions.wire.replies import Reply
+from pytest_bfcl.extensions.wire.requests import Request, ToolResult, Verbatim
 from pytest_bfcl.extensions.wire.responses import events
 from pytest_bfcl.extensions.wire.tasks import CODE_WORD, NOTE, dictate, note, told
 
@@ -23,45 +23,45 @@ CREATE = "OpenAI API reference, Responses, Create a model response"
 async def _instructions(probe: Probe) -> None:
     word = probe.word()
     said = f"The code word is {word}."
-    apart = Ask.of(CODE_WORD, NOTE, extra={"instructions": said})
-    asks = [told(said), apart, apart.streamed()]
-    answers = await together(*map(probe.ask, asks))
-    await probe.weigh(list(zip(asks, answers, strict=True)), lambda answer: compare([note(word)], answer))
+    apart = Request.of(CODE_WORD, NOTE, extra={"instructions": said})
+    requests = [told(said), apart, apart.streamed()]
+    replies = await together(*map(probe.reply, requests))
+    await probe.weigh(list(zip(requests, replies, strict=True)), lambda reply: compare([note(word)], reply))
 
 
 async def _previous(probe: Probe) -> None:
-    ask, answer = await begun(probe)
-    word, call_id = probe.word(), str(answer.calls[0].id)
-    body = answer.exchange.body
+    request, reply = await begun(probe)
+    word, call_id = probe.word(), str(reply.calls[0].id)
+    body = reply.exchange.body
     result = f"the value is {word}"
-    following = Ask((Returned(call_id, result),), ask.tools, extra={"previous_response_id": body.get("id")})
-    await weighed(probe, [returned(ask, answer, result), following, following.streamed()], word)
+    following = Request((ToolResult(call_id, result),), request.tools, extra={"previous_response_id": body.get("id")})
+    await weighed(probe, [returned(request, reply, result), following, following.streamed()], word)
 
 
 async def _encrypted(probe: Probe) -> None:
     extra = {"include": ["reasoning.encrypted_content"], "store": False}
-    ask = dictate(note(probe.word()), think=True, extra=extra)
-    whole, streamed = await probe.both(ask)
+    request = dictate(note(probe.word()), think=True, extra=extra)
+    whole, streamed = await probe.both(request)
     if not (whole.reasoning or _reasoning(whole)):
         raise NotCalled("the model showed no reasoning", whole)
-    for answer in (whole, streamed):
-        for item in _reasoning(answer):
+    for reply in (whole, streamed):
+        for item in _reasoning(reply):
             sealed = item.get("encrypted_content")
             if not isinstance(sealed, str) or not sealed:
-                raise Broke(f"{answer.form}: encrypted reasoning was asked for, the item has {sealed!r:.40}", answer)
+                raise Broke(f"{reply.form}: encrypted reasoning was asked for, the item has {sealed!r:.40}", reply)
     if whole.calls:
-        back = (*ask.turns, Verbatim(given(whole)), Returned(str(whole.calls[0].id), "kept"))
-        (answer, *_) = await probe.answers(replace(ask, turns=back))
-        if answer.problem:  # what was asked for and given has to be taken back
-            raise Broke(f"encrypted reasoning is not taken back: {answer.problem}", answer)
+        back = (*request.turns, Verbatim(given(whole)), ToolResult(str(whole.calls[0].id), "kept"))
+        (reply, *_) = await probe.replies(replace(request, turns=back))
+        if reply.problem:  # what was asked for and given has to be taken back
+            raise Broke(f"encrypted reasoning is not taken back: {reply.problem}", reply)
 
 
-def _reasoning(answer: Answer) -> list[dict[str, Any]]:
+def _reasoning(reply: Reply) -> list[dict[str, Any]]:
     """The finished reasoning items of an answer."""
-    if answer.form == "unstreamed":
-        items = list(given(answer))
+    if reply.form == "unstreamed":
+        items = list(given(reply))
     else:
-        items = [e["item"] for e in events(answer.exchange) if e["type"] == "response.output_item.done"]
+        items = [e["item"] for e in events(reply.exchange) if e["type"] == "response.output_item.done"]
     return [item for item in items if isinstance(item, dict) and item.get("type") == "reasoning"]
 
 

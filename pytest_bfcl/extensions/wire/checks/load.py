@@ -7,13 +7,13 @@ import time
 from collections.abc import Sequence
 from math import comb
 
-from pytest_bfcl.extensions.wire.answers import Answer
-from pytest_bfcl.extensions.wire.asks import Ask
 from pytest_bfcl.extensions.wire.check import Check, Rule
 from pytest_bfcl.extensions.wire.checks.basics import BASICS
 from pytest_bfcl.extensions.wire.differences import Wanted, compare
-from pytest_bfcl.extensions.wire.ends import Broke, LikelyBroke, NotCalled
+from pytest_bfcl.extensions.wire.not_held import Broke, LikelyBroke, NotCalled
 from pytest_bfcl.extensions.wire.probe import Probe
+from pytest_bfcl.extensions.wire.replies import Reply
+from pytest_bfcl.extensions.wire.requests import Request
 from pytest_bfcl.extensions.wire.tasks import NOTE, PING, dictate, note
 
 AT_ONCE = 32
@@ -21,36 +21,36 @@ LEAVERS = 8
 
 
 async def _crosstalk(probe: Probe) -> None:
-    many: list[tuple[Ask, list[Wanted]]] = []
+    many: list[tuple[Request, list[Wanted]]] = []
     for number in range(AT_ONCE):
         wanted = [note(f"{probe.word()} {probe.word()}"), Wanted(PING.name, {"host": probe.word()})]
         wanted = wanted[: 1 + number // 2 % 2]
         many.append((dictate(*wanted, tools=(NOTE, PING), stream=number % 2 == 1), wanted))
-    answers = await asyncio.gather(*(probe.ask(ask) for ask, _ in many))
+    replies = await asyncio.gather(*(probe.reply(request) for request, _ in many))
     words = [_words(wanted) for _, wanted in many]
-    for number, answer in enumerate(answers):
-        heard = _heard(answer)
+    for number, reply in enumerate(replies):
+        heard = _heard(reply)
         strange = [word for other, said in enumerate(words) if other != number for word in said if word in heard]
         if strange:
             raise Broke(
-                f"an answer holds {strange[0]!r}, which another request asked for", answer, proof=strange[0].encode()
+                f"an answer holds {strange[0]!r}, which another request asked for", reply, proof=strange[0].encode()
             )
-    odd = [n for n, answer in enumerate(answers) if compare(many[n][1], answer).kind != "exact"]
+    odd = [n for n, reply in enumerate(replies) if compare(many[n][1], reply).kind != "exact"]
     if len(odd) == AT_ONCE:
-        raise NotCalled("the model did not do what was asked", answers[0])
+        raise NotCalled("the model did not do what was asked", replies[0])
     if odd:
-        await _under_load(probe, many, odd, answers[odd[0]])
+        await _under_load(probe, many, odd, replies[odd[0]])
 
 
 async def _under_load(
-    probe: Probe, many: Sequence[tuple[Ask, list[Wanted]]], odd: Sequence[int], shown: Answer
+    probe: Probe, many: Sequence[tuple[Request, list[Wanted]]], odd: Sequence[int], shown: Reply
 ) -> None:
     """Are odd answers the server's, or does the model waver? All at once again, and the odd ones one after another."""
-    alone = [compare(many[n][1], await probe.ask(many[n][0])).kind for n in [*odd[:8]] * 3]
+    alone = [compare(many[n][1], await probe.reply(many[n][0])).kind for n in [*odd[:8]] * 3]
     if set(alone) != {"exact"}:
         raise NotCalled("the model answers now so, now otherwise", shown)
-    again = await asyncio.gather(*(probe.ask(ask) for ask, _ in many))
-    failures = len(odd) + sum(compare(many[n][1], answer).kind != "exact" for n, answer in enumerate(again))
+    again = await asyncio.gather(*(probe.reply(request) for request, _ in many))
+    failures = len(odd) + sum(compare(many[n][1], reply).kind != "exact" for n, reply in enumerate(again))
     if by_chance(failures, 2 * AT_ONCE, len(alone)) > CHANCE:
         raise NotCalled(f"{failures} odd answers among {2 * AT_ONCE} may be chance", shown)
     raise LikelyBroke(
@@ -71,15 +71,15 @@ def _words(wanted: Sequence[Wanted]) -> list[str]:
     return [word for each in wanted for value in each.arguments.values() for word in str(value).split()]
 
 
-def _heard(answer: Answer) -> str:
-    return " ".join([answer.text, answer.reasoning, *(f"{call.name} {call.arguments}" for call in answer.calls)])
+def _heard(reply: Reply) -> str:
+    return " ".join([reply.text, reply.reasoning, *(f"{call.name} {call.arguments}" for call in reply.calls)])
 
 
 async def _disconnect(probe: Probe) -> None:
-    async def short() -> tuple[Answer, float]:
+    async def short() -> tuple[Reply, float]:
         began = time.perf_counter()
-        answer = await probe.ask(dictate(note(probe.word())))
-        return answer, time.perf_counter() - began
+        reply = await probe.reply(dictate(note(probe.word())))
+        return reply, time.perf_counter() - began
 
     _, idle = await short()
     patience = 5 * idle + probe.conduct.slack_s

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_bfcl.extensions.wire.answers import Answer
-from pytest_bfcl.extensions.wire.asks import Ask, Tool
 from pytest_bfcl.extensions.wire.check import Check, Rule
 from pytest_bfcl.extensions.wire.probe import Probe, together
+from pytest_bfcl.extensions.wire.replies import Reply
+from pytest_bfcl.extensions.wire.requests import Request, Tool
 from pytest_bfcl.extensions.wire.tasks import TEXT, Json, schema
 from pytest_bfcl.tools.json_schema import is_valid
 
@@ -51,25 +51,25 @@ NOT_DUE = (
 
 async def _measures(probe: Probe) -> None:
     for form, stream in (("unstreamed", False), ("streamed", True)):
-        due = await together(*(probe.ask(Ask.of(text, *TOOLS), stream=stream) for text in DUE))
-        idle = await together(*(probe.ask(Ask.of(text, *TOOLS), stream=stream) for text in NOT_DUE))
+        due = await together(*(probe.reply(Request.of(text, *TOOLS), stream=stream) for text in DUE))
+        idle = await together(*(probe.reply(Request.of(text, *TOOLS), stream=stream) for text in NOT_DUE))
         probe.figures.update({f"{name}_{form}": value for name, value in calling(due, idle).items()})
         probe.figures[f"schema_{form}"] = fitting([*due, *idle])
 
 
-def calling(due: Sequence[Answer], idle: Sequence[Answer]) -> dict[str, float | None]:
+def calling(due: Sequence[Reply], idle: Sequence[Reply]) -> dict[str, float | None]:
     """Precision, recall and F1 of calling when a call is due; ``None`` for shares of nothing, and a mean with one."""
-    hits = sum(bool(answer.calls) for answer in due)
-    wrong = sum(bool(answer.calls) for answer in idle)
+    hits = sum(bool(reply.calls) for reply in due)
+    wrong = sum(bool(reply.calls) for reply in idle)
     precision = hits / (hits + wrong) if hits + wrong else None
     recall = hits / len(due) if due else None
     whole = precision is not None and recall is not None
     return {"precision": precision, "recall": recall, "f1": 2 * hits / (hits + wrong + len(due)) if whole else None}
 
 
-def fitting(answers: Sequence[Answer]) -> float | None:
+def fitting(replies: Sequence[Reply]) -> float | None:
     """Share of calls whose arguments satisfy the schema of the tool they name; ``None`` without calls."""
-    calls = [call for answer in answers for call in answer.calls]
+    calls = [call for reply in replies for call in reply.calls]
     return sum(fits(call.name, call.values) for call in calls) / len(calls) if calls else None
 
 

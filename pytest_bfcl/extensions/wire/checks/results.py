@@ -6,13 +6,13 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
-from pytest_bfcl.extensions.wire.answers import Answer, Call
-from pytest_bfcl.extensions.wire.asks import Ask, Made, Returned, Role, Said
 from pytest_bfcl.extensions.wire.check import Check, Rule
 from pytest_bfcl.extensions.wire.checks.basics import BASICS, called
 from pytest_bfcl.extensions.wire.differences import EXACT, Match, Wanted, compare
-from pytest_bfcl.extensions.wire.ends import Broke, NotCalled
+from pytest_bfcl.extensions.wire.not_held import Broke, NotCalled
 from pytest_bfcl.extensions.wire.probe import Probe, together
+from pytest_bfcl.extensions.wire.replies import Call, Reply
+from pytest_bfcl.extensions.wire.requests import Message, Request, Role, ToolCalls, ToolResult
 from pytest_bfcl.extensions.wire.tasks import CODE_WORD, LOOK_UP, NOTE, dictate, note, told
 
 TOOL_MESSAGE = (
@@ -28,49 +28,49 @@ def look_up(key: str) -> Wanted:
     return Wanted(LOOK_UP.name, {"key": key})
 
 
-async def begun(probe: Probe, count: int = 1) -> tuple[Ask, Answer]:
+async def begun(probe: Probe, count: int = 1) -> tuple[Request, Reply]:
     """A conversation whose first answer made exactly the dictated calls."""
     wanted = [look_up(probe.word()) for _ in range(count)]
-    ask = dictate(*wanted, tools=(LOOK_UP,), repeat_result=True)
-    answer = await probe.ask(ask)
-    if compare(wanted, answer).kind != "exact":
-        raise NotCalled("the model did not make the calls", answer)
-    return ask, answer
+    request = dictate(*wanted, tools=(LOOK_UP,), repeat_result=True)
+    reply = await probe.reply(request)
+    if compare(wanted, reply).kind != "exact":
+        raise NotCalled("the model did not make the calls", reply)
+    return request, reply
 
 
-def says(*words: str) -> Callable[[Answer], Match]:
+def says(*words: str) -> Callable[[Reply], Match]:
     """The answer's text holds these words in this order."""
     pattern = re.compile(".*".join(map(re.escape, words)), re.DOTALL)
 
-    def judge(answer: Answer) -> Match:
-        return EXACT if pattern.search(answer.text) else Match("other", f"the text is {ascii(answer.text)[:160]}")
+    def judge(reply: Reply) -> Match:
+        return EXACT if pattern.search(reply.text) else Match("other", f"the text is {ascii(reply.text)[:160]}")
 
     return judge
 
 
-def returned(ask: Ask, answer: Answer, *contents: str | Sequence[str], reverse: bool = False) -> Ask:
+def returned(request: Request, reply: Reply, *contents: str | Sequence[str], reverse: bool = False) -> Request:
     """The conversation with the calls' results."""
-    results = [Returned(str(call.id), content) for call, content in zip(answer.calls, contents, strict=True)]
-    return ask.then(Made.by(answer), *(reversed(results) if reverse else results))
+    results = [ToolResult(str(call.id), content) for call, content in zip(reply.calls, contents, strict=True)]
+    return request.then(ToolCalls.by(reply), *(reversed(results) if reverse else results))
 
 
 async def _string(probe: Probe) -> None:
-    ask, answer = await begun(probe)
+    request, reply = await begun(probe)
     word = probe.word()
-    ask = returned(ask, answer, f"the value is {word}")
-    whole, streamed = await probe.both(ask)
-    await probe.weigh([(ask, whole), (ask.streamed(), streamed)], says(word))
+    request = returned(request, reply, f"the value is {word}")
+    whole, streamed = await probe.both(request)
+    await probe.weigh([(request, whole), (request.streamed(), streamed)], says(word))
 
 
 def like_a_string(make: Callable[[str], str | Sequence[str]]) -> Judge:
     """A result in another form, beside the same as one short text."""
 
     async def judge(probe: Probe) -> None:
-        ask, answer = await begun(probe)
+        request, reply = await begun(probe)
         word = probe.word()
-        asks = [returned(ask, answer, f"the value is {word}"), returned(ask, answer, make(word))]
-        answers = await together(*map(probe.ask, asks))
-        await probe.weigh(list(zip(asks, answers, strict=True)), says(word))
+        requests = [returned(request, reply, f"the value is {word}"), returned(request, reply, make(word))]
+        replies = await together(*map(probe.reply, requests))
+        await probe.weigh(list(zip(requests, replies, strict=True)), says(word))
 
     return judge
 
@@ -88,67 +88,67 @@ def _large(word: str) -> str:
 
 
 async def _empty(probe: Probe) -> None:
-    ask, answer = await begun(probe)
-    await probe.both(returned(ask, answer, ""))  # an answer of any kind: what can a model say to nothing?
+    request, reply = await begun(probe)
+    await probe.both(returned(request, reply, ""))  # an answer of any kind: what can a model say to nothing?
 
 
 async def _reordered(probe: Probe) -> None:
-    ask, answer = await begun(probe, 2)
+    request, reply = await begun(probe, 2)
     words = probe.word(), probe.word()
-    asks = [returned(ask, answer, *words), returned(ask, answer, *words, reverse=True)]
-    answers = await together(*map(probe.ask, asks))
-    await probe.weigh(list(zip(asks, answers, strict=True)), says(*words))
+    requests = [returned(request, reply, *words), returned(request, reply, *words, reverse=True)]
+    replies = await together(*map(probe.reply, requests))
+    await probe.weigh(list(zip(requests, replies, strict=True)), says(*words))
 
 
 async def _ids_accepted(probe: Probe) -> None:
     word = probe.word()
     for stream in (False, True):
-        ask = dictate(look_up(word), tools=(LOOK_UP,), repeat_result=True)
-        answer = await probe.ask(ask, stream=stream)
-        if not answer.calls:
-            raise NotCalled("the model did not call", answer)
-        await probe.ask(returned(ask, answer, *["the value is 7"] * len(answer.calls)))
+        request = dictate(look_up(word), tools=(LOOK_UP,), repeat_result=True)
+        reply = await probe.reply(request, stream=stream)
+        if not reply.calls:
+            raise NotCalled("the model did not call", reply)
+        await probe.reply(returned(request, reply, *["the value is 7"] * len(reply.calls)))
 
 
 async def _ids_foreign(probe: Probe) -> None:
     await called(probe)
     for odd in ("call_" + "a1B2" * 6, "toolu_01" + probe.word(), "7"):
         call = Call(odd, LOOK_UP.name, '{"key": "a"}')
-        ask = dictate(look_up("a"), tools=(LOOK_UP,), repeat_result=True)
-        await probe.ask(ask.then(Made((call,)), Returned(odd, "the value is 7")))
+        request = dictate(look_up("a"), tools=(LOOK_UP,), repeat_result=True)
+        await probe.reply(request.then(ToolCalls((call,)), ToolResult(odd, "the value is 7")))
 
 
 STEPS = 20
 
 
 async def _conversation(probe: Probe) -> None:
-    ask = Ask((), (NOTE,))
+    request = Request((), (NOTE,))
     ids: list[object] = []
     for step in range(STEPS):
         wanted = [note(probe.word())]
-        ask = ask.then(*dictate(*wanted).turns)
-        answer = await probe.ask(ask, stream=step % 2 == 1)
-        match = compare(wanted, answer)
+        request = request.then(*dictate(*wanted).turns)
+        reply = await probe.reply(request, stream=step % 2 == 1)
+        match = compare(wanted, reply)
         if match.kind != "exact":
-            alone = compare(wanted, await probe.ask(dictate(*wanted), stream=step % 2 == 1))
+            alone = compare(wanted, await probe.reply(dictate(*wanted), stream=step % 2 == 1))
             kind = Broke if match.kind == "damaged" and alone.kind == "exact" else NotCalled
-            raise kind(f"step {step + 1}: {match.why}", answer)
-        ids.append(answer.calls[0].id)
-        ask = ask.then(Made.by(answer), Returned(str(answer.calls[0].id), f"kept as {step}"))
+            raise kind(f"step {step + 1}: {match.why}", reply)
+        ids.append(reply.calls[0].id)
+        request = request.then(ToolCalls.by(reply), ToolResult(str(reply.calls[0].id), f"kept as {step}"))
 
 
 async def _ids_unique(probe: Probe) -> None:
-    ask = Ask((), (NOTE,))
+    request = Request((), (NOTE,))
     ids: list[object] = []
     for step in range(4):
-        ask = ask.then(*dictate(note(probe.word())).turns)
-        answer = await probe.ask(ask, stream=step % 2 == 1)
-        if not answer.calls:
-            raise NotCalled(f"the model did not call in step {step + 1}", answer)
-        if answer.calls[0].id in ids:
-            raise Broke(f"step {step + 1} has the id {answer.calls[0].id!r} of an earlier step", answer)
-        ids.append(answer.calls[0].id)
-        ask = ask.then(Made.by(answer), *(Returned(str(call.id), "kept") for call in answer.calls))
+        request = request.then(*dictate(note(probe.word())).turns)
+        reply = await probe.reply(request, stream=step % 2 == 1)
+        if not reply.calls:
+            raise NotCalled(f"the model did not call in step {step + 1}", reply)
+        if reply.calls[0].id in ids:
+            raise Broke(f"step {step + 1} has the id {reply.calls[0].id!r} of an earlier step", reply)
+        ids.append(reply.calls[0].id)
+        request = request.then(ToolCalls.by(reply), *(ToolResult(str(call.id), "kept") for call in reply.calls))
 
 
 def told_by(role: Role) -> Judge:
@@ -159,13 +159,15 @@ def told_by(role: Role) -> Judge:
         said, asked = f"The code word is {word}.", CODE_WORD
         whole = told(said)
         if role == "user":
-            apart = Ask((Said("user", said), Said("assistant", "I will remember it."), Said("user", asked)), (NOTE,))
+            apart = Request(
+                (Message("user", said), Message("assistant", "I will remember it."), Message("user", asked)), (NOTE,)
+            )
         else:
-            apart = Ask((Said(role, said), Said("user", asked)), (NOTE,))
-        asks = [whole, apart, replace(apart, stream=True)]
-        answers = await together(*map(probe.ask, asks))
-        pairs = list(zip(asks, answers, strict=True))
-        await probe.weigh(pairs, lambda answer: compare([note(word)], answer))
+            apart = Request((Message(role, said), Message("user", asked)), (NOTE,))
+        requests = [whole, apart, replace(apart, stream=True)]
+        replies = await together(*map(probe.reply, requests))
+        pairs = list(zip(requests, replies, strict=True))
+        await probe.weigh(pairs, lambda reply: compare([note(word)], reply))
 
     return judge
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from pytest_bfcl.extensions.wire.asks import Tool
 from pytest_bfcl.extensions.wire.check import Check, Rule
 from pytest_bfcl.extensions.wire.checks.basics import BASICS
 from pytest_bfcl.extensions.wire.differences import Wanted, compare
 from pytest_bfcl.extensions.wire.probe import Probe, together
+from pytest_bfcl.extensions.wire.requests import Tool
 from pytest_bfcl.extensions.wire.tasks import NOTE, TEXT, Json, dictate, schema
 
 TOOLS = "OpenAI API reference, Chat Completions / Responses, tools"
@@ -25,9 +25,9 @@ def one_of(count: int) -> Judge:
         tools = [Tool(f"action_{n:03}", schema({"text": TEXT}), f"Carries out action {n}.") for n in range(count)]
         wanted = Wanted(tools[-1].name, {"text": probe.word()})
         many = dictate(wanted, tools=tools)
-        asks = [dictate(wanted, tools=tools[-1:]), many, many.streamed()]
-        answers = await together(*map(probe.ask, asks))
-        await probe.weigh(list(zip(asks, answers, strict=True)), lambda answer: compare([wanted], answer))
+        requests = [dictate(wanted, tools=tools[-1:]), many, many.streamed()]
+        replies = await together(*map(probe.reply, requests))
+        await probe.weigh(list(zip(requests, replies, strict=True)), lambda reply: compare([wanted], reply))
 
     return judge
 
@@ -43,10 +43,10 @@ def tool(
         wanted = Wanted(name, {**arguments, **({key: probe.word()} if key else {})})
         said = more.get("description", "Sets something up.")
         plain = Tool(name, schema({key: {} for key in wanted.arguments}), "Sets something up.")
-        ask = dictate(wanted, tools=[NOTE, Tool(name, parameters, said)])
-        asks = [dictate(wanted, tools=[NOTE, plain]), ask, ask.streamed()]
-        answers = await together(*map(probe.ask, asks))
-        await probe.weigh(list(zip(asks, answers, strict=True)), lambda answer: compare([wanted], answer))
+        request = dictate(wanted, tools=[NOTE, Tool(name, parameters, said)])
+        requests = [dictate(wanted, tools=[NOTE, plain]), request, request.streamed()]
+        replies = await together(*map(probe.reply, requests))
+        await probe.weigh(list(zip(requests, replies, strict=True)), lambda reply: compare([wanted], reply))
 
     return judge
 

@@ -59,8 +59,8 @@ def shared(row: Row) -> Row:
 
 def final(judged: Judged) -> Json | None:
     """The message of an unstreamed answer."""
-    body = judged.answer.exchange.body
-    return body if isinstance(body, dict) and not judged.answer.problem else None
+    body = judged.reply.exchange.body
+    return body if isinstance(body, dict) and not judged.reply.problem else None
 
 
 def _of_message(said: Callable[[Json], Iterator[str]]) -> Callable[[Judged], Found]:
@@ -77,10 +77,10 @@ def _of_events(said: Callable[[list[Json]], Iterator[str]]) -> Callable[[Judged]
     """A rule about the events of a stream."""
 
     def judge(judged: Judged) -> Found:
-        found = list(events(judged.answer.exchange))
-        if judged.answer.problem or not found:
+        found = list(events(judged.reply.exchange))
+        if judged.reply.problem or not found:
             return None
-        return wrong(next(said(found), None), judged.answer.exchange.received[:4000])
+        return wrong(next(said(found), None), judged.reply.exchange.received[:4000])
 
     return judge
 
@@ -139,18 +139,18 @@ def _counts(usage: object, *names: str) -> Iterator[str]:
 
 def _words(judged: Judged) -> Found:
     """A reason to stop that the API has."""
-    answer = judged.answer
-    if answer.problem:
+    reply = judged.reply
+    if reply.problem:
         return None
     known = set(ENDS.values())
-    return wrong("" if answer.finish in known else f"stop_reason is {answer.finish!r:.80}")
+    return wrong("" if reply.finish in known else f"stop_reason is {reply.finish!r:.80}")
 
 
 def _sse(judged: Judged) -> Found:
-    answer = judged.answer
-    if answer.problem:
-        return wrong(answer.problem)
-    exchange = answer.exchange
+    reply = judged.reply
+    if reply.problem:
+        return wrong(reply.problem)
+    exchange = reply.exchange
     if not exchange.streamed:
         return wrong(f"the content type is {exchange.content_type!r:.80}, not text/event-stream")
     for event in exchange.events:
@@ -165,8 +165,8 @@ def _sse(judged: Judged) -> Found:
 
 
 def _names(judged: Judged) -> Found:
-    found = judged.answer.exchange.events
-    if judged.answer.problem or not found:
+    found = judged.reply.exchange.events
+    if judged.reply.problem or not found:
         return None
     odd = next((event for event in found if event.name != (event.parsed or {}).get("type")), None)
     if odd is None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pytest_bfcl.extensions.wire.answers import CALLS, LENGTH, Answer, Call
 from pytest_bfcl.extensions.wire.cells import Judged
 from pytest_bfcl.extensions.wire.check import Rule
 from pytest_bfcl.extensions.wire.differences import lost_call, same_but_signs
+from pytest_bfcl.extensions.wire.replies import CALLS, LENGTH, Call, Reply
 from pytest_bfcl.extensions.wire.rules.messages import BOTH_OBJECTS
 from pytest_bfcl.extensions.wire.rules.row import Found, Row, wrong
 from pytest_bfcl.tools.json_schema import argument_problem
@@ -17,40 +17,40 @@ PARALLEL = "OpenAI, Function calling guide, Parallel function calling; API refer
 
 def _whole(judged: Judged) -> bool:
     """Whether the answer can be read and was not cut."""
-    return not judged.answer.problem and judged.answer.finish != LENGTH
+    return not judged.reply.problem and judged.reply.finish != LENGTH
 
 
 def _there(judged: Judged) -> Found:
     """The dictated calls, by number and name."""
-    answer, wanted = judged.answer, judged.wanted
+    reply, wanted = judged.reply, judged.wanted
     if not wanted or not _whole(judged):
         return None
-    names, due = [call.name for call in answer.calls], [each.name for each in wanted]
+    names, due = [call.name for call in reply.calls], [each.name for each in wanted]
     if names == due:
         return ()
     if names and judged.cell.choice == "named":  # another function or several calls: the rule of the choice says so
         return None
     if not names:
-        lost = lost_call(answer) or _elsewhere(answer, str(next(iter(wanted[0].arguments.values()))))
+        lost = lost_call(reply) or _elsewhere(reply, str(next(iter(wanted[0].arguments.values()))))
         return wrong(lost, certain=False) or wrong("no call, though it was dictated", weighed=True)
-    if len(names) >= 2 * len(due) and len({repr((call.name, call.arguments)) for call in answer.calls}) <= len(due):
+    if len(names) >= 2 * len(due) and len({repr((call.name, call.arguments)) for call in reply.calls}) <= len(due):
         return wrong(f"{len(names)} calls for {len(due)}: calls are doubled", certain=False)
-    if len(names) < len(due) and (lost := _merged(answer) or lost_call(answer)):
+    if len(names) < len(due) and (lost := _merged(reply) or lost_call(reply)):
         return wrong(f"{len(names)} of {len(due)} calls: {lost}", certain=False)
     if sorted(map(str, names)) == sorted(due):
         return wrong(f"the calls are in another order: {names}", weighed=True)
     return wrong(f"the calls are {names!r:.200}, not {due}", weighed=True)
 
 
-def _elsewhere(answer: Answer, word: str) -> str:
-    raw = answer.exchange.text
-    if answer.finish == CALLS or (word in raw and word not in answer.text and word not in answer.reasoning):
+def _elsewhere(reply: Reply, word: str) -> str:
+    raw = reply.exchange.text
+    if reply.finish == CALLS or (word in raw and word not in reply.text and word not in reply.reasoning):
         return "the answer has a call somewhere, but none where calls are"
     return ""
 
 
-def _merged(answer: Answer) -> str:
-    broken = next((call for call in answer.calls if isinstance(call.arguments, str) and call.values is None), None)
+def _merged(reply: Reply) -> str:
+    broken = next((call for call in reply.calls if isinstance(call.arguments, str) and call.values is None), None)
     return f"broken arguments: {broken.arguments!a:.120}" if broken else ""
 
 
@@ -65,7 +65,7 @@ def _two(judged: Judged) -> Found:
 def _dictated(judged: Judged) -> Found:
     """The arguments of the dictated calls, where the calls are there."""
     match = judged.match
-    if not judged.wanted or not _whole(judged) or len(judged.answer.calls) != len(judged.wanted):
+    if not judged.wanted or not _whole(judged) or len(judged.reply.calls) != len(judged.wanted):
         return None
     if match.kind == "damaged":
         return wrong(match.why, certain=False)
@@ -73,8 +73,8 @@ def _dictated(judged: Judged) -> Found:
 
 
 def _offered(judged: Judged) -> Found:
-    calls = judged.answer.calls
-    if not calls or judged.answer.problem:
+    calls = judged.reply.calls
+    if not calls or judged.reply.problem:
         return None
     odd = next((call for call in calls if judged.parameters(call.name) is None), None)
     if odd is None:
@@ -86,11 +86,11 @@ def _offered(judged: Judged) -> Found:
 def _changed(judged: Judged, call: Call) -> bool:
     """Whether a name is an offered one with other signs, or half of it."""
     name = call.name
-    return not isinstance(name, str) or any(name and same_but_signs(tool.name, name) for tool in judged.ask.tools)
+    return not isinstance(name, str) or any(name and same_but_signs(tool.name, name) for tool in judged.request.tools)
 
 
 def _text(judged: Judged) -> Found:
-    calls = judged.answer.calls
+    calls = judged.reply.calls
     if not calls:
         return None
     odd = next((call for call in calls if not isinstance(call.arguments, str)), None)
@@ -98,7 +98,7 @@ def _text(judged: Judged) -> Found:
 
 
 def _parse(judged: Judged) -> Found:
-    calls = judged.answer.calls
+    calls = judged.reply.calls
     if not calls or not _whole(judged):
         return None
     odd = next((call for call in calls if isinstance(call.arguments, str) and call.values is None), None)
@@ -107,7 +107,7 @@ def _parse(judged: Judged) -> Found:
 
 def _problems(judged: Judged) -> list[str] | None:
     """What the schemas that were sent have against the arguments; ``None`` when there is nothing to validate."""
-    pairs = [(call.values, judged.parameters(call.name)) for call in judged.answer.calls]
+    pairs = [(call.values, judged.parameters(call.name)) for call in judged.reply.calls]
     valued = [(values, schema) for values, schema in pairs if values is not None and schema is not None]
     if not valued or not _whole(judged):
         return None
@@ -130,16 +130,16 @@ def _schema(judged: Judged) -> Found:
 def _required(judged: Judged) -> Found:
     if judged.cell.choice != "required" or not _whole(judged):
         return None
-    lost = lost_call(judged.answer) or "text instead"
-    return wrong("" if judged.answer.calls else f"tool_choice required, and no call; {lost}")
+    lost = lost_call(judged.reply) or "text instead"
+    return wrong("" if judged.reply.calls else f"tool_choice required, and no call; {lost}")
 
 
 def _named(judged: Judged) -> Found:
     if judged.cell.choice != "named" or not _whole(judged):
         return None
-    name, calls = str(judged.ask.choice)[1:], judged.answer.calls
+    name, calls = str(judged.request.choice)[1:], judged.reply.calls
     if not calls:
-        return wrong(f"tool_choice names {name}, and no call; {lost_call(judged.answer) or 'text instead'}")
+        return wrong(f"tool_choice names {name}, and no call; {lost_call(judged.reply) or 'text instead'}")
     odd = next((call.name for call in calls if call.name != name), None)
     if odd is not None or any(call.name is None for call in calls):
         return wrong(f"tool_choice names {name}, and {odd!r:.80} is called")
@@ -147,13 +147,13 @@ def _named(judged: Judged) -> Found:
 
 
 def _none(judged: Judged) -> Found:
-    if judged.cell.choice != "none" or judged.answer.problem:
+    if judged.cell.choice != "none" or judged.reply.problem:
         return None
-    return wrong("tool_choice none, and yet a call" if judged.answer.calls else "")
+    return wrong("tool_choice none, and yet a call" if judged.reply.calls else "")
 
 
 def _own_ids(judged: Judged) -> Found:
-    ids = [repr(call.id) for call in judged.answer.calls]
+    ids = [repr(call.id) for call in judged.reply.calls]
     if len(ids) < 2:
         return None
     return wrong(f"two calls of one answer have the same id {ids[0]:.80}" if len(set(ids)) < len(ids) else "")

@@ -19,14 +19,14 @@ def told(facts: Facts) -> Callable[[Judged], Found]:
     """A rule about the events of a stream."""
 
     def judge(judged: Judged) -> Found:
-        found = list(events(judged.answer.exchange))
+        found = list(events(judged.reply.exchange))
         return wrong(facts(found)) if found else None
 
     return judge
 
 
 def _names(judged: Judged) -> Found:
-    for event in judged.answer.exchange.events:
+    for event in judged.reply.exchange.events:
         kind = event.parsed.get("type") if isinstance(event.parsed, dict) else None
         if kind is not None and event.name != kind:
             return wrong(f"the line event: says {event.name!r:.80}, the data {kind!r:.80}", event.raw)

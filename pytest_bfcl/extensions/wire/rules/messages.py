@@ -31,17 +31,17 @@ def is_time(value: object) -> bool:
     return is_count(value) or isinstance(value, float)
 
 
-def _answers(judged: Judged) -> Found:
-    answer = judged.answer
-    if answer.problem:
-        return wrong(answer.problem)
-    kind = answer.exchange.content_type.partition(";")[0].strip().lower()
+def _replies(judged: Judged) -> Found:
+    reply = judged.reply
+    if reply.problem:
+        return wrong(reply.problem)
+    kind = reply.exchange.content_type.partition(";")[0].strip().lower()
     return wrong(f"the content type is {kind!r}" if kind != "application/json" else "", kind.encode())
 
 
 def _message_form(judged: Judged) -> Found:
-    body = judged.answer.exchange.body
-    if judged.answer.problem or not isinstance(body, dict):
+    body = judged.reply.exchange.body
+    if judged.reply.problem or not isinstance(body, dict):
         return None
     said = _chat_fields(body) if judged.api == "chat" else response_fields(body)
     return wrong(next(said, None))
@@ -111,9 +111,9 @@ def _items(body: object) -> list[Any]:
 def final(judged: Judged) -> Fields:
     """The response object of an answer, streamed or not; empty when there is none."""
     if not judged.cell.streamed:
-        body = judged.answer.exchange.body
+        body = judged.reply.exchange.body
         return body if isinstance(body, dict) else {}
-    ended = [event.get("response") for event in events(judged.answer.exchange)]
+    ended = [event.get("response") for event in events(judged.reply.exchange)]
     return next((body for body in reversed(ended) if isinstance(body, dict)), {})
 
 
@@ -140,19 +140,19 @@ def _item_status(judged: Judged) -> Found:
 
 
 def _served_model(judged: Judged) -> Found:
-    if judged.answer.problem:
+    if judged.reply.problem:
         return None
     if judged.api != "chat":
         bodies: list[Fields] = [final(judged)]
     elif judged.cell.streamed:
-        bodies = list(chunks(judged.answer.exchange))
+        bodies = list(chunks(judged.reply.exchange))
     else:
-        bodies = [judged.answer.exchange.body]
+        bodies = [judged.reply.exchange.body]
     told = {body["model"] for body in bodies if isinstance(body, dict) and is_text(body.get("model"))}
     if not told:
         return None
-    other = next((name for name in sorted(told) if not _same_model(judged.asked_model, name)), None)
-    return wrong(f"{judged.asked_model!r} was asked, {other!r:.80} answered" if other else "", certain=False)
+    other = next((name for name in sorted(told) if not _same_model(judged.requested_model, name)), None)
+    return wrong(f"{judged.requested_model!r} was asked, {other!r:.80} answered" if other else "", certain=False)
 
 
 def _same_model(asked: str, told: str) -> bool:
@@ -162,9 +162,9 @@ def _same_model(asked: str, told: str) -> bool:
 
 
 def _call_id(judged: Judged) -> Found:
-    if not judged.answer.calls:
+    if not judged.reply.calls:
         return None
-    odd = next((call.id for call in judged.answer.calls if not is_text(call.id)), EVERY)
+    odd = next((call.id for call in judged.reply.calls if not is_text(call.id)), EVERY)
     return wrong("" if odd is EVERY else f"a call's id is {odd!r:.80}")
 
 
@@ -172,10 +172,10 @@ EVERY = object()
 
 
 def _call_type(judged: Judged) -> Found:
-    if not judged.answer.calls:
+    if not judged.reply.calls:
         return None
     kind = "function" if judged.api == "chat" else "function_call"
-    odd = next((call for call in judged.answer.calls if call.kind != kind), None)
+    odd = next((call for call in judged.reply.calls if call.kind != kind), None)
     return wrong(f"a call's type is {odd.kind!r:.40}, not {kind!r}" if odd else "")
 
 
@@ -186,7 +186,7 @@ ROWS = (
             "A request with tools is answered with 200 and a JSON object that has choices (Responses: output).",
             BOTH_OBJECTS,
         ),
-        _answers,
+        _replies,
         gate=True,
     ),
     Row(

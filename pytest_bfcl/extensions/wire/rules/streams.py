@@ -19,9 +19,9 @@ CALL_DELTA = f"{CHUNK}: delta.tool_calls[]"
 
 
 def _events(judged: Judged) -> Found:
-    if judged.answer.problem:
-        return wrong(judged.answer.problem)
-    exchange = judged.answer.exchange
+    if judged.reply.problem:
+        return wrong(judged.reply.problem)
+    exchange = judged.reply.exchange
     if not exchange.streamed:
         return wrong(f"the content type is {exchange.content_type!r:.80}, not text/event-stream")
     for event in exchange.events:
@@ -41,7 +41,7 @@ def _events(judged: Judged) -> Found:
 
 
 def _chunk_form(judged: Judged) -> Found:
-    found = list(chunks(judged.answer.exchange))
+    found = list(chunks(judged.reply.exchange))
     if not found:
         return None
     ids = {repr(chunk.get("id")) for chunk in found}
@@ -73,7 +73,7 @@ def _delta(choice: Json) -> Json:
 
 
 def _finish_last(judged: Judged) -> Found:
-    finishes, found = 0, list(chunks(judged.answer.exchange))
+    finishes, found = 0, list(chunks(judged.reply.exchange))
     for chunk in found:
         for choice in choices_of(chunk):
             if finishes and (_delta(choice).get("content") or deltas_of(choice)):
@@ -89,7 +89,7 @@ def deltas(facts: Callable[[Deltas], str | None]) -> Callable[[Judged], Found]:
     """A rule about the call deltas of a stream: ``facts`` says what is wrong with them."""
 
     def judge(judged: Judged) -> Found:
-        found = list(call_deltas(judged.answer.exchange))
+        found = list(call_deltas(judged.reply.exchange))
         return wrong(said, _proof(judged, found)) if found and (said := facts(found)) else () if found else None
 
     return judge
@@ -97,7 +97,7 @@ def deltas(facts: Callable[[Deltas], str | None]) -> Callable[[Judged], Found]:
 
 def _proof(judged: Judged, found: Deltas) -> bytes:
     shown = {number for number, _ in found[:6]}
-    events = [event for event in judged.answer.exchange.events if event.data.strip() != DONE]
+    events = [event for event in judged.reply.exchange.events if event.data.strip() != DONE]
     return b"".join(event.raw for number, event in enumerate(events) if number in shown)[:4000]
 
 
@@ -141,7 +141,7 @@ def _pieces(found: Deltas) -> str | None:
 
 
 def _usage_last(judged: Judged) -> Found:
-    found = list(chunks(judged.answer.exchange))
+    found = list(chunks(judged.reply.exchange))
     carrying = [number for number, chunk in enumerate(found) if chunk.get("usage") is not None]
     if not carrying:  # another rule's matter
         return None

@@ -6,14 +6,14 @@ import json
 from collections.abc import Iterator
 
 from pytest_bfcl.decoding.formats.detection import sign_in
-from pytest_bfcl.extensions.wire.answers import LENGTH, Answer, Call
 from pytest_bfcl.extensions.wire.cells import Judged
 from pytest_bfcl.extensions.wire.check import Rule
 from pytest_bfcl.extensions.wire.differences import lost_call
+from pytest_bfcl.extensions.wire.replies import LENGTH, Call, Reply
 from pytest_bfcl.extensions.wire.rules.calls import EQUAL
 from pytest_bfcl.extensions.wire.rules.messages import BOTH_OBJECTS
 from pytest_bfcl.extensions.wire.rules.row import Found, Row, wrong
-from pytest_bfcl.extensions.wire.tasks import said_of
+from pytest_bfcl.extensions.wire.tasks import message_text
 
 REASONING = (
     "Responses, output: reasoning items; vLLM, SGLang and DeepSeek documentation, reasoning_content beside content"
@@ -25,17 +25,17 @@ LONGEST = 20_000
 
 
 def _markers(judged: Judged) -> Found:
-    answer = judged.answer
-    if answer.problem or (judged.wanted and not answer.calls):
+    reply = judged.reply
+    if reply.problem or (judged.wanted and not reply.calls):
         return None
-    if marker := sign_in(answer.text):
-        where = "beside the call" if answer.calls else "though there is no call"
+    if marker := sign_in(reply.text):
+        where = "beside the call" if reply.calls else "though there is no call"
         return wrong(f"{marker!r} stands in the content {where}", marker.encode())
-    if not answer.calls:
-        return () if answer.text else None
-    if any(_copied(answer.text[:LONGEST], call) for call in answer.calls):
-        return wrong("the call stands in the content too, as JSON", answer.text.encode()[:200], certain=False)
-    if marker := sign_in(answer.reasoning):
+    if not reply.calls:
+        return () if reply.text else None
+    if any(_copied(reply.text[:LONGEST], call) for call in reply.calls):
+        return wrong("the call stands in the content too, as JSON", reply.text.encode()[:200], certain=False)
+    if marker := sign_in(reply.reasoning):
         return wrong(f"{marker!r} stands in the reasoning", marker.encode(), certain=False)
     return ()
 
@@ -45,7 +45,7 @@ def _streamed_markers(judged: Judged) -> Found:
     if found or found is None or twin is None or twin.text or not twin.calls:
         return found
     values = [value for each in judged.wanted for value in each.arguments.values() if isinstance(value, str)]
-    copied = next((value for value in values if value in judged.answer.text), None)
+    copied = next((value for value in values if value in judged.reply.text), None)
     return wrong(
         f"the argument {copied!r} stands in the content, unstreamed there is none" if copied else "", weighed=True
     )
@@ -74,49 +74,49 @@ def _objects(text: str) -> Iterator[dict[str, object]]:
 
 
 def _apart(judged: Judged) -> Found:
-    answer = judged.answer
-    if answer.problem:
+    reply = judged.reply
+    if reply.problem:
         return None
-    if mark := next((mark for mark in THINKS if mark in answer.text), None):
+    if mark := next((mark for mark in THINKS if mark in reply.text), None):
         return wrong(f"reasoning stands in the content, with {mark!r}", mark.encode())
-    if not answer.reasoning:
+    if not reply.reasoning:
         return None
-    if len(answer.reasoning) > 20 and answer.reasoning.strip() in answer.text:
+    if len(reply.reasoning) > 20 and reply.reasoning.strip() in reply.text:
         return wrong("the reasoning stands in the content too")
-    if judged.wanted and not answer.calls and answer.finish != LENGTH:
-        lost = lost_call(Answer(answer.exchange, reasoning=answer.reasoning))
+    if judged.wanted and not reply.calls and reply.finish != LENGTH:
+        lost = lost_call(Reply(reply.exchange, reasoning=reply.reasoning))
         return wrong(lost, certain=False) if lost else None
     return ()
 
 
 def _streamed(judged: Judged) -> Found:
-    answer, twin = judged.answer, judged.twin
+    reply, twin = judged.reply, judged.twin
     found = _apart(judged)
-    if found or twin is None or twin.problem or answer.problem:
+    if found or twin is None or twin.problem or reply.problem:
         return found
-    if not twin.reasoning and not answer.reasoning:
+    if not twin.reasoning and not reply.reasoning:
         return None
-    if len(twin.reasoning) > 20 and twin.reasoning.strip() in answer.text:
+    if len(twin.reasoning) > 20 and twin.reasoning.strip() in reply.text:
         return wrong("the reasoning of the unstreamed answer stands in the streamed content")
-    if len(twin.text) > 20 and twin.text.strip() in answer.reasoning and twin.text not in twin.reasoning:
+    if len(twin.text) > 20 and twin.text.strip() in reply.reasoning and twin.text not in twin.reasoning:
         return wrong("the text of the unstreamed answer stands in the streamed reasoning")
-    if bool(twin.reasoning) != bool(answer.reasoning):
+    if bool(twin.reasoning) != bool(reply.reasoning):
         one, two = ("unstreamed", "streamed") if twin.reasoning else ("streamed", "unstreamed")
         return wrong(f"{one} there is reasoning in a field of its own, {two} there is none", weighed=True)
-    if twin.reasoning_in != answer.reasoning_in:
-        fields = [" and ".join(sorted(each.reasoning_in)) for each in (twin, answer)]
+    if twin.reasoning_in != reply.reasoning_in:
+        fields = [" and ".join(sorted(each.reasoning_in)) for each in (twin, reply)]
         return wrong(f"unstreamed the reasoning stands in {fields[0]}, streamed in {fields[1]}")
     return ()
 
 
 def _text(judged: Judged) -> Found:
-    answer, twin = judged.answer, judged.twin
-    if judged.cell.task != "none due" or judged.cell.forced or answer.problem or twin is None or answer.calls:
+    reply, twin = judged.reply, judged.twin
+    if judged.cell.task != "none due" or judged.cell.forced or reply.problem or twin is None or reply.calls:
         return None
-    text = said_of(judged.ask)
+    text = message_text(judged.request)
     if twin.text.strip() != text:  # the model writes something else
         return None
-    return wrong("" if answer.text.strip() == text else f"the text is {answer.text!a:.120}", weighed=True)
+    return wrong("" if reply.text.strip() == text else f"the text is {reply.text!a:.120}", weighed=True)
 
 
 ROWS = (

@@ -4,16 +4,16 @@ call.
 
 from __future__ import annotations
 
-from pytest_bfcl.extensions.wire.answers import Answer
 from pytest_bfcl.extensions.wire.exchange import Exchange
+from pytest_bfcl.extensions.wire.replies import Reply
 
 
-class Ending(Exception):
+class NotHeld(Exception):
     """How a check ended other than held. ``exchanges`` prove it; ``proof`` is the part of the bytes that matters;
     ``cells`` names where in the matrix it was so.
     """
 
-    def __init__(self, why: str, *shown: Answer | Exchange, proof: bytes = b"", cells: tuple[str, ...] = ()) -> None:
+    def __init__(self, why: str, *shown: Reply | Exchange, proof: bytes = b"", cells: tuple[str, ...] = ()) -> None:
         super().__init__(why)
         self.why = why
         self.cells = cells
@@ -21,7 +21,7 @@ class Ending(Exception):
         self.proof = proof
 
 
-class Broke(Ending):
+class Broke(NotHeld):
     """The server broke the rule. ``certain`` is false where a strange model could have done the same."""
 
     certain = True
@@ -37,15 +37,15 @@ class Suspected(LikelyBroke):
     """The same question is answered rightly one way and wrongly another: counts when it is seen a second time."""
 
 
-class NotCalled(Ending):
+class NotCalled(NotHeld):
     """The model did not do what was plainly asked: nothing is said about the server."""
 
 
-class Refused(Ending):
+class Refused(NotHeld):
     """The server says, with a 4xx, that it does not offer this."""
 
 
-class Blocked(Ending):
+class Blocked(NotHeld):
     """Not judged: the rule named ``by`` explains what this one would have found."""
 
     def __init__(self, by: str) -> None:

@@ -50,7 +50,7 @@ def _whole(value: object) -> int | None:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Reply:
     """An answer. ``finish`` is ``calls``, ``stop``, ``length`` or the server's own word; ``choice`` its position
     (``n``).
 

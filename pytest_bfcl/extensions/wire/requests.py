@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pytest_bfcl.json_types import Fields
 
 if TYPE_CHECKING:
-    from pytest_bfcl.extensions.wire.answers import Answer, Call
+    from pytest_bfcl.extensions.wire.replies import Call, Reply
 
 Role = Literal["system", "developer", "user", "assistant"]
 
@@ -25,7 +25,7 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Message:
     """A message: one text, or a list of texts that are sent as content parts."""
 
     role: Role
@@ -33,20 +33,20 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class ToolCalls:
     """Calls the model made, given back as it made them, with its text."""
 
     calls: tuple[Call, ...]
     text: str = ""
 
     @classmethod
-    def by(cls, answer: Answer) -> Made:
+    def by(cls, reply: Reply) -> ToolCalls:
         """The calls of an answer."""
-        return cls(answer.calls, answer.text)
+        return cls(reply.calls, reply.text)
 
 
 @dataclass(frozen=True, slots=True)
-class Returned:
+class ToolResult:
     """A call's result: one text, or a list of texts that are sent as content parts."""
 
     call_id: str
@@ -60,11 +60,11 @@ class Verbatim:
     items: tuple[Fields, ...]
 
 
-Turn = Said | Made | Returned | Verbatim
+Turn = Message | ToolCalls | ToolResult | Verbatim
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class Request:
     """One request. ``choice`` is ``none``, ``auto``, ``required`` or ``=NAME`` for one function; ``None``: not sent."""
 
     turns: tuple[Turn, ...]
@@ -76,14 +76,14 @@ class Ask:
     extra: Fields = field(default_factory=dict)
 
     @classmethod
-    def of(cls, text: str, *tools: Tool, **more: Any) -> Ask:
+    def of(cls, text: str, *tools: Tool, **more: Any) -> Request:
         """One message of the user."""
-        return cls((Said("user", text),), tools, **more)
+        return cls((Message("user", text),), tools, **more)
 
-    def streamed(self, stream: bool = True) -> Ask:
+    def streamed(self, stream: bool = True) -> Request:
         """The same question in the other form."""
         return replace(self, stream=stream)
 
-    def then(self, *turns: Turn) -> Ask:
+    def then(self, *turns: Turn) -> Request:
         """The conversation, gone on with."""
         return replace(self, turns=(*self.turns, *turns))
