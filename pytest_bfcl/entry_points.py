@@ -18,18 +18,9 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 Kind = Literal[
-    "verbs",
-    "checks",
-    "feeders",
-    "fixtures",
-    "models",
-    "checkers",
-    "decoders",
-    "simulators",
-    "listeners",
-    "exporters",
-    "sinks",
-]
+    "verbs", "checks", "feeders", "fixtures", "models", "apis", "checkers", "decoders", "simulators",
+    "listeners", "exporters", "sinks",
+]  # fmt: skip
 """What can be added, the group's name without its prefix.
 
 - ``verbs``: a module of the console script (`pytest_bfcl.cli`).
@@ -37,6 +28,7 @@ Kind = Literal[
 - ``feeders``: where conversations are held and lines judged, if not here (`pytest_bfcl.session.feeders`).
 - ``fixtures``: what the fixture ``ask`` is (`pytest_bfcl.plugin.own_tests`).
 - ``models``: a provider: ``(spec, settings, mode) -> Model``.
+- ``apis``: ``completions``: ``(spec, settings, mode) -> Api``, whose ``digest(path)`` tells templates apart.
 - ``checkers``: ``(entry, transcript) -> Verdict``.
 - ``decoders``: ``(text, functions) -> pairs of name and arguments``.
 - ``simulators``: a `Simulator` class, under the name that entries use.
@@ -59,6 +51,17 @@ def offered(kind: Kind) -> Mapping[str, EntryPoint]:
 def find(kind: Kind, name: str) -> EntryPoint | None:
     """The entry point of that name."""
     return offered(kind).get(name)
+
+
+def require(kind: Kind, name: str, what: str) -> Any:
+    """The object that is offered by that name. Raises `UsageError` where no installed package offers it.
+
+    ``what``: it in a sentence.
+    """
+    point = find(kind, name)
+    if point is None:
+        raise UsageError(f"{what} is not in this installation: no package offers {name!r} as pytest_bfcl.{kind}")
+    return load(point, what)
 
 
 def load(point: EntryPoint, kind: str) -> Any:

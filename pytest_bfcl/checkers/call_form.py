@@ -13,9 +13,9 @@ from pytest_bfcl.dataset.hints import typed_as_sent
 from pytest_bfcl.decoding.errors import DecodeError
 from pytest_bfcl.decoding.native import parse_json
 from pytest_bfcl.json_types import Fields
-from pytest_bfcl.rendering.tools import compile_tools, wire_names
 from pytest_bfcl.runs.result_line import CallForm
 from pytest_bfcl.tools.json_schema import is_valid
+from pytest_bfcl.tools.schemas import compile_tools, wire_names
 
 __all__ = ["call_form", "native_calls"]
 
@@ -25,7 +25,7 @@ def call_form(functions: Sequence[Fields], output: object, language: Language = 
 
     ``functions`` are all documents the entry offers, held-out ones included. Each faulty call counts once: ``unknown``
     names first, then ``broken`` arguments (no JSON object), then those ``invalid`` under the schema as it is sent
-    (`pytest_bfcl.rendering.tools.compile_tools`; parameters of Java and JavaScript are sent as texts).
+    (`pytest_bfcl.tools.schemas.compile_tools`; parameters of Java and JavaScript are sent as texts).
     """
     calls = list(native_calls(output))
     if not calls:

@@ -19,8 +19,8 @@ from pytest_bfcl.conversation import history
 from pytest_bfcl.conversation.dialogue import Dialogue
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.rendering.tools import compile_tools, wire_names
 from pytest_bfcl.simulators import ERROR_PREFIX
+from pytest_bfcl.tools.schemas import compile_tools, wire_names
 from pytest_bfcl.transcript import Message, Reply, Step, ToolCall, Transcript
 from pytest_bfcl.troubles import AdapterTrouble
 

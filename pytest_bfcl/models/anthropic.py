@@ -11,7 +11,7 @@ from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.wire import check_size, count, cut_stream, identifier, keepable, reasoning_count, served_by
-from pytest_bfcl.rendering.tools import Style
+from pytest_bfcl.tools.schemas import Style
 from pytest_bfcl.transcript import Message, ProviderState, Reply, ToolCall, arguments_text
 from pytest_bfcl.troubles import AdapterTrouble
 

@@ -24,7 +24,7 @@ class Request:
 
     ``messages``: OpenAI-shaped chat messages, complete history. ``functions``: the function documents offered, with
     hints, in benchmark types; empty in prompting mode, where the system message describes them. Adapters compile them
-    with `pytest_bfcl.rendering.tools.compile_tools`. ``turn`` and ``step`` are zero-based.
+    with `pytest_bfcl.tools.schemas.compile_tools`. ``turn`` and ``step`` are zero-based.
     """
 
     entry: Entry

@@ -15,8 +15,8 @@ from pytest_bfcl.failures import AdapterError, BenchmarkError, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Model, Request
 from pytest_bfcl.models.places import fixture_error
-from pytest_bfcl.rendering.tools import compile_tools, wire_names
 from pytest_bfcl.replies import UnknownShape, read_reply
+from pytest_bfcl.tools.schemas import compile_tools, wire_names
 from pytest_bfcl.transcript import Mode, Reply
 from pytest_bfcl.troubles import AdapterTrouble
 

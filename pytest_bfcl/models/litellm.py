@@ -31,7 +31,7 @@ from pytest_bfcl.models.pauses import whole_reply
 from pytest_bfcl.models.probing import probe_request
 from pytest_bfcl.models.retrying import Caller, RetryPolicy
 from pytest_bfcl.redaction import discreet, public_url, redact, secrets_of
-from pytest_bfcl.rendering.tools import CompiledTools
+from pytest_bfcl.tools.schemas import CompiledTools
 from pytest_bfcl.transcript import Message, Mode, Reply
 from pytest_bfcl.troubles import AdapterTrouble
 

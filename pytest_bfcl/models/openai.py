@@ -26,13 +26,13 @@ from pytest_bfcl.models.probing import likely_mend, probe_request
 from pytest_bfcl.models.retrying import Caller, RetryPolicy
 from pytest_bfcl.models.wire import Api
 from pytest_bfcl.redaction import discreet, redact
-from pytest_bfcl.rendering.tools import CompiledTools, Style, json_text
+from pytest_bfcl.tools.schemas import CompiledTools, Style, json_text
 from pytest_bfcl.transcript import Message, Mode, Reply
 from pytest_bfcl.troubles import AdapterTrouble
 
 if TYPE_CHECKING:
+    from pytest_bfcl.models.family import Family
     from pytest_bfcl.models.spec import ModelSpec
-    from pytest_bfcl.rendering import Family
     from pytest_bfcl.settings import Settings
 
 OPENAI_URL = "https://api.openai.com/v1"

@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from pytest_bfcl import entry_points, extras
@@ -236,9 +236,8 @@ def _api(spec: ModelSpec, settings: Settings, url: str, mode: Mode) -> Api:
         store = False if is_openai(url) else None
         return Chat(dialect_of(spec.provider, url), settings.reasoning, store=store)
     if name == "completions":
-        from pytest_bfcl.models.rendered import Rendered
-
-        return Rendered(spec, settings, mode)
+        make = entry_points.require("apis", name, "the API completions, whose prompts are rendered here,")
+        return cast("Api", make(spec, settings, mode))
     raise UsageError(f"unknown API {name!r}; known: {', '.join(APIS)}")
 
 

@@ -19,7 +19,7 @@ from pytest_bfcl.models.wire import (
     reasoning_count,
     served_by,
 )
-from pytest_bfcl.rendering.tools import Style
+from pytest_bfcl.tools.schemas import Style
 from pytest_bfcl.transcript import Message, ProviderState, Reply, ToolCall, arguments_text
 from pytest_bfcl.troubles import AdapterTrouble
 

@@ -8,7 +8,7 @@ from typing import Protocol
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Request
-from pytest_bfcl.rendering.tools import Style
+from pytest_bfcl.tools.schemas import Style
 from pytest_bfcl.transcript import Message, Reply, Served, ToolCall
 from pytest_bfcl.troubles import AdapterTrouble
 

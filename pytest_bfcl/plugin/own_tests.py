@@ -23,10 +23,7 @@ class OwnTests(Protocol):
 
 def own_tests() -> OwnTests:
     """Raises `UsageError` where no installed package brings it."""
-    point = entry_points.find("fixtures", "ask")
-    if point is None:
-        raise UsageError("the fixture ask and its recordings (extensions/own_tests) are not in this installation")
-    return cast("OwnTests", entry_points.load(point, "fixture"))
+    return cast("OwnTests", entry_points.require("fixtures", "ask", "the fixture ask with its recordings"))
 
 
 def asker_of(request: pytest.FixtureRequest) -> Any:

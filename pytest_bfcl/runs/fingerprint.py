@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
+from pytest_bfcl import entry_points
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.redaction import public_parameters
@@ -55,10 +56,9 @@ def template_fingerprint(template: str | None) -> str | None:
 
     if template is None or template == "auto" or template in FORMATS:
         return template
-    from pytest_bfcl.rendering.hub import read_template
-
     path = Path(template).expanduser()
-    return f"{path.name}:{read_template(path).sha256[:16]}"
+    api = entry_points.require("apis", "completions", "the API completions, whose prompts are rendered here,")
+    return f"{path.name}:{api.digest(path)[:16]}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.decoding import DecodeError, WrongShape, call_texts, decode_reply
-from pytest_bfcl.decoding.formats.history import read_reply
 from pytest_bfcl.decoding.formats.table import FORMATS, Format
+from pytest_bfcl.extensions.templates.history import read_reply
 from pytest_bfcl.transcript import Reply, ToolCall
 
 FAMILIES = {

@@ -70,9 +70,12 @@ def test_what_is_missing_is_said(core: Path) -> None:
     done = run(core, "-m", "pytest", *[word.replace("oracle:", "lexical:") for word in ASK], "none")
     assert done.returncode == 4
     assert "unknown provider 'lexical'" in done.stderr
+    asked = ("openai:gpt", "--bfcl-api", "completions", "--bfcl-base-url", "http://127.0.0.1:1")
+    done = run(core, "-m", "pytest", "--model", *asked, "--bfcl-data", "bundled", "-q", "-p", "no:cacheprovider")
+    assert "the API completions, whose prompts are rendered here, is not in this installation" in done.stderr
     (core / "test_own.py").write_text("def test_own(ask): ask('Hello.')\n")
     done = run(core, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_own.py")
-    assert "the fixture ask and its recordings (extensions/own_tests) are not in this installation" in done.stdout
+    assert "the fixture ask with its recordings is not in this installation" in done.stdout
 
 
 def test_a_declared_part_that_is_gone_is_one_sentence(core: Path, monkeypatch: pytest.MonkeyPatch) -> None:

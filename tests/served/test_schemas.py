@@ -14,9 +14,9 @@ import pytest
 pytest.importorskip("mcp")
 
 from pytest_bfcl.models import as_model
-from pytest_bfcl.rendering.tools import compile_tools
 from pytest_bfcl.session.evaluation import open_data, run
 from pytest_bfcl.settings import Settings
+from pytest_bfcl.tools.schemas import compile_tools
 from pytest_bfcl.transcript import Reply, ToolCall
 from tests.served.odd import LATER, LISTED
 

@@ -15,10 +15,10 @@ import pytest
 from pytest_bfcl.checkers import judge
 from pytest_bfcl.cli import main
 from pytest_bfcl.models import as_model
-from pytest_bfcl.rendering.tools import compile_tools
 from pytest_bfcl.session.evaluation import open_data, run
 from pytest_bfcl.tools.json_schema import argument_problem, schema_problem
 from pytest_bfcl.tools.patterns import pattern_of
+from pytest_bfcl.tools.schemas import compile_tools
 from pytest_bfcl.transcript import Reply, ToolCall
 
 SCHEMA = {

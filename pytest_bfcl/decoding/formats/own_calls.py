@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from pytest_bfcl.decoding.errors import DecodeError, WrongShape, is_call_list
 from pytest_bfcl.decoding.formats.decoders import Decoder
 from pytest_bfcl.decoding.formats.decoders import mended as without_defects
-from pytest_bfcl.decoding.formats.members import texts
+from pytest_bfcl.decoding.formats.members import items, texts
 from pytest_bfcl.decoding.formats.schema_types import Documents
+from pytest_bfcl.decoding.formats.sources import written_as_python
 from pytest_bfcl.decoding.formats.table import find_decoder
 from pytest_bfcl.decoding.limits import check_length
 from pytest_bfcl.decoding.native import decode_native, parse_json
 from pytest_bfcl.decoding.writing import check_count
+from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.transcript import Call, Reply
 
 
@@ -70,3 +73,25 @@ def own_texts(reply: Reply, decoder: Decoder, functions: Documents = (), *, mend
     written = decoder.texts(result, functions) if decoder.served else decoder.texts(result)
     check_count(len(written))
     return written
+
+
+def found_calls(answer: str, decoder: str | None, functions: Documents = ()) -> list[tuple[str, Parsed]]:
+    """Name and arguments of the calls a decoder finds; none where it fails or finds something else."""
+    reads = find_decoder(decoder) if decoder else None
+    if reads is None:
+        return []
+    try:
+        if reads.calls is None:
+            value = written_as_python(reads.source(answer, False))
+        else:
+            value = reads.calls(answer, functions) if reads.served else reads.calls(reads.read(answer))
+        pairs = list(items(value))
+    except DecodeError:
+        return []
+    return [(str(name), arguments) for name, arguments in pairs if isinstance(arguments, dict)]
+
+
+def call_ids(count: int, ids: Sequence[str] = ()) -> list[str]:
+    """Ids of a reply's calls, nine characters as Mistral's templates want them."""
+    first = int(ids[0][4:]) if ids and ids[0][4:].isdecimal() else 1
+    return [ids[number] if number < len(ids) else f"call{first + number:05d}" for number in range(count)]

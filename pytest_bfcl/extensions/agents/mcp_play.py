@@ -13,7 +13,7 @@ from pytest_bfcl.extensions.agents.mcp_http import LoopbackServer
 from pytest_bfcl.extensions.agents.mcp_server import require_sdk, tool_server
 from pytest_bfcl.failures import Verdict
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.rendering.tools import compile_tools, wire_names
+from pytest_bfcl.tools.schemas import compile_tools, wire_names
 from pytest_bfcl.transcript import Mode, Reply, Transcript
 
 if TYPE_CHECKING:

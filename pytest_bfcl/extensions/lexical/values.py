@@ -44,7 +44,7 @@ def _particularity(schema: object) -> int:
 
 
 def _kind(schema: object) -> str:
-    from pytest_bfcl.rendering.tools import JSON_TYPES
+    from pytest_bfcl.tools.schemas import JSON_TYPES
 
     word = schema.get("type") if isinstance(schema, Mapping) else None
     return "boolean" if word == "Boolean" else JSON_TYPES.get(str(word), "string")

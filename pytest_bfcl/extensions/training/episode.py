@@ -17,10 +17,10 @@ from pytest_bfcl.conversation.dialogue import OVERFLOW, Dialogue
 from pytest_bfcl.extensions.training.travelling import packed, unpacked
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.models.callable import on_the_wire
-from pytest_bfcl.rendering.tools import compile_tools
 from pytest_bfcl.replies import read_reply
 from pytest_bfcl.rewards import as_entry, reward
 from pytest_bfcl.settings import Settings
+from pytest_bfcl.tools.schemas import compile_tools
 from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:

@@ -188,7 +188,7 @@ class EntryEnvironment:
 
 def _environment(name: str, tasks: Tasks, entry: Entry) -> type[EntryEnvironment]:
     """The class whose methods are an entry's tools, those included that are handed over later."""
-    from pytest_bfcl.rendering.tools import compile_tools
+    from pytest_bfcl.tools.schemas import compile_tools
 
     methods: Parsed = {"_options": {"step_limit": CALLS_A_TURN, **tasks.options}}
     for schema in compile_tools(entry.all_functions):

@@ -90,7 +90,7 @@ def test_two_hundred_official_entries_have_the_verdicts_of_the_direct_way(offici
 
 
 def test_tools_are_listed_with_the_schemas_bare_models_get(data):
-    from pytest_bfcl.rendering.tools import compile_tools
+    from pytest_bfcl.tools.schemas import compile_tools
 
     entry = entries_of(data, 1)[0]
 

@@ -185,7 +185,7 @@ def simulators(recorded: Recorded) -> Iterator[Part]:
 
 def replies(recorded: Recorded) -> Iterator[Part]:
     """Raw replies in models' own formats."""
-    from pytest_bfcl.decoding.formats.history import read_reply
+    from pytest_bfcl.extensions.templates.history import read_reply
     from pytest_bfcl.transcript import Reply
     from tests.decoding.test_own_formats_golden import differences, family, native_reply, rows
 
@@ -214,11 +214,11 @@ def replies(recorded: Recorded) -> Iterator[Part]:
 def prompts(recorded: Recorded) -> Iterator[Part]:
     """Every prompt of recorded conversations of self-hosted families."""
     from pytest_bfcl.decoding.formats.table import FORMATS
+    from pytest_bfcl.extensions.templates import Family
+    from pytest_bfcl.extensions.templates.templates import TEMPLATES
     from pytest_bfcl.fetching.format_texts import FormatTexts
     from pytest_bfcl.fetching.official import fetched_folder
-    from pytest_bfcl.rendering import Family
-    from pytest_bfcl.rendering.templates import TEMPLATES
-    from tests.rendering.test_golden_prompts import Conversation
+    from tests.extensions.templates.test_golden_prompts import Conversation
 
     part = Part("prompts of self-hosted families", "every prompt of a conversation, byte for byte")
     texts = FormatTexts.beside(fetched_folder())

@@ -24,7 +24,7 @@ PROMPT_LIMIT = 16 * 2**20
 """Longest prompt taken, in characters."""
 
 SERVICE = Service(
-    "pytest_bfcl.rendering.hub_worker",
+    "pytest_bfcl.extensions.templates.hub_worker",
     "renders chat templates",
     packages=("jinja2", "markupsafe"),
     allowed=("exec", "code.__new__", "object.__getattr__", "sys._getframe"),  # what jinja2 and its errors cause

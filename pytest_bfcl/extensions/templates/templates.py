@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pytest_bfcl.rendering import functiongemma, minicpm, prompting, qwen, tool_lists
-from pytest_bfcl.rendering.parts import Template
+from pytest_bfcl.extensions.templates import functiongemma, minicpm, prompting, qwen, tool_lists
+from pytest_bfcl.extensions.templates.parts import Template
 
 TEMPLATES: Mapping[str, Template] = {
     "llama3": prompting.llama3,

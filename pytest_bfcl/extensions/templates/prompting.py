@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_bfcl.rendering.parts import CHATML_REPLY, LLAMA_REPLY, Prompted, chatml, llama, text_of
+from pytest_bfcl.extensions.templates.parts import CHATML_REPLY, LLAMA_REPLY, Prompted, chatml, llama, text_of
 
 
 def chatml_prompt(shown: Prompted) -> str:

@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_bfcl.rendering.parts import CHATML_REPLY, Prompted, chatml, text_of
-from pytest_bfcl.rendering.tools import compile_tools
+from pytest_bfcl.extensions.templates.parts import CHATML_REPLY, Prompted, chatml, text_of
+from pytest_bfcl.tools.schemas import compile_tools
 
 _WIDTH = 88
 _TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}

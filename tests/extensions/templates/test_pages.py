@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_bfcl.rendering.pages import family_pages
+from pytest_bfcl.extensions.templates.pages import family_pages
 
-FOLDER = Path(__file__).resolve().parents[2] / "docs" / "families"
+FOLDER = Path(__file__).resolve().parents[3] / "docs" / "families"
 
 
 def test_every_page_is_up_to_date():
     written = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.md")}
-    assert written == family_pages(), "run: python -m pytest_bfcl.rendering.pages docs/families"
+    assert written == family_pages(), "run: python -m pytest_bfcl.extensions.templates.pages docs/families"

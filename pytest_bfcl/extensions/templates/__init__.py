@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from pytest_bfcl.late_names import late_names
 
 if TYPE_CHECKING:
-    from pytest_bfcl.rendering.family import DEFAULT_MAX_TOKENS as DEFAULT_MAX_TOKENS
-    from pytest_bfcl.rendering.family import Family as Family
-    from pytest_bfcl.rendering.family import open_family as open_family
+    from pytest_bfcl.extensions.templates.family import DEFAULT_MAX_TOKENS as DEFAULT_MAX_TOKENS
+    from pytest_bfcl.extensions.templates.family import Family as Family
+    from pytest_bfcl.extensions.templates.family import open_family as open_family
 
 __all__ = ["DEFAULT_MAX_TOKENS", "Family", "open_family"]
 

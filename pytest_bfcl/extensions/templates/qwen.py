@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from pytest_bfcl.rendering.parts import CHATML_REPLY, Prompted, chatml, one_line, text_of
+from pytest_bfcl.extensions.templates.parts import CHATML_REPLY, Prompted, chatml, one_line, text_of
 from pytest_bfcl.transcript import Message
 
 RESPONSE, RESPONSE_END = "<tool_response>", "</tool_response>"

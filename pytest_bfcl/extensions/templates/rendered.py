@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_bfcl.extensions.templates.family import DEFAULT_MAX_TOKENS, open_family
+from pytest_bfcl.extensions.templates.hub import read_template
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.completions import TEMPLATE_VARIABLES, Completions
-from pytest_bfcl.rendering import DEFAULT_MAX_TOKENS, open_family
 from pytest_bfcl.transcript import Message, Mode, Reply
 from pytest_bfcl.troubles import AdapterTrouble
 
@@ -32,6 +34,11 @@ class Rendered(Completions):
                 f"write {spec.provider}:{spec.name}@{self.family.format.mode}"
             )
         self.family.check(_variables(settings.parameters))
+
+    @staticmethod
+    def digest(path: Path) -> str:
+        """What tells the template in a file or folder from others. Raises `UsageError`."""
+        return read_template(path).sha256
 
     def _fields(self, request: Request) -> Mapping[str, Any]:
         try:

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.rendering.hub import read_template
-from tests.rendering.chat_templates import TEMPLATES
+from pytest_bfcl.extensions.templates.hub import read_template
+from tests.extensions.templates.chat_templates import TEMPLATES
 
 PYTHONS = [path for path in os.environ.get("BFCL_ENGINES", "").split(os.pathsep) if path]
 TOKENS = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>", "unk_token": "<unk>"}

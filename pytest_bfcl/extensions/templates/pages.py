@@ -1,4 +1,4 @@
-"""The pages of docs/families, written from the table: ``python -m pytest_bfcl.rendering.pages docs/families``."""
+"""The pages of docs/families from the table: ``python -m pytest_bfcl.extensions.templates.pages docs/families``."""
 
 from __future__ import annotations
 

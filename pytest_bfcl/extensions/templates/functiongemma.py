@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_bfcl.rendering.parts import Prompted, text_of
+from pytest_bfcl.extensions.templates.parts import Prompted, text_of
 
 _RESERVED = frozenset({"description", "type", "properties", "required", "nullable"})
 """Property names that the template takes for its own words and leaves out."""

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_bfcl.decoding.formats.history import Read, read_reply, result_messages
 from pytest_bfcl.decoding.formats.table import (
     FORMATS,
     Format,
@@ -20,13 +19,14 @@ from pytest_bfcl.decoding.formats.table import (
     guessed_decoder,
     registered_format,
 )
+from pytest_bfcl.extensions.templates.history import Read, read_reply, result_messages
+from pytest_bfcl.extensions.templates.openings import opened
+from pytest_bfcl.extensions.templates.parts import Prompted, Template
+from pytest_bfcl.extensions.templates.templates import TEMPLATES
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.fetching.format_texts import FormatTexts
 from pytest_bfcl.fetching.official import fetched_folder
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.rendering.openings import opened
-from pytest_bfcl.rendering.parts import Prompted, Template
-from pytest_bfcl.rendering.templates import TEMPLATES
 from pytest_bfcl.transcript import Message, Mode
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def _of_row(row: Format, think: Think) -> Family:
 
 def _of_hub(path: Path, model: str, decoder: str | None, think: Think) -> Family:
     """The family of a template read from disk; its calls are read by ``decoder`` or what the model's name suggests."""
-    from pytest_bfcl.rendering.hub import read_template
+    from pytest_bfcl.extensions.templates.hub import read_template
 
     template = read_template(path)
     name = decoder if decoder not in (None, "auto") else guessed_decoder(model or path.name)

@@ -7,14 +7,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from pytest_bfcl.decoding.errors import DecodeError
-from pytest_bfcl.decoding.formats.members import items
+from pytest_bfcl.decoding.formats.own_calls import call_ids, found_calls
 from pytest_bfcl.decoding.formats.schema_types import Documents
-from pytest_bfcl.decoding.formats.sources import written_as_python
-from pytest_bfcl.decoding.formats.table import Format, find_decoder
+from pytest_bfcl.decoding.formats.table import Format
 from pytest_bfcl.decoding.formats.thinking import Parted, Think, read_thinking
 from pytest_bfcl.decoding.formats.tool_call_tags import tagged_inside, tagged_values
 from pytest_bfcl.decoding.native import parse_json
-from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.transcript import Message
 
 
@@ -65,22 +63,6 @@ def _native(parted: Parted, family: Format, ids: Sequence[str], functions: Docum
     return fields
 
 
-def found_calls(answer: str, decoder: str | None, functions: Documents = ()) -> list[tuple[str, Parsed]]:
-    """Name and arguments of the calls a decoder finds; none where it fails or finds something else."""
-    reads = find_decoder(decoder) if decoder else None
-    if reads is None:
-        return []
-    try:
-        if reads.calls is None:
-            value = written_as_python(reads.source(answer, False))
-        else:
-            value = reads.calls(answer, functions) if reads.served else reads.calls(reads.read(answer))
-        pairs = list(items(value))
-    except DecodeError:
-        return []
-    return [(str(name), arguments) for name, arguments in pairs if isinstance(arguments, dict)]
-
-
 def _mistral(answer: str, ids: Sequence[str]) -> str:
     """Parsed calls with their ids; a reply that did not parse goes back as it came."""
     try:
@@ -95,12 +77,6 @@ def _mistral(answer: str, ids: Sequence[str]) -> str:
         if isinstance(member, dict)
     ]
     return f"[TOOL_CALLS]{json.dumps(named)}"
-
-
-def call_ids(count: int, ids: Sequence[str] = ()) -> list[str]:
-    """Ids of a reply's calls, nine characters as Mistral's templates want them."""
-    first = int(ids[0][4:]) if ids and ids[0][4:].isdecimal() else 1
-    return [ids[number] if number < len(ids) else f"call{first + number:05d}" for number in range(count)]
 
 
 def result_messages(

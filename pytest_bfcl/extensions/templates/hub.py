@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pytest_bfcl.confined import Stopped, Worker
+from pytest_bfcl.extensions.templates.hub_worker import SERVICE
+from pytest_bfcl.extensions.templates.parts import Prompted
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.plain_text import clean
-from pytest_bfcl.rendering.hub_worker import SERVICE
-from pytest_bfcl.rendering.parts import Prompted
-from pytest_bfcl.rendering.tools import compile_tools
+from pytest_bfcl.tools.schemas import compile_tools
 from pytest_bfcl.transcript import Message
 
 FILE_LIMIT = 8 * 2**20

@@ -6,9 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_bfcl.failures import UsageError
-from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.rendering.parts import (
+from pytest_bfcl.extensions.templates.parts import (
     CHATML_REPLY,
     LLAMA_REPLY,
     Prompted,
@@ -18,7 +16,9 @@ from pytest_bfcl.rendering.parts import (
     one_line,
     text_of,
 )
-from pytest_bfcl.rendering.tools import compile_tools
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.tools.schemas import compile_tools
 
 
 def granite3(shown: Prompted) -> str:

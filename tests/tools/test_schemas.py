@@ -8,7 +8,7 @@ import json
 import pytest
 
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.rendering.tools import FLOAT_SENTENCE, CompiledTools, compile_tools, wire_names
+from pytest_bfcl.tools.schemas import FLOAT_SENTENCE, CompiledTools, compile_tools, wire_names
 
 DOC = {
     "name": "shop.item.find",

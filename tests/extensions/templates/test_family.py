@@ -12,14 +12,14 @@ from dataclasses import replace
 import pytest
 
 from pytest_bfcl.decoding.formats.table import FORMATS
+from pytest_bfcl.extensions.templates import Family, open_family
+from pytest_bfcl.extensions.templates.hub import read_template
+from pytest_bfcl.extensions.templates.parts import Prompted
+from pytest_bfcl.extensions.templates.templates import TEMPLATES
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.fetching.format_texts import FormatTexts, extract_format_texts, format_sources
 from pytest_bfcl.models import create_model
 from pytest_bfcl.models.base import Request
-from pytest_bfcl.rendering import Family, open_family
-from pytest_bfcl.rendering.hub import read_template
-from pytest_bfcl.rendering.parts import Prompted
-from pytest_bfcl.rendering.templates import TEMPLATES
 from pytest_bfcl.settings import Settings
 from tests.conversation.worlds import shelf_entry
 
@@ -182,10 +182,8 @@ def test_broken_and_hostile_templates_end_as_one_sentence(tmp_path, template, wh
 def test_ctrl_c_works_while_a_template_computes(tmp_path):
     """As a user has it: the process ends at once, not when the template does."""
     hub(tmp_path, "{{ 9 ** (9 ** 9) }}")
-    read = (
-        f"from pytest_bfcl.rendering.hub import read_template; from pathlib import Path; path = Path({str(tmp_path)!r})"
-    )
-    asked = "from pytest_bfcl.rendering.parts import Prompted; print('asking', flush=True)"
+    read = "from pathlib import Path; from pytest_bfcl.extensions.templates.hub import read_template"
+    asked = "from pytest_bfcl.extensions.templates.parts import Prompted; print('asking', flush=True)"
     program = f"{read}; {asked}; read_template(Path({str(tmp_path)!r}))(Prompted([], [], None))"
     with subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -227,8 +225,8 @@ def test_a_folder_needs_to_say_how_calls_are_written(tmp_path):
 
 
 def test_stubs_of_minicpm():
-    from pytest_bfcl.rendering.minicpm import minicpm3
-    from pytest_bfcl.rendering.parts import Prompted
+    from pytest_bfcl.extensions.templates.minicpm import minicpm3
+    from pytest_bfcl.extensions.templates.parts import Prompted
 
     texts = FormatTexts({"minicpm3.imports": "IMPORTS\n", "minicpm3.rules": "{tools}RULES {{x}}\n"})
     properties = {
