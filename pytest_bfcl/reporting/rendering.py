@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,9 +46,9 @@ def _escape(found: re.Match[str]) -> str:
     return "" if character == "\r" else character.encode("unicode_escape").decode()
 
 
-def render(template: str, **values: Any) -> str:
-    """One page from a template of this room; every value is escaped."""
-    return environment().get_template(template).render(**values)
+def render(template: str, folder: Path = TEMPLATES, /, **values: Any) -> str:
+    """One page from a template of this room, or of an extension's ``folder``; every value is escaped."""
+    return environment(folder).get_template(template).render(**values)
 
 
 def macro(template: str, name: str, /, *values: Any, **named: Any) -> Markup:
@@ -88,10 +88,10 @@ def encoded(text: str) -> bytes:
 
 
 @cache
-def environment() -> Environment:
-    """The environment of this room's templates."""
-    made = environment_of(TEMPLATES)
-    made.globals["assets"] = assets
+def environment(folder: Path = TEMPLATES) -> Environment:
+    """The environment of this room's templates, those of ``folder`` before them."""
+    made = environment_of(folder, TEMPLATES)
+    made.globals["assets"] = partial(assets, folder=folder)
     return made
 
 
@@ -144,35 +144,35 @@ class Assets:
         )
 
 
-_STYLES = {
-    "entry": ("entry.css",),
-    "index": ("index.css", "entry.css"),
-    "comparison": ("index.css", "side_by_side.css"),
-}
-"""Styles of a page kind, after the common one."""
+_STYLES = {"entry": ("entry.css",), "index": ("index.css", "entry.css")}
+"""Styles of a page kind, after the common one; all others have the first page's and their own."""
 
 
 @cache
-def assets(script: str) -> Assets:
-    """Style and script of a page kind (``index``, ``entry``, ``leaderboard``, ``comparison``)."""
-    return Assets(style_of(script), script_of(script), shards=script == "index")
+def assets(kind: str, folder: Path = TEMPLATES) -> Assets:
+    """Style and script of a page kind (``index``, ``entry``, or one whose files are in ``folder``)."""
+    return Assets(style_of(kind, folder), script_of(kind, folder), shards=kind == "index")
 
 
-def style_of(kind: str) -> str:
+def style_of(kind: str, folder: Path = TEMPLATES) -> str:
     """The style sheet of a page kind."""
-    return "".join(map(part_text, ("common.css", *_STYLES.get(kind, ("index.css",)))))
+    own = "" if kind in _STYLES else _own(folder / f"{kind}.css")
+    return "".join(map(part_text, ("common.css", *_STYLES.get(kind, ("index.css",))))) + own
 
 
-def script_of(kind: str) -> str:
+def script_of(kind: str, folder: Path = TEMPLATES) -> str:
     """The script of a page kind; one that is not there adds nothing to the theme's."""
-    own = f"{kind}.js"
     more = ("inflate.js", "packed_entry.js") if kind == "index" else ()
-    return "".join(map(part_text, ("theme.js", *more, own) if (TEMPLATES / own).is_file() else ("theme.js",)))
+    return "".join(map(part_text, ("theme.js", *more))) + _own(folder / f"{kind}.js")
 
 
 def part_text(name: str) -> str:
     """One file of styles or scripts."""
     return (TEMPLATES / name).read_text(encoding="utf-8")
+
+
+def _own(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
 
 
 def _digest(text: str) -> str:

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.extensions.leaderboards.page import write_leaderboard
 from pytest_bfcl.failures import AdapterError
-from pytest_bfcl.reporting import write_leaderboard, write_report
+from pytest_bfcl.reporting import write_report
 from pytest_bfcl.reporting.pages import Neighbours, PageContext, Told, entry_page, stored_of
 from pytest_bfcl.reporting.sources import questions
 from pytest_bfcl.runs import RunDirectory

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -16,32 +15,6 @@ from pytest_bfcl.scoring.cost import (
     rounded_percentile,
     samples,
 )
-from pytest_bfcl.scoring.official_csv import number
-from tests.scoring.golden import Golden
-
-
-@pytest.mark.golden
-def test_the_recorded_cases(golden: Golden) -> None:
-    cases = [json.loads(line) for line in (golden.folder / "cost_latency_cases.jsonl").read_text().splitlines()]
-    assert len(cases) == 82
-    for case in cases:
-        usage = Usage()
-        for line in case["lines"]:
-            usage.add(
-                {
-                    "latency_s": line.get("latency"),
-                    "input_tokens": line.get("input_token_count"),
-                    "output_tokens": line.get("output_token_count"),
-                }
-            )
-        prices = case["input_usd_per_million_tokens"], case["output_usd_per_million_tokens"]
-        cells = {
-            "cost": number(rounded(cost_usd(usage, *prices, SERVER_USD_PER_HOUR))),
-            "latency_mean": number(rounded(mean(usage.latencies))),
-            "latency_std": number(rounded(deviation(usage.latencies))),
-            "latency_p95": number(rounded_percentile(percentile95(usage.latencies))),
-        }
-        assert cells == {name: case[name] for name in cells}, case["note"]
 
 
 @pytest.mark.parametrize(

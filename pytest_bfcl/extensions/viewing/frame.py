@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_bfcl.extensions import comparisons, leaderboards
 from pytest_bfcl.reporting import rendering
 
 if TYPE_CHECKING:
@@ -53,11 +54,11 @@ def asset(name: str) -> str | None:
         return None
     styles, script, own = _PARTS.get(kind, ((kind,), kind, ()))
     if ending == "css":
-        return "".join(map(rendering.style_of, styles)) + _read("view.css")
+        return "".join(rendering.style_of(each, _folder(each)) for each in styles) + _read("view.css")
     if ending != "js":
         return None
     inflate = rendering.part_text("inflate.js") if own else ""
-    return rendering.script_of(script) + _read("view.js") + inflate + "".join(map(_read, own))
+    return rendering.script_of(script, _folder(script)) + _read("view.js") + inflate + "".join(map(_read, own))
 
 
 def assets() -> dict[str, str]:
@@ -66,13 +67,19 @@ def assets() -> dict[str, str]:
     return {name: text for name in names if (text := asset(name)) is not None}
 
 
+def _folder(kind: str) -> Path:
+    """Where a page kind has its style and script."""
+    kinds = {"comparison": comparisons.TEMPLATES, "leaderboard": leaderboards.TEMPLATES}
+    return kinds.get(kind, rendering.TEMPLATES)
+
+
 def _read(name: str) -> str:
     return (TEMPLATES / name).read_text(encoding="utf-8")
 
 
 @cache
 def _environment() -> Environment:
-    made = rendering.environment_of(TEMPLATES, rendering.TEMPLATES)
+    made = rendering.environment_of(TEMPLATES, comparisons.TEMPLATES, leaderboards.TEMPLATES, rendering.TEMPLATES)
     made.globals["assets"] = _files
     return made
 

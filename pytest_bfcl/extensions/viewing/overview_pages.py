@@ -8,9 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from pytest_bfcl.extensions.comparisons.stability_text import stability_values
 from pytest_bfcl.extensions.lab.auditing import pages as audits_of
 from pytest_bfcl.extensions.lab.auditing.defect import Defect
 from pytest_bfcl.extensions.lab.auditing.run_rules import Attempt, Attempts, run_defects
+from pytest_bfcl.extensions.leaderboards import page as ranking
+from pytest_bfcl.extensions.leaderboards.contestants import Contestant, contestants, told_apart
+from pytest_bfcl.extensions.leaderboards.history import DatedRun, history
+from pytest_bfcl.extensions.leaderboards.history_charts import history_charts
 from pytest_bfcl.extensions.viewing import frame
 from pytest_bfcl.extensions.viewing.index import Stamp
 from pytest_bfcl.extensions.viewing.links import Links
@@ -21,13 +26,8 @@ from pytest_bfcl.extensions.viewing.summaries import RunSummary, summary_now
 from pytest_bfcl.extensions.wire import page as servers_of
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
-from pytest_bfcl.reporting import leaderboard as ranking
-from pytest_bfcl.reporting.contestants import Contestant, contestants, told_apart
-from pytest_bfcl.reporting.history import history_charts
 from pytest_bfcl.reporting.published import published_values
-from pytest_bfcl.reporting.stability import stability_values
 from pytest_bfcl.runs.paths import below
-from pytest_bfcl.scoring.history import DatedRun, history
 from pytest_bfcl.scoring.measurements import Judged, Key
 from pytest_bfcl.scoring.published import OFFICIAL
 from pytest_bfcl.scoring.stability import stability

@@ -6,6 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pytest_bfcl.extensions.comparisons.changed import Changed
+from pytest_bfcl.extensions.comparisons.comparison_page import comparison_values
+from pytest_bfcl.extensions.comparisons.side_by_side import Answer, SideBySide, side_by_side
 from pytest_bfcl.extensions.viewing import frame
 from pytest_bfcl.extensions.viewing.columns import Row
 from pytest_bfcl.extensions.viewing.exchanges import exchanges
@@ -16,13 +19,10 @@ from pytest_bfcl.extensions.viewing.summaries import ModelFigures, RunSummary, s
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.plain_text import shortened
 from pytest_bfcl.reporting import overview
-from pytest_bfcl.reporting.changed import Changed
-from pytest_bfcl.reporting.comparison_page import comparison_values
 from pytest_bfcl.reporting.links import page_name
 from pytest_bfcl.reporting.packing import packed
 from pytest_bfcl.reporting.pages import Neighbours, Told, entry_values, shown_at_any_rate
 from pytest_bfcl.reporting.rendering import embedded_json
-from pytest_bfcl.reporting.side_by_side import Answer, SideBySide, side_by_side
 from pytest_bfcl.runs import RunDirectory
 from pytest_bfcl.scoring import compare_measurements
 from pytest_bfcl.scoring.changes import Change

@@ -234,7 +234,7 @@ def prompts(recorded: Recorded) -> Iterator[Part]:
 
 def tables(recorded: Recorded) -> Iterator[Part]:
     """The leaderboard's CSV files of complete, partial, re-scored and rebuilt runs."""
-    from pytest_bfcl.scoring.official_csv import write_csvs
+    from pytest_bfcl.extensions.leaderboards.official_csv import write_csvs
     from tests.scoring.golden import CASES, Golden
 
     golden = Golden(recorded.folder)

@@ -7,11 +7,20 @@ from pathlib import Path
 
 import pytest
 
+from pytest_bfcl.extensions.leaderboards.official_csv import ModelRow, csv_texts, number, percent, write_csvs
 from pytest_bfcl.scoring.aggregate import CategoryScore
-from pytest_bfcl.scoring.cost import Usage
+from pytest_bfcl.scoring.cost import (
+    SERVER_USD_PER_HOUR,
+    Usage,
+    cost_usd,
+    deviation,
+    mean,
+    percentile95,
+    rounded,
+    rounded_percentile,
+)
 from pytest_bfcl.scoring.format_scores import CONFIGURATIONS, FormatScores
 from pytest_bfcl.scoring.model_info import ModelInfo
-from pytest_bfcl.scoring.official_csv import ModelRow, csv_texts, number, percent, write_csvs
 from tests.scoring.golden import CASES, Golden
 
 FILES = [
@@ -108,3 +117,27 @@ def test_cells() -> None:
     assert percent(0.11125) == "11.12%"
     assert percent(None) == number(None) == "N/A"
     assert number(0.0) == "0.0"
+
+
+@pytest.mark.golden
+def test_the_recorded_cases(golden: Golden) -> None:
+    cases = [json.loads(line) for line in (golden.folder / "cost_latency_cases.jsonl").read_text().splitlines()]
+    assert len(cases) == 82
+    for case in cases:
+        usage = Usage()
+        for line in case["lines"]:
+            usage.add(
+                {
+                    "latency_s": line.get("latency"),
+                    "input_tokens": line.get("input_token_count"),
+                    "output_tokens": line.get("output_token_count"),
+                }
+            )
+        prices = case["input_usd_per_million_tokens"], case["output_usd_per_million_tokens"]
+        cells = {
+            "cost": number(rounded(cost_usd(usage, *prices, SERVER_USD_PER_HOUR))),
+            "latency_mean": number(rounded(mean(usage.latencies))),
+            "latency_std": number(rounded(deviation(usage.latencies))),
+            "latency_p95": number(rounded_percentile(percentile95(usage.latencies))),
+        }
+        assert cells == {name: case[name] for name in cells}, case["note"]

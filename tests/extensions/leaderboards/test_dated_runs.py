@@ -10,10 +10,16 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.cli import main
-from pytest_bfcl.reporting.dated_runs import Histories, course, histories_csv, histories_html, read_histories
+from pytest_bfcl.extensions.leaderboards.dated_runs import (
+    Histories,
+    course,
+    histories_csv,
+    histories_html,
+    read_histories,
+)
+from pytest_bfcl.extensions.leaderboards.history import HistoryLine
 from pytest_bfcl.runs import ModelFingerprint, RunDirectory
 from pytest_bfcl.scoring import summarise
-from pytest_bfcl.scoring.history import HistoryLine
 from tests.reporting.browser import Browser
 from tests.runs.samples import SPEC, fingerprint
 from tests.scoring.samples import lines

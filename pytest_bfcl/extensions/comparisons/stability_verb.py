@@ -17,6 +17,8 @@ from pytest_bfcl.printed import say
 if TYPE_CHECKING:
     from pytest_bfcl.scoring.stability import Stability
 
+SUMMARY = "what many runs of one model say"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""
@@ -38,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the table, write the files asked for."""
-    from pytest_bfcl.reporting.stability import print_stability, stability_html
+    from pytest_bfcl.extensions.comparisons.stability_text import print_stability, stability_html
     from pytest_bfcl.scoring.stability import refuse_mixed, smoke_set, stability
 
     if args.smoke_out is not None and args.smoke is None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pytest_bfcl.extensions.leaderboards.history import HistoryLine, Point
 from pytest_bfcl.reporting.rendering import percent, points
-from pytest_bfcl.scoring.history import HistoryLine, Point
 from pytest_bfcl.scoring.statistics import Interval
 
 WIDTH, HEIGHT = 360.0, 120.0

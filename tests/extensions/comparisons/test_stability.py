@@ -16,7 +16,7 @@ from pytest_bfcl.scoring.stability import noise_floor, smoke_set, stability
 from tests.reporting.samples import record, stored_run
 
 CATEGORY = "simple_python"
-RECORDED = Path(__file__).resolve().parents[3] / "shared" / "golden" / "v4_runs"
+RECORDED = Path(__file__).resolve().parents[4] / "shared" / "golden" / "v4_runs"
 
 
 def a_run(outcomes: str, repeat: int = 1) -> dict[Key, Judged]:

@@ -1,6 +1,6 @@
 """Dated runs as a history: read from their directories, told as text, as CSV and as a page of its own.
 
-Runs that measured something else stay in the history; lines end there (`pytest_bfcl.scoring.history`), and it is said.
+Runs that measured something else stay in the history; lines end there (`history`), and it is said.
 """
 
 from __future__ import annotations
@@ -12,16 +12,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_bfcl.extensions.leaderboards import TEMPLATES
+from pytest_bfcl.extensions.leaderboards.history import DatedRun, HistoryLine, history
+from pytest_bfcl.extensions.leaderboards.history_charts import history_charts
+from pytest_bfcl.extensions.leaderboards.official_csv import as_text
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plain_text import clean, shortened
 from pytest_bfcl.reporting import rendering
-from pytest_bfcl.reporting.history import history_charts
 from pytest_bfcl.reporting.printing import Printer
 from pytest_bfcl.reporting.rendering import percent, points
 from pytest_bfcl.runs import RunDirectory
 from pytest_bfcl.scoring import summarise
-from pytest_bfcl.scoring.history import DatedRun, HistoryLine, history
-from pytest_bfcl.scoring.official_csv import as_text
 
 if TYPE_CHECKING:
     from pytest_bfcl.runs import Fingerprint, Summary
@@ -192,7 +193,7 @@ def _rows(found: Histories) -> Iterator[tuple[str | float | int | None, ...]]:
 def histories_html(found: Histories) -> str:
     """The histories as one self-contained page."""
     models = [(name, history_charts(lines), runs) for name, (runs, lines) in found.models.items()]
-    return rendering.render("dated_runs.html.jinja", models=models, notes=found.notes, count=len(found.runs))
+    return rendering.render("dated_runs.html.jinja", TEMPLATES, models=models, notes=found.notes, count=len(found.runs))
 
 
 def write_histories(found: Histories, out: Path) -> list[Path]:

@@ -18,6 +18,8 @@ from pathlib import Path
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.printed import say
 
+SUMMARY = "rank runs in one table"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""
@@ -33,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write the board and say where it is."""
     from pytest_bfcl.cli import tell_left_out
-    from pytest_bfcl.reporting import write_leaderboard
+    from pytest_bfcl.extensions.leaderboards.page import write_leaderboard
     from pytest_bfcl.runs import RunDirectory, is_run
     from pytest_bfcl.runs.merge import find_runs
     from pytest_bfcl.scoring.model_info import read_model_info
@@ -56,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _history(args: argparse.Namespace) -> int:
     """The runs over time; those that cannot be read are named and left out."""
-    from pytest_bfcl.reporting.dated_runs import print_histories, read_histories, write_histories
+    from pytest_bfcl.extensions.leaderboards.dated_runs import print_histories, read_histories, write_histories
     from pytest_bfcl.runs.merge import find_runs
 
     if args.official or args.model_info or args.board:

@@ -11,10 +11,9 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.dataset.categories import GROUPS
+from pytest_bfcl.extensions.leaderboards.contestants import contestants
+from pytest_bfcl.extensions.leaderboards.page import boards, rank, write_leaderboard
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.reporting import write_leaderboard
-from pytest_bfcl.reporting.contestants import contestants
-from pytest_bfcl.reporting.leaderboard import boards, rank
 from pytest_bfcl.runs import RunDirectory
 from pytest_bfcl.scoring.model_info import ModelInfo
 from tests.reporting.samples import record, stored_run

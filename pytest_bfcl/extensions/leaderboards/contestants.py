@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from pytest_bfcl.extensions.leaderboards.official_csv import ModelRow
+from pytest_bfcl.extensions.leaderboards.ranking import Verdicts
+from pytest_bfcl.extensions.leaderboards.standings import model_rows
 from pytest_bfcl.runs import RunDirectory
 from pytest_bfcl.scoring.cost import cost_usd
-from pytest_bfcl.scoring.leaderboard import model_rows
 from pytest_bfcl.scoring.measurements import Judged, Key
 from pytest_bfcl.scoring.model_info import ModelInfo, find_info, parse_model_info
-from pytest_bfcl.scoring.official_csv import ModelRow
-from pytest_bfcl.scoring.ranking import Verdicts
 from pytest_bfcl.scoring.robustness import plain_records
 from pytest_bfcl.scoring.statistics import Tally
 from pytest_bfcl.scoring.tally import ModelTally

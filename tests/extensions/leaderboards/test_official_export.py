@@ -10,6 +10,7 @@ import pytest
 from pytest_bfcl.checkers import reasons
 from pytest_bfcl.checkers.details import StateDetails
 from pytest_bfcl.dataset.entry import Entry
+from pytest_bfcl.extensions.leaderboards.official_export import export_official
 from pytest_bfcl.failures import AdapterError, UsageError, Verdict
 from pytest_bfcl.runs import (
     RunDirectory,
@@ -19,7 +20,6 @@ from pytest_bfcl.runs import (
     skipped_record,
     transcript_from_line,
 )
-from pytest_bfcl.scoring.official_export import export_official
 from pytest_bfcl.scoring.official_scores import read_scores, score_header
 from tests.runs.samples import SPEC, conversation, fingerprint, single
 

@@ -11,7 +11,7 @@ from pytest_bfcl.reporting.printing import Printer
 from pytest_bfcl.reporting.rendering import percent
 
 if TYPE_CHECKING:
-    from pytest_bfcl.reporting.changed import Changed
+    from pytest_bfcl.extensions.comparisons.changed import Changed
     from pytest_bfcl.scoring.changes import Change
     from pytest_bfcl.scoring.comparison import Comparison, Row
 

@@ -15,12 +15,11 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_bfcl.cli.run import add_run_options
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.printed import say
 
 if TYPE_CHECKING:
-    from pytest_bfcl.reporting.verification import Provider
+    from pytest_bfcl.extensions.comparisons.verification_text import Provider
     from pytest_bfcl.scoring.measurements import Measurement
     from pytest_bfcl.scoring.served_runs import Find, ServedRun
     from pytest_bfcl.scoring.verification import Verification
@@ -28,9 +27,13 @@ if TYPE_CHECKING:
 STOPPED = (2, 5)
 """Codes of a run that did not come to its end, or asked nothing."""
 
+SUMMARY = "does a server serve a model as another does"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb, and all of `pytest-bfcl run`."""
+    from pytest_bfcl.cli.run import add_run_options
+
     parser.add_argument("runs", nargs="*", metavar="RUN", help="stored runs (PATH#MODEL picks one of several models)")
     parser.add_argument(
         "--reference", action="append", default=[], metavar="RUN", help="what to compare with; repeatable"
@@ -121,7 +124,7 @@ def _verifications(served: list[ServedRun], references: list[ServedRun], margin:
 
 
 def _providers(served: list[ServedRun], found: list[Verification]) -> list[Provider]:
-    from pytest_bfcl.reporting.verification import Provider
+    from pytest_bfcl.extensions.comparisons.verification_text import Provider
     from pytest_bfcl.scoring.verification import side_of
 
     if found:
@@ -130,7 +133,7 @@ def _providers(served: list[ServedRun], found: list[Verification]) -> list[Provi
 
 
 def _print(args: argparse.Namespace, found: list[Verification], providers: list[Provider]) -> None:
-    from pytest_bfcl.reporting.verification import print_table, print_verification
+    from pytest_bfcl.extensions.comparisons.verification_text import print_table, print_verification
 
     if args.table:
         print_table(providers)
@@ -143,7 +146,7 @@ def _print(args: argparse.Namespace, found: list[Verification], providers: list[
 
 def _write(args: argparse.Namespace, found: list[Verification], providers: list[Provider]) -> None:
     from pytest_bfcl.cli import write_file
-    from pytest_bfcl.reporting.verification import verification_html
+    from pytest_bfcl.extensions.comparisons.verification_text import verification_html
 
     if args.html is not None:
         write_file(args.html, verification_html(found, providers))

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_bfcl.json_types import Parsed
-from pytest_bfcl.reporting.changed import Changed, Opened, Source
-from pytest_bfcl.reporting.comparison import (
+from pytest_bfcl.extensions.comparisons import TEMPLATES
+from pytest_bfcl.extensions.comparisons.changed import Changed, Opened, Source
+from pytest_bfcl.extensions.comparisons.comparison_text import (
     HEAD,
     counts,
     direction,
@@ -23,6 +23,7 @@ from pytest_bfcl.reporting.comparison import (
     title,
     verdict,
 )
+from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.reporting.rendering import render, seconds, thousands, usd
 from pytest_bfcl.reporting.report import summary_of
 from pytest_bfcl.runs import RunDirectory
@@ -62,7 +63,7 @@ class Section:
 
 def comparison_html(found: Sequence[Changed], entry: Source, margin: float = 0.0, *, page: Path | None = None) -> str:
     """All comparisons as one page; links to entries' pages are relative to ``page``, without it there are none."""
-    return render(TEMPLATE, **comparison_values(found, entry, margin, page=page))
+    return render(TEMPLATE, TEMPLATES, **comparison_values(found, entry, margin, page=page))
 
 
 def comparison_values(

@@ -12,14 +12,14 @@ import polars
 import pytest
 
 from pytest_bfcl.cli import main
-from pytest_bfcl.reporting.table import COLUMNS, NAMES, Source, rows_of, write_table
+from pytest_bfcl.extensions.leaderboards.table import COLUMNS, NAMES, Source, rows_of, write_table
 from pytest_bfcl.runs import RunDirectory
 from pytest_bfcl.session.evaluation import run
 from pytest_bfcl.settings import Settings
 from tests.reporting.samples import booking, make_run, record, write_data
 from tests.runs.samples import SPEC, fingerprint
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(scope="module")

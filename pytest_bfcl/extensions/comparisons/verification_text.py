@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from pytest_bfcl.extensions.comparisons import TEMPLATES
 from pytest_bfcl.reporting.printing import Printer
 from pytest_bfcl.reporting.rendering import percent, render
 
@@ -135,6 +136,7 @@ def verification_html(found: Sequence[Verification], providers: Sequence[Provide
     """A self-contained page: the table where there are several runs, then each verification."""
     return render(
         TEMPLATE,
+        TEMPLATES,
         table_head=TABLE_HEAD,
         table=table_rows(providers) if len(providers) > 1 else [],
         head=HEAD,

@@ -9,8 +9,9 @@ import pytest
 
 from pytest_bfcl.checkers import judge_both
 from pytest_bfcl.dataset.entry import Entry
+from pytest_bfcl.extensions.comparisons import TEMPLATES
+from pytest_bfcl.extensions.comparisons.side_by_side import Answer, SideBySide, side_by_side
 from pytest_bfcl.reporting import rendering
-from pytest_bfcl.reporting.side_by_side import Answer, SideBySide, side_by_side
 from pytest_bfcl.runs import RunDirectory, transcript_from_line
 from pytest_bfcl.runs.results import result_record
 from pytest_bfcl.session.evaluation import open_data
@@ -18,7 +19,8 @@ from tests.reporting.samples import booking, make_run, write_data
 
 
 def page(found: SideBySide) -> str:
-    return str(rendering.macro("side_by_side.html.jinja", "side_by_side", found))
+    module: Any = rendering.environment(TEMPLATES).get_template("side_by_side.html.jinja").module
+    return str(module.side_by_side(found))
 
 
 @pytest.fixture(scope="module")

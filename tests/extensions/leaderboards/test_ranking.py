@@ -6,8 +6,8 @@ import random
 
 import pytest
 
+from pytest_bfcl.extensions.leaderboards.ranking import MOST, compared, ranking, reversals
 from pytest_bfcl.scoring.measurements import Judged, Key
-from pytest_bfcl.scoring.ranking import MOST, compared, ranking, reversals
 
 Verdicts = dict[Key, Judged]
 

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pytest_bfcl import extras
 from pytest_bfcl.dataset.categories import CATEGORIES, groups_of
+from pytest_bfcl.extensions.leaderboards.official_csv import as_text
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.plain_text import cut
 from pytest_bfcl.reporting.chat import StepFields, turns_of
-from pytest_bfcl.scoring.official_csv import as_text
 
 if TYPE_CHECKING:
     from pytest_bfcl.runs import Fingerprint

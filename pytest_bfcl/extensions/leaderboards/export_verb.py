@@ -15,10 +15,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_bfcl import runs
 from pytest_bfcl.failures import FailureTag, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.printed import say
-from pytest_bfcl.runs import is_run
 from pytest_bfcl.runs.damage import LeftOut
 from pytest_bfcl.runs.wire_names import NAMES, Names
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from pytest_bfcl.scoring.model_info import ModelInfo
 
 Line = Fields
+
+SUMMARY = "write a run in the official layout or as CSV"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,8 +61,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Export and list what was written; 1 when lines could not be judged."""
     from pytest_bfcl.cli import tell_left_out
-    from pytest_bfcl.scoring.leaderboard import Standings
-    from pytest_bfcl.scoring.official_csv import write_csvs
+    from pytest_bfcl.extensions.leaderboards.official_csv import write_csvs
+    from pytest_bfcl.extensions.leaderboards.standings import Standings
 
     if args.out is None and args.table is None:
         raise UsageError("say where to write: -o DIR, or --table FILE.parquet|FILE.csv")
@@ -133,7 +135,7 @@ def _write_format(args: argparse.Namespace) -> int:
         raise UsageError("--format writes a folder: -o DIR, and no --table")
     exporter = entry_points.load(point, "exporter")
     for run_folder in args.runs:
-        if not is_run(run_folder):
+        if not runs.is_run(run_folder):
             raise UsageError(f"{run_folder} is no run directory: --format needs one (run.json, summary.json)")
         folder = args.out if len(args.runs) == 1 else args.out / run_folder.name
         folder.mkdir(parents=True, exist_ok=True)
@@ -145,8 +147,7 @@ def _write_format(args: argparse.Namespace) -> int:
 def _write_table(args: argparse.Namespace) -> int:
     """One flat table of all runs; 1 when lines had to be left out."""
     from pytest_bfcl.cli import tell_left_out
-    from pytest_bfcl.reporting.table import Source, write_table
-    from pytest_bfcl.runs import RunDirectory
+    from pytest_bfcl.extensions.leaderboards.table import Source, write_table
 
     sources = [_Source(path, args.data, args.spelling, args.decoder) for path in args.runs]
     scores = next((source.path for source in sources if source.is_scores), None)
@@ -156,7 +157,9 @@ def _write_table(args: argparse.Namespace) -> int:
         args.table,
         (
             Source(
-                str(each.path), each.lines(), RunDirectory.open(each.path).fingerprint if is_run(each.path) else None
+                str(each.path),
+                each.lines(),
+                runs.RunDirectory.open(each.path).fingerprint if runs.is_run(each.path) else None,
             )
             for each in sources
         ),
@@ -197,18 +200,17 @@ class _Source:
 
     def _read(self) -> Iterator[Line]:
         from pytest_bfcl.dataset.transforms import is_transformed
-        from pytest_bfcl.runs import RunDirectory, read_replay_lines
 
-        found = read_replay_lines(
+        found = runs.read_replay_lines(
             self.path, self.left_out, self._decoder, names=self._names, dataset=self._official_entries()
         )
-        conditions = RunDirectory.open(self.path).fingerprint.conditions if is_run(self.path) else {}
+        conditions = runs.RunDirectory.open(self.path).fingerprint.conditions if runs.is_run(self.path) else {}
         transforms = conditions.get("transforms") or ()
         return (line for line in found if not transforms or not is_transformed(str(line.get("id")), transforms))
 
     def _official_entries(self) -> DataSet | None:
         """The data that proves the spelling of names, for folders in the official layout only."""
-        if is_run(self.path) or not self.path.is_dir():
+        if runs.is_run(self.path) or not self.path.is_dir():
             return None
         try:
             return self._judging_data()
@@ -233,14 +235,13 @@ class _Source:
         return self._dataset
 
     def _open(self) -> DataSet | None:
-        from pytest_bfcl.runs import RunDirectory
         from pytest_bfcl.session.evaluation import open_data
 
         if self._data is not None:
             return open_data(self._data)
-        if not is_run(self.path):
+        if not runs.is_run(self.path):
             return _official()
-        fingerprint = RunDirectory.open(self.path).fingerprint
+        fingerprint = runs.RunDirectory.open(self.path).fingerprint
         if fingerprint.dataset in ("official", "bundled"):
             found = _official() if fingerprint.dataset == "official" else open_data("bundled")
             if found is not None and found.sha256 == fingerprint.dataset_sha256:
@@ -251,7 +252,7 @@ class _Source:
 
     def export(self, out: Path, names: Mapping[str, str]) -> list[Path]:
         """``result/`` and ``score/``."""
-        from pytest_bfcl.scoring.official_export import export_official
+        from pytest_bfcl.extensions.leaderboards.official_export import export_official
 
         return export_official(
             self.path, out, dataset=self.dataset, names=names, lines=self.lines(), on_damaged=self.left_out
@@ -269,17 +270,13 @@ class _Source:
 
     def _state(self) -> str:
         """How the run ended; answers from elsewhere say nothing of that."""
-        from pytest_bfcl.runs import RunDirectory
-
-        return RunDirectory.open(self.path).fingerprint.state if is_run(self.path) else "finished"
+        return runs.RunDirectory.open(self.path).fingerprint.state if runs.is_run(self.path) else "finished"
 
     def part(self) -> str:
         """What keeps a run's CSV files from being the leaderboard's, in words; empty where nothing does."""
-        from pytest_bfcl.runs import RunDirectory
-
-        if not is_run(self.path):
+        if not runs.is_run(self.path):
             return ""
-        measured = RunDirectory.open(self.path).fingerprint
+        measured = runs.RunDirectory.open(self.path).fingerprint
         if measured.dataset != "official":
             return f"{self.path} asked the {measured.dataset} data: these are no leaderboard scores"
         parts = [name for name in ("sample", "shard", "ids") if measured.selection.get(name)]
@@ -288,10 +285,9 @@ class _Source:
 
     def infos(self) -> dict[str, ModelInfo]:
         """What the run itself was told about its models."""
-        from pytest_bfcl.runs import RunDirectory
         from pytest_bfcl.scoring.model_info import parse_model_info
 
-        summary = RunDirectory.open(self.path).summary() if is_run(self.path) else None
+        summary = runs.RunDirectory.open(self.path).summary() if runs.is_run(self.path) else None
         told = summary.get("model_info") if summary else None
         return parse_model_info({"models": told}, str(self.path)) if told else {}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from pytest_bfcl.extensions.comparisons import TEMPLATES
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.reporting.printing import Printer
 from pytest_bfcl.reporting.rendering import percent, render
@@ -53,7 +54,7 @@ def print_stability(found: Stability, smoke: SmokeSet | None = None) -> None:
 
 def stability_html(found: Stability, smoke: SmokeSet | None = None) -> str:
     """A self-contained page: the table, and the entries that flip or never pass."""
-    return render(TEMPLATE, **stability_values(found, smoke))
+    return render(TEMPLATE, TEMPLATES, **stability_values(found, smoke))
 
 
 def stability_values(

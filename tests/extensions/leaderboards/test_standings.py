@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from pytest_bfcl.cli import main
+from pytest_bfcl.extensions.leaderboards.standings import Standings, model_rows
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs import RunDirectory, json_line
-from pytest_bfcl.scoring.leaderboard import Standings, model_rows
 from pytest_bfcl.scoring.model_info import ModelInfo, parse_model_info, read_model_info
 from tests.runs.samples import fingerprint, single
 from tests.scoring.golden import Golden

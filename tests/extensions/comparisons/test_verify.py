@@ -11,10 +11,10 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.session.evaluation import open_data, run
-from tests.cli.test_compare import saved
+from tests.extensions.comparisons.test_compare import saved
+from tests.extensions.comparisons.test_stability import RECORDED
 from tests.runs.samples import SPEC
 from tests.scoring.samples import entry_id, line
-from tests.scoring.test_stability import RECORDED
 
 CALL = [{"name": "now", "arguments": "{}"}]
 

@@ -18,8 +18,10 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.printed import say
 
 if TYPE_CHECKING:
-    from pytest_bfcl.reporting.changed import Source
+    from pytest_bfcl.extensions.comparisons.changed import Source
     from pytest_bfcl.scoring import Comparison, Measurement
+
+SUMMARY = "compare two runs, with error bars"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the comparisons, write the files asked for."""
-    from pytest_bfcl.reporting.comparison import print_comparison
+    from pytest_bfcl.extensions.comparisons.comparison_text import print_comparison
 
     if not 0 <= args.margin <= 100:
         raise UsageError("--margin: percentage points between 0 and 100")
@@ -98,9 +100,9 @@ def _write_files(args: argparse.Namespace, compared: list[Compared], margin: flo
     import json
 
     from pytest_bfcl.cli import write_file
-    from pytest_bfcl.reporting.changed import Changed
-    from pytest_bfcl.reporting.comparison import comparison_markdown
-    from pytest_bfcl.reporting.comparison_page import comparison_html
+    from pytest_bfcl.extensions.comparisons.changed import Changed
+    from pytest_bfcl.extensions.comparisons.comparison_page import comparison_html
+    from pytest_bfcl.extensions.comparisons.comparison_text import comparison_markdown
 
     told = args.markdown is not None or args.html is not None
     changed = [Changed.of(*each, args.rules) for each in compared] if told else []
