@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.cli import main
-from tests.extensions.wire.reference import Heard, Reference, Said
+from tests.extensions.wire.reference import Heard, Message, Reference
 from tests.extensions.wire.serving import served
 from tests.plugin.conftest import question, write_lines
 
@@ -20,19 +20,19 @@ pytestmark = pytest.mark.slow  # hundreds of requests a server
 ENTRIES = 400
 
 
-def weather(heard: Heard) -> Said:
+def weather(heard: Heard) -> Message:
     """The right call for two of three questions, a text for the third."""
     city = heard.turns[-1].text.removeprefix("What is the weather in ").rstrip("?")
     if _number(heard) % 3 == 2:
-        return Said(before=f"Who would want to know that of {city}?")
-    return Said(calls=[("get_weather", json.dumps({"city": city}))])
+        return Message(before=f"Who would want to know that of {city}?")
+    return Message(calls=[("get_weather", json.dumps({"city": city}))])
 
 
 def _number(heard: Heard) -> int:
     return int(heard.turns[-1].text.split()[-1].strip("town?"))
 
 
-def harmed(harm: Callable[[Said], Said]) -> Reference:
+def harmed(harm: Callable[[Message], Message]) -> Reference:
     """A server that does something to the answer of every twelfth question, which has a call."""
     return Reference(think=lambda heard: harm(weather(heard)) if _number(heard) % 12 == 0 else weather(heard))
 
@@ -51,23 +51,23 @@ def _empty_at_first(**stages: Any) -> Reference:
     return Reference(think=weather, whole=whole, **stages)
 
 
-def _calls(said: Said, name: str = "get_weather", arguments: str | None = None) -> Said:
+def _calls(said: Message, name: str = "get_weather", arguments: str | None = None) -> Message:
     return replace(said, calls=[(name, said.calls[0][1] if arguments is None else arguments)])
 
 
 FAULTS: dict[str, tuple[Reference, set[str]]] = {
-    "calls are lost": (harmed(lambda said: Said(before="…")), {"called", "finish:calls", "finish:normal", "passed"}),
+    "calls are lost": (harmed(lambda said: Message(before="…")), {"called", "finish:calls", "finish:normal", "passed"}),
     "calls stay text": (
-        harmed(lambda said: Said(before=f'<tool_call>\n{{"name": "get_weather", "arguments": {said.calls[0][1]}}}\n'
+        harmed(lambda said: Message(before=f'<tool_call>\n{{"name": "get_weather", "arguments": {said.calls[0][1]}}}\n'
                                         "</tool_call>")),
         {"called", "finish:calls", "finish:normal", "lost", "passed"},
     ),
     "broken JSON": (harmed(lambda said: _calls(said, arguments='{"city": "O')), {"broken", "passed"}),
     "renamed tools": (harmed(lambda said: _calls(said, name="functions_get_weather")), {"unknown", "passed"}),
     "other types": (harmed(lambda said: _calls(said, arguments='{"city": 7}')), {"invalid", "passed"}),
-    "empty answers": (harmed(lambda said: Said()), {"called", "empty", "finish:calls", "finish:normal", "passed"}),
+    "empty answers": (harmed(lambda said: Message()), {"called", "empty", "finish:calls", "finish:normal", "passed"}),
     "reasoning alone": (
-        harmed(lambda said: Said(reasoning="I should call get_weather.")),
+        harmed(lambda said: Message(reasoning="I should call get_weather.")),
         {"called", "finish:calls", "finish:normal", "passed", "reasoning_only"},
     ),
     "no choices at first": (_empty_at_first(), {"retried"}),
