@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 Kind = Literal[
-    "verbs", "checks", "feeders", "fixtures", "models", "apis", "checkers", "decoders", "simulators",
+    "verbs", "checks", "feeders", "fixtures", "models", "apis", "checkers", "decoders", "parsers", "simulators",
     "listeners", "exporters", "sinks",
 ]  # fmt: skip
 """What can be added, the group's name without its prefix.
@@ -31,6 +31,7 @@ Kind = Literal[
 - ``apis``: ``completions``: ``(spec, settings, mode) -> Api``, whose ``digest(path)`` tells templates apart.
 - ``checkers``: ``(entry, transcript) -> Verdict``.
 - ``decoders``: ``(text, functions) -> pairs of name and arguments``.
+- ``parsers``: of an engine: ``("ENGINE:PARSER") -> Decoder``.
 - ``simulators``: a `Simulator` class, under the name that entries use.
 - ``exporters``: a function ``(run directory, folder) -> files``, a format of ``export --format``.
 - ``sinks``: what makes a sink of a run, told of its lines while it goes on (`pytest_bfcl.session.sinks`).

@@ -37,7 +37,6 @@ VERBS = {
     "split": "part entries to train on from entries to test with",
     "schema": "print the JSON Schema of own entries, or of results",
     "doctor": "check this installation and an endpoint",
-    "audit-parser": "hold a parser of an installed vLLM or SGLang against itself when it streams",
 }
 """The verbs of the core, a module each, with a line of help."""
 

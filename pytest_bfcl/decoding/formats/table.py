@@ -19,8 +19,6 @@ from pytest_bfcl.decoding.formats.decoders import DECODERS, SERVER_READINGS, Dec
 from pytest_bfcl.decoding.formats.families import families, family_of
 from pytest_bfcl.decoding.formats.served import calls_of, texts_of
 from pytest_bfcl.decoding.formats.thinking import Thinking
-from pytest_bfcl.decoding.installed.parser import STREAMED, installed_parser, is_installed_name, pairs_of
-from pytest_bfcl.decoding.installed.streams import token_cuts
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.suggestions import instead_of
@@ -149,7 +147,7 @@ def find_decoder(name: str) -> Decoder:
     """A decoder by its own name or a family's. Raises `UsageError` that lists them."""
     row = FORMATS.get(name)
     found = DECODERS.get(name) or SERVER_READINGS.get(name)
-    found = found or (row.reads if row is not None else None) or _installed(name) or _plugged(name)
+    found = found or (row.reads if row is not None else None) or _parser(name) or _plugged(name)
     if found is None:
         raise UsageError(f"unknown decoder {name!r}; {instead_of(name, [*DECODERS, *FORMATS])}")
     return found
@@ -163,22 +161,14 @@ def decoder_of_parser(engine: str, parser: str) -> Decoder | None:
 
 
 @cache
-def _installed(name: str) -> Decoder | None:
-    """The parser of an installed vLLM or SGLang: ``ENGINE:PARSER``, or ``ENGINE:PARSER+stream``."""
-    if not is_installed_name(name):
+def _parser(name: str) -> Decoder | None:
+    """``ENGINE:PARSER``: the parser of an engine, which a package offers by the engine's name."""
+    engine, colon, _ = name.partition(":")
+    point = entry_points.find("parsers", engine) if colon else None
+    if point is None:
         return None
-    parser = installed_parser(name)
-
-    def pairs(text: str, functions: Sequence[Fields]) -> list[tuple[Any, Any]]:
-        if not name.endswith(STREAMED):
-            return list(pairs_of(parser.whole(text, functions)))
-        (calls,) = parser.streamed(text, functions, [token_cuts(parser.atoms(text, functions))])
-        if isinstance(calls, DecodeError):
-            raise calls
-        return list(pairs_of(calls))
-
-    what = f"the parser {parser.name} of an installed {parser.engine}"
-    return Decoder(name, what, texts_of(pairs), calls_of(pairs), served=True, thinking="think")
+    found: Decoder = entry_points.load(point, "parser")(name)
+    return found
 
 
 @cache

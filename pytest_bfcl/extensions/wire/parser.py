@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from pytest_bfcl.decoding.errors import DecodeError
-from pytest_bfcl.decoding.installed import InstalledParser, installed_parser, is_installed_name
-from pytest_bfcl.decoding.installed.parser import Calls
-from pytest_bfcl.decoding.installed.streams import Cuts, deltas_of
+from pytest_bfcl.extensions.parsers import InstalledParser, installed_parser, is_installed_name
+from pytest_bfcl.extensions.parsers.parser import Calls
+from pytest_bfcl.extensions.parsers.streams import Cuts, deltas_of
 from pytest_bfcl.extensions.wire.chat import Chat
 from pytest_bfcl.extensions.wire.exchange import Exchange
 from pytest_bfcl.extensions.wire.replies import Call, Reply

@@ -19,8 +19,9 @@ from pytest_bfcl.printed import say
 
 if TYPE_CHECKING:
     from pytest_bfcl.decoding.formats.decoders import Decoder
-    from pytest_bfcl.decoding.installed.streams import Found, StreamedText
+    from pytest_bfcl.extensions.parsers.streams import Found, StreamedText
 
+SUMMARY = "hold a parser of an installed vLLM or SGLang against itself when it streams"
 SHOWN = 10
 WIDTH = 160
 
@@ -51,8 +52,8 @@ class Text:
 
 def run(args: argparse.Namespace) -> int:
     """Read, compare, print."""
-    from pytest_bfcl.decoding.installed import installed_parser, is_installed_name
-    from pytest_bfcl.decoding.installed.streams import under_every_split
+    from pytest_bfcl.extensions.parsers import installed_parser, is_installed_name
+    from pytest_bfcl.extensions.parsers.streams import under_every_split
 
     if not is_installed_name(args.name):
         raise UsageError(f"{args.name} names no engine: vllm:{args.name} or sglang:{args.name}")

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any, TypeVar
 
 from pytest_bfcl.decoding.errors import DecodeError
-from pytest_bfcl.decoding.installed.parser import Calls, InstalledParser, pairs_of
+from pytest_bfcl.extensions.parsers.parser import Calls, InstalledParser, pairs_of
 from pytest_bfcl.json_types import Fields
 
 MOST_CUTS = 1_500

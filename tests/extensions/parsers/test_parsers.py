@@ -15,8 +15,8 @@ from pytest_bfcl.cli import main
 from pytest_bfcl.decoding.errors import DecodeError
 from pytest_bfcl.decoding.formats.own_calls import own_calls
 from pytest_bfcl.decoding.formats.table import find_decoder
-from pytest_bfcl.decoding.installed import parser as installed
-from pytest_bfcl.decoding.installed.streams import splits_of, token_cuts, under_every_split
+from pytest_bfcl.extensions.parsers import parser as installed
+from pytest_bfcl.extensions.parsers.streams import splits_of, token_cuts, under_every_split
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.transcript import Call, Reply
 
@@ -126,11 +126,11 @@ def engines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(textwrap.dedent(source))
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "installed"))
-    find_decoder.__globals__["_installed"].cache_clear()
+    find_decoder.__globals__["_parser"].cache_clear()
     installed.installed_parser.cache_clear()
     yield
     installed.installed_parser.cache_clear()
-    find_decoder.__globals__["_installed"].cache_clear()
+    find_decoder.__globals__["_parser"].cache_clear()
 
 
 def read(name: str, text: str) -> list[Call]:
