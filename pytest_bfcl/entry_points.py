@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 Kind = Literal[
-    "verbs", "checks", "feeders", "fixtures", "models", "apis", "checkers", "decoders", "parsers", "simulators",
-    "listeners", "exporters", "sinks",
+    "verbs", "checks", "feeders", "fixtures", "models", "apis", "categories", "checkers", "decoders", "parsers",
+    "simulators", "listeners", "exporters", "sinks",
 ]  # fmt: skip
 """What can be added, the group's name without its prefix.
 
@@ -29,6 +29,7 @@ Kind = Literal[
 - ``fixtures``: what the fixture ``ask`` is (`pytest_bfcl.plugin.own_tests`).
 - ``models``: a provider: ``(spec, settings, mode) -> Model``.
 - ``apis``: ``completions``: ``(spec, settings, mode) -> Api``, whose ``digest(path)`` tells templates apart.
+- ``categories``: what carries out and judges the calls of a group of categories (`pytest_bfcl.checkers.plugged`).
 - ``checkers``: ``(entry, transcript) -> Verdict``.
 - ``decoders``: ``(text, functions) -> pairs of name and arguments``.
 - ``parsers``: of an engine: ``("ENGINE:PARSER") -> Decoder``.

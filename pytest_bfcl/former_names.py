@@ -17,6 +17,7 @@ PATHS = {
     "pytest_bfcl.dataset.fetching": "pytest_bfcl.fetching.official",
     "pytest_bfcl.dataset.texts": "pytest_bfcl.fetching.texts",
     "pytest_bfcl.dataset.tools": "pytest_bfcl.tools",
+    "pytest_bfcl.execution": "pytest_bfcl.extensions.retired.execution",
     "pytest_bfcl.training": "pytest_bfcl.extensions.training",
     "pytest_bfcl.cluster": "pytest_bfcl.extensions.cluster",
     "pytest_bfcl.evaluation": "pytest_bfcl.session.evaluation",

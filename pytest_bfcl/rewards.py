@@ -78,8 +78,7 @@ def reward(
     """
     from pytest_bfcl.checkers import judge
     from pytest_bfcl.checkers.grades import grades_of
-    from pytest_bfcl.conversation.execution import execute, is_executed
-    from pytest_bfcl.conversation.services import Services
+    from pytest_bfcl.conversation.services import Services, is_executed
 
     known = as_entry(entry)
     transcript = as_transcript(known, output, mode=mode, underscore_names=underscore_names)
@@ -87,7 +86,7 @@ def reward(
         transcript = TextReading(decoder, think).apply(transcript)
     if is_executed(known):
         with ExitStack() as stack:
-            execute(known, transcript, services or stack.enter_context(Services(official=known.official)))
+            (services or stack.enter_context(Services(official=known.official))).execute(known, transcript)
     verdict: Verdict = judge(known, transcript, rules)
     graded = partial and known.row.checker == "state"
     if verdict.valid and not graded:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from pytest_bfcl.checkers import advice, reasons
 from pytest_bfcl.checkers.answer import check_answer
 from pytest_bfcl.checkers.ast import CallRules, check_calls
-from pytest_bfcl.checkers.chat import check_chat
 from pytest_bfcl.checkers.corrected import (
     CORRECTED,
     OFFICIAL,
@@ -25,14 +24,11 @@ from pytest_bfcl.checkers.details import TriedDetails, TroubleDetails, UnreadDet
 from pytest_bfcl.checkers.ends import Ends
 from pytest_bfcl.checkers.entries import checker_of, language_of, reply_of, single_turn_decoder, stored_calls
 from pytest_bfcl.checkers.exact import all_exactly_right
-from pytest_bfcl.checkers.executable import check_executable
-from pytest_bfcl.checkers.plugged import check_plugged, own_checker
+from pytest_bfcl.checkers.plugged import category_group, check_plugged, own_checker
 from pytest_bfcl.checkers.relevance import check_irrelevance, check_relevance
-from pytest_bfcl.checkers.rest import check_rest
 from pytest_bfcl.checkers.served import check_served
-from pytest_bfcl.checkers.sql import check_sql
 from pytest_bfcl.checkers.state import Kind, StateRecord, replay
-from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.dataset.categories import CATEGORIES, ELSEWHERE
 from pytest_bfcl.decoding import DecodeError, ReplyDecoder, WrongShape, attempts_call, decode_native
 from pytest_bfcl.decoding.formats.detection import lost_calls
 from pytest_bfcl.decoding.formats.families import reading_name
@@ -237,16 +233,14 @@ class _Judge:
             return _inference_error(reasons.AGENTIC_INFERENCE, self.transcript)
         return check_served(self.entry, self.transcript, rules)
 
-    def _executed(self, rules: RuleSet) -> Verdict:
-        """Retired categories whose calls were carried out; corrected rules change nothing there."""
-        checker = checker_of(self.entry)
-        if checker == "sql" and self.entry.tables is None:
+    def _elsewhere(self, rules: RuleSet) -> Verdict:
+        """Categories of an extension; corrected rules change nothing where calls were carried out."""
+        row = self.entry.row
+        if row.checker == "sql" and self.entry.tables is None:
             return self._calls_against_answers(rules)
         if self.transcript.inference_error is not None:
             return _inference_error(reasons.ADAPTER_INFERENCE, self.transcript)
-        if checker == "chat":
-            return check_chat(self.transcript)
-        return _EXECUTED[checker](self.entry, self.transcript)
+        return category_group(row.group).check(self.entry, self.transcript)
 
     def _nothing(self, rules: RuleSet) -> Verdict:
         """Write stages are not scored; an inference error still is one."""
@@ -263,15 +257,7 @@ _CHECKS: dict[str, Callable[[_Judge, RuleSet], Verdict]] = {
     "answer": _Judge._answer,
     "none": _Judge._nothing,
     "served": _Judge._served,
-    "executable": _Judge._executed,
-    "rest": _Judge._executed,
-    "sql": _Judge._executed,
-    "chat": _Judge._executed,
-}
-_EXECUTED: dict[str, Callable[[Entry, Transcript], Verdict]] = {
-    "executable": check_executable,
-    "rest": check_rest,
-    "sql": check_sql,
+    **dict.fromkeys(ELSEWHERE, _Judge._elsewhere),
 }
 
 

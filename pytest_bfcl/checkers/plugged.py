@@ -1,8 +1,12 @@
-"""Checkers of other packages: entry point group ``pytest_bfcl.checkers``, named by an entry's field ``checker``."""
+"""What other packages and our own extensions judge, by entry points.
+
+A checker in the group ``pytest_bfcl.checkers`` is named by an entry's field ``checker``; one in
+``pytest_bfcl.categories`` has the name of a group of categories, whose calls it carries out and judges.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, cast
 
 from pytest_bfcl import entry_points
 from pytest_bfcl.checkers import reasons
@@ -11,6 +15,9 @@ from pytest_bfcl.failures import HarnessError, UsageError, Verdict
 from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
     from pytest_bfcl.dataset.entry import Entry
     from pytest_bfcl.transcript import Transcript
 
@@ -45,3 +52,60 @@ def check_plugged(name: str, entry: Entry, transcript: Transcript) -> Verdict:
     raise HarnessError(
         HarnessTrouble.CHECKER, f"{entry.id}: the checker {name!r} returned {type(found).__name__}, no verdict"
     )
+
+
+class CallServices(Protocol):
+    """What calls reach beside the model, in one run; safe to use from several threads."""
+
+    def require(self, entry: Entry) -> None:
+        """Raise `EntrySkipped` before a model is asked when the entry could not be judged."""
+        ...
+
+    def execute(self, entry: Entry, transcript: Transcript) -> Transcript:
+        """Carry out the calls of a reply and write down what came out, where the checker finds it; returns it.
+
+        Raises `EntrySkipped` when a recording is missing, `HarnessError` when the ground truth cannot be carried out.
+        """
+        ...
+
+    def close(self) -> None:
+        """End workers and servers."""
+        ...
+
+
+class CategoryGroup(Protocol):
+    """What an entry point of ``pytest_bfcl.categories`` names: a module or an object."""
+
+    def check(self, entry: Entry, transcript: Transcript) -> Verdict:
+        """The verdict on calls that were carried out."""
+        ...
+
+    def problem(self, checker: str, rest: str, *, official: bool, archive: Path | None) -> str | None:
+        """Why entries that this checker judges cannot be run, ``None`` when they can."""
+        ...
+
+    def open_services(self, rest: str, *, official: bool, archive: Path | None, process: str) -> CallServices:
+        """What their calls reach; starts nothing before a call is made."""
+        ...
+
+    def key_variables(self) -> Sequence[str]:
+        """Names of the environment variables that hold their keys: a run elsewhere needs them as well."""
+        ...
+
+
+def missing_group(group: str) -> str | None:
+    """What to say where nothing installed judges a group of categories, ``None`` where something does."""
+    if entry_points.find("categories", group) is not None:
+        return None
+    return f"{group} categories are judged by an extension that is not installed here: install pytest-bfcl as a whole"
+
+
+def category_group(group: str) -> CategoryGroup:
+    """What judges a group of categories. Raises `HarnessError` when nothing installed does."""
+    point = entry_points.find("categories", group)
+    if point is None:
+        raise HarnessError(HarnessTrouble.CHECKER, str(missing_group(group)))
+    try:
+        return cast(CategoryGroup, entry_points.load(point, "group of categories"))
+    except UsageError as error:
+        raise HarnessError(HarnessTrouble.CHECKER, str(error)) from error

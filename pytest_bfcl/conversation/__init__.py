@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from pytest_bfcl.conversation.budget import reply_cost as reply_cost
     from pytest_bfcl.conversation.calls import fill_calls as fill_calls
     from pytest_bfcl.conversation.engine import converse as converse
-    from pytest_bfcl.conversation.execution import execute as execute
-    from pytest_bfcl.conversation.execution import is_executed as is_executed
     from pytest_bfcl.conversation.journal import HeldSnapshots as HeldSnapshots
     from pytest_bfcl.conversation.journal import Journal as Journal
     from pytest_bfcl.conversation.journal import Snapshots as Snapshots
@@ -23,6 +21,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.conversation.played import PlayedConversation as PlayedConversation
     from pytest_bfcl.conversation.played import Player as Player
     from pytest_bfcl.conversation.services import Services as Services
+    from pytest_bfcl.conversation.services import is_executed as is_executed
     from pytest_bfcl.conversation.switching import ModeSwitch as ModeSwitch
 
 _HOMES = {
@@ -39,9 +38,8 @@ _HOMES = {
     "Snapshots": "journal",
     "conversation_cost": "budget",
     "converse": "engine",
-    "execute": "execution",
     "fill_calls": "calls",
-    "is_executed": "execution",
+    "is_executed": "services",
     "reply_cost": "budget",
 }
 

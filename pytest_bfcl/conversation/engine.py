@@ -13,9 +13,8 @@ from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.conversation.dialogue import OVERFLOW, Dialogue
-from pytest_bfcl.conversation.execution import execute, is_executed, require
 from pytest_bfcl.conversation.played import PlayedConversation
-from pytest_bfcl.conversation.services import Services
+from pytest_bfcl.conversation.services import Services, is_executed
 from pytest_bfcl.endings import TROUBLE, problem_of
 from pytest_bfcl.failures import AdapterError, BenchmarkError, HarnessError
 from pytest_bfcl.models.callable import read_result
@@ -24,6 +23,7 @@ from pytest_bfcl.transcript import Reply, Transcript
 from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
 
 if TYPE_CHECKING:
+    from pytest_bfcl.checkers.plugged import CallServices
     from pytest_bfcl.conversation.journal import Journal, Snapshots
     from pytest_bfcl.conversation.served import ServedWorld
     from pytest_bfcl.conversation.world import World
@@ -43,7 +43,7 @@ async def converse(
     repeat: int = 1,
     snapshots: Snapshots | None = None,
     search: Any = None,
-    services: Services | None = None,
+    services: CallServices | None = None,
     on_reply: Callable[[Reply], None] | None = None,
 ) -> Transcript:
     """Hold the whole conversation of one entry with one model.
@@ -70,7 +70,7 @@ async def converse(
         transcript = recorded(entry, repeat) if recorded is not None else None
         if transcript is None:
             if services is not None and is_executed(entry):
-                await asyncio.to_thread(require, entry, services)
+                await asyncio.to_thread(services.require, entry)
             held = _served(entry, settings, model) if entry.mcp is not None else contextlib.nullcontext((entry, None))
             async with held as (offered, world):
                 kind = PlayedConversation if hasattr(model, "play") else _Conversation
@@ -82,7 +82,7 @@ async def converse(
                 if world is not None:
                     await world.finish()
         if services is not None and is_executed(entry):
-            await asyncio.to_thread(execute, entry, transcript, services)
+            await asyncio.to_thread(services.execute, entry, transcript)
         return transcript
     except BenchmarkError as error:
         error.transcript = _broken_off(transcript)

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_bfcl import extras
+from pytest_bfcl.checkers.plugged import category_group, missing_group
 from pytest_bfcl.conversation.world import WEB
-from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.dataset.categories import CATEGORIES, ELSEWHERE
 from pytest_bfcl.transcript import Mode
 
 if TYPE_CHECKING:
@@ -49,11 +50,11 @@ def skip_reason(
         return search_problem(settings.search, official=dataset.official, site=dataset.site, archive=archive)
     if row.name == "mcp":
         return _server_problem(settings)
-    if row.checker == "rest":
-        from pytest_bfcl.providers import rest_problem
-
+    if row.checker in ELSEWHERE:
         recorded = archive.parent / "rest" if archive is not None else None
-        return rest_problem(settings.rest, official=dataset.official, archive=recorded)
+        return missing_group(row.group) or category_group(row.group).problem(
+            row.checker, settings.rest, official=dataset.official, archive=recorded
+        )
     if row.backend == "vector":
         from pytest_bfcl.simulators.embedding import encoder_problem
 

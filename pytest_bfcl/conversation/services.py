@@ -1,30 +1,35 @@
-"""What executed calls reach beside the model: worker processes for functions and SQL, a provider for REST.
+"""What executed calls reach beside the model, brought by the extension that judges their category.
 
-Cheap to make: workers and servers start with the first call that needs them. One per run; close it.
+The place between a reply and its verdict where calls run: at the end of a conversation, or when a stored reply is
+judged again. A transcript that has the results is left alone, so a stored run is judged by what it saw.
 """
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pytest_bfcl.failures import EntrySkipped
-from pytest_bfcl.json_types import Fields
+from pytest_bfcl.checkers.plugged import CallServices, category_group
 
 if TYPE_CHECKING:
-    from pytest_bfcl.execution import Executor
-    from pytest_bfcl.providers import RestProvider
+    from pytest_bfcl.dataset import Entry
     from pytest_bfcl.settings import Settings
+    from pytest_bfcl.transcript import Transcript
 
-RECORDING = "needs a recorded provider"
+
+def is_executed(entry: Entry) -> bool:
+    """Whether the verdict on this entry needs its calls carried out."""
+    checker = entry.row.checker
+    return checker in ("executable", "rest") or (checker == "sql" and entry.tables is not None)
 
 
 class Services:
-    """Worker processes and providers of one run.
+    """Worker processes and providers of one run: cheap to make, opened by the first call that needs them. Close it.
 
     Args:
-        rest: ``auto``, ``local``, ``live``, ``record``, ``replay`` or ``replay:PATH`` (`pytest_bfcl.providers.rest`).
+        rest: ``auto``, ``local``, ``live``, ``record``, ``replay`` or ``replay:PATH`` (docs/retired.md).
         official: Whether the data is the official set.
         archive: The run's folder of recorded requests.
         process: Name of the file this process records to.
@@ -33,16 +38,11 @@ class Services:
     def __init__(
         self, rest: str = "auto", *, official: bool = False, archive: Path | None = None, process: str = "main"
     ) -> None:
-        self._choice = rest
-        self._official = official
-        self._archive = archive
-        self._process = process
-        self._executor: Executor | None = None
-        self._rest: RestProvider | None = None
-        self._recording: Any = None
+        self._open: Callable[[str], CallServices] = lambda group: category_group(group).open_services(
+            rest, official=official, archive=archive, process=process
+        )
+        self._opened: dict[str, CallServices] = {}
         self._lock = threading.Lock()
-        self.checked: dict[str, str | None] = {}
-        """Entry id → why its live service failed the check before asking, ``None`` when it held."""
 
     @classmethod
     def of(cls, settings: Settings, *, official: bool, archive: Path | None = None, process: str = "main") -> Services:
@@ -55,52 +55,29 @@ class Services:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    @property
-    def executor(self) -> Executor:
-        """The worker processes."""
-        from pytest_bfcl.execution import Executor
+    def require(self, entry: Entry) -> None:
+        """Raise `EntrySkipped` before a model is asked when the entry could not be judged: no recording, for one."""
+        if is_executed(entry):
+            self._services_of(entry).require(entry)
 
-        with self._lock:
-            if self._executor is None:
-                self._executor = Executor()
-            return self._executor
+    def execute(self, entry: Entry, transcript: Transcript) -> Transcript:
+        """Carry out the reply's calls and the ground truth's, unless the transcript has the results; returns it.
 
-    def rest_problem(self) -> str | None:
-        """Why GET requests cannot be answered, or ``None``."""
-        from pytest_bfcl.providers import rest_problem
-
-        return rest_problem(self._choice, official=self._official, archive=self._archive)
-
-    @property
-    def rest(self) -> RestProvider:
-        """The provider of GET requests; raises `EntrySkipped` when there is none."""
-        from pytest_bfcl.providers import open_rest
-
-        with self._lock:
-            if self._rest is None:
-                problem = self.rest_problem()
-                if problem is not None:
-                    raise EntrySkipped("recording", problem)
-                self._rest = open_rest(
-                    self._choice, official=self._official, archive=self._archive, process=self._process
-                )
-            return self._rest
-
-    def recorded_value(self, name: str, arguments: Fields) -> tuple[Any] | None:
-        """The recorded value of a network-backed function in a tuple, ``None`` when nothing is recorded."""
-        from pytest_bfcl.providers.recorded_rest import RecordedRest
-        from pytest_bfcl.providers.rest import recording_folder
-
-        with self._lock:
-            if self._recording is None:
-                folder = recording_folder(self._choice, self._archive)
-                self._recording = RecordedRest(folder) if folder is not None and folder.is_dir() else False
-        return self._recording.called(name, arguments) if self._recording else None
+        Raises `EntrySkipped` when a recording is missing, `HarnessError` when the ground truth cannot be carried out.
+        """
+        if is_executed(entry) and transcript.steps and not transcript.steps[0].results:
+            return self._services_of(entry).execute(entry, transcript)
+        return transcript
 
     def close(self) -> None:
         """End workers and servers."""
         with self._lock:
-            for each in (self._executor, self._rest):
-                if each is not None:
-                    each.close()
-            self._executor = self._rest = None
+            while self._opened:
+                self._opened.popitem()[1].close()
+
+    def _services_of(self, entry: Entry) -> CallServices:
+        group = entry.row.group
+        with self._lock:
+            if group not in self._opened:
+                self._opened[group] = self._open(group)
+            return self._opened[group]

@@ -16,6 +16,8 @@ from pytest_bfcl.suggestions import instead_of
 Checker = Literal[
     "ast", "relevance", "irrelevance", "state", "answer", "none", "executable", "rest", "sql", "chat", "served"
 ]
+ELSEWHERE = ("executable", "rest", "sql", "chat")
+"""Checkers that an extension brings: the entry point of the category's group in ``pytest_bfcl.categories``."""
 Rule = Literal["simple", "multiple", "parallel", ""]
 Language = Literal["python", "java", "javascript"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -16,15 +17,15 @@ WORDS = ("auto", "local", "serpapi", "record", "replay")
 
 
 def replay_source(choice: str) -> str | None:
-    """The run named in ``replay:RUN``, ``None`` for every other choice."""
+    """The run or folder named in ``replay:PATH``, ``None`` for every other choice."""
     word, colon, path = choice.partition(":")
     return path if word == "replay" and colon else None
 
 
-def check_choice(choice: str) -> str:
-    """The choice itself; raises `ValueError` for a word that names no provider."""
-    if choice not in WORDS and not replay_source(choice):
-        raise ValueError(f"one of {', '.join(WORDS)}, or replay:RUN")
+def check_choice(choice: str, words: Sequence[str] = WORDS) -> str:
+    """The choice itself; raises `ValueError` for one that is none of the words and names no recording."""
+    if choice not in words and not replay_source(choice):
+        raise ValueError(f"one of {', '.join(words)}, or replay:RUN")
     return choice
 
 

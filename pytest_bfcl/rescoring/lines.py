@@ -9,8 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_bfcl.conversation.execution import execute, is_executed
-from pytest_bfcl.conversation.services import Services
+from pytest_bfcl.conversation.services import Services, is_executed
 from pytest_bfcl.decoding.formats.reading import TextReading
 from pytest_bfcl.failures import BenchmarkError, EntrySkipped, HarnessError, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
@@ -52,9 +51,9 @@ def score_lines(
     ``auto``), opened when the first line needs it: lines that bring their question need none.
 
     Calls of retired categories are carried out unless the line holds their results; ``rest`` says where requests and
-    recorded calls come from (`pytest_bfcl.providers.rest`). A line that needs a recording nobody has yields ``valid``
-    ``None`` and the reason in ``skipped``. ``decoder`` names the format of texts in lines that do not say it (``auto``:
-    by the model's name), ``think`` what becomes of thoughts in them (`pytest_bfcl.decoding.formats`).
+    recorded calls come from (docs/retired.md). A line that needs a recording nobody has yields
+    ``valid`` ``None`` and the reason in ``skipped``. ``decoder`` names the format of texts in lines that do not say it
+    (``auto``: by the model's name), ``think`` what becomes of thoughts in them (`pytest_bfcl.decoding.formats`).
 
     Lines that do not say their mode and how names are spelled are read as ``readings`` says, else as the calls in
     them prove: a text without a mode is an error. ``ahead`` are lines looked at for such proofs before the first is
@@ -200,7 +199,7 @@ class _LineJudge:
                 HarnessTrouble.INCOMPLETE, f"{line.get('reason') or 'an error'} ended the conversation: ask again"
             )
         if is_executed(entry):
-            execute(entry, transcript, self._services_for(entry))
+            self._services_for(entry).execute(entry, transcript)
         official, corrected = self._verdicts(entry, transcript)
         headline = corrected if self._rules == "corrected" else official
         found: Parsed = {

@@ -148,12 +148,14 @@ def search(text: str) -> str:
     return _existing(check_choice(text), replay_source(text))
 
 
+_REST = ("auto", "local", "live", "record", "replay")
+
+
 def rest(text: str) -> str:
     """A source of REST answers."""
-    from pytest_bfcl.providers import check_rest_choice
-    from pytest_bfcl.providers.rest import rest_source
+    from pytest_bfcl.providers.search import check_choice, replay_source
 
-    return _existing(check_rest_choice(text), rest_source(text))
+    return _existing(check_choice(text, _REST), replay_source(text))
 
 
 def _existing(choice: str, folder: str | None) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.conversation import Budget, HeldSnapshots, Services, reply_cost, requirements
+from pytest_bfcl.conversation import Budget, HeldSnapshots, reply_cost, requirements
 from pytest_bfcl.conversation.requirements import searches, skip_reason
 from pytest_bfcl.session.evaluation import open_data
 from pytest_bfcl.settings import Price, Settings
@@ -86,13 +86,3 @@ def test_memories_in_memory() -> None:
     assert held.load("kv", "s", "first") == {"a": [1]}
     assert held.load("kv", "s", "other") == {"a": [1, 2]}
     assert held.load("vector", "s") is None
-
-
-def test_services_are_opened_once_and_closed() -> None:
-    with Services() as services:
-        assert services.executor is services.executor
-        assert services.rest is services.rest
-        executor = services.executor
-        assert services.recorded_value("f", {}) is None
-        services.close()
-        assert services.executor is not executor

@@ -79,6 +79,14 @@ def test_what_is_missing_is_said(core: Path) -> None:
     assert "the fixture ask with its recordings is not in this installation" in done.stdout
 
 
+def test_retired_categories_are_skipped_and_said(core: Path) -> None:
+    """Their entries are known; who carries out and judges their calls is not there."""
+    done = run(core, "-m", "pytest", *ASK, "retired", "-rs", "--bfcl-categories", "exec_simple,chatable")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "retired categories are judged by an extension that is not installed here" in done.stdout
+    assert "24 skipped" in done.stdout
+
+
 def test_a_declared_part_that_is_gone_is_one_sentence(core: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     info = core / "pytest_bfcl-0.dist-info" / "entry_points.txt"
     before = info.read_text()

@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from pytest_bfcl import entry_points
 from pytest_bfcl.models.registry import list_providers
-from pytest_bfcl.providers.live_rest import KEYS as REST_KEYS
 from pytest_bfcl.providers.search_provider import KEY_VARIABLE
 
 if TYPE_CHECKING:
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 def variables_of(specs: Iterable[ModelSpec]) -> list[str]:
     """The names of the variables that these models, the web search and retired categories may need."""
-    names = {KEY_VARIABLE, *(key.variable for key in REST_KEYS)}
+    groups = (entry_points.load(point, "group of categories") for point in entry_points.offered("categories").values())
+    names = {KEY_VARIABLE, *(name for group in groups for name in group.key_variables())}
     needed = {info.name: info.needs for info in list_providers()}
     for spec in specs:
         hosted = spec.name.partition("/")[0].replace("-", "_") if spec.provider == "litellm" else ""

@@ -6,25 +6,11 @@ from pathlib import Path
 from typing import Literal
 
 from pytest_bfcl import extras
+from pytest_bfcl.extensions.retired.rest.provider import RestProvider
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.providers.rest_provider import RestProvider
+from pytest_bfcl.providers.search import replay_source
 
 Kind = Literal["local", "live", "replay", "none"]
-
-WORDS = ("auto", "local", "live", "record", "replay")
-
-
-def rest_source(choice: str) -> str | None:
-    """The run or folder named in ``replay:PATH``, ``None`` for every other choice."""
-    word, colon, path = choice.partition(":")
-    return path if word == "replay" and colon else None
-
-
-def check_rest_choice(choice: str) -> str:
-    """The choice itself; raises `ValueError` for a word that names no provider."""
-    if choice not in WORDS and not rest_source(choice):
-        raise ValueError(f"one of {', '.join(WORDS)}, or replay:PATH")
-    return choice
 
 
 def rest_problem(choice: str, *, official: bool, archive: Path | None = None) -> str | None:
@@ -60,7 +46,7 @@ def open_rest(
     problem = rest_problem(choice, official=official, archive=archive)
     if problem is not None:
         raise UsageError(problem)
-    from pytest_bfcl.providers.recorded_rest import RecordedRest
+    from pytest_bfcl.extensions.retired.rest.recorded import RecordedRest
 
     kind = _kind(choice, official)
     if kind == "replay":
@@ -75,7 +61,7 @@ def open_rest(
 
 def recording_folder(choice: str, archive: Path | None) -> Path | None:
     """The folder of recorded requests: that of ``replay:PATH`` (a run directory or a folder), or the run's own."""
-    named = rest_source(choice)
+    named = replay_source(choice)
     if named is None:
         return archive
     folder = Path(named).expanduser()
@@ -93,9 +79,9 @@ def _kind(choice: str, official: bool) -> Kind:
 
 def _opened(kind: Kind) -> RestProvider:
     if kind == "local":
-        from pytest_bfcl.providers.local_rest import LocalRest
+        from pytest_bfcl.extensions.retired.rest.local import LocalRest
 
         return LocalRest()
-    from pytest_bfcl.providers.live_rest import LiveRest
+    from pytest_bfcl.extensions.retired.rest.live import LiveRest
 
     return LiveRest()

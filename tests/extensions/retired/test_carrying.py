@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.conversation import Services, converse, execute, execution, is_executed
-from pytest_bfcl.conversation.execution import _CARRIERS, _get, expected_calls, require
+from pytest_bfcl.conversation import Services, converse, is_executed
 from pytest_bfcl.dataset import Entry, Texts
-from pytest_bfcl.execution import Outcome
+from pytest_bfcl.extensions.retired import carrying
+from pytest_bfcl.extensions.retired.carrying import _CARRIERS, Carrier, _get, expected_calls, require
+from pytest_bfcl.extensions.retired.execution import Outcome
 from pytest_bfcl.failures import AdapterError, EntrySkipped, HarnessError
 from pytest_bfcl.models.callable import as_model
 from pytest_bfcl.settings import Settings
@@ -45,8 +46,8 @@ REST = entry(
 
 
 def test_results_of_reply_and_ground_truth_are_written_down() -> None:
-    with Services() as services:
-        made = execute(MEAN, transcript(MEAN, "calculate_mean(numbers=[3, 3])"), services)
+    with Carrier() as services:
+        made = services.execute(MEAN, transcript(MEAN, "calculate_mean(numbers=[3, 3])"))
     assert made.steps[0].results == ['{"result": 3.0}']
     assert made.extra["expected_results"] == ['{"result": 3.0}']  # the argument stands by position there
 
@@ -55,12 +56,12 @@ def test_what_is_written_down_stays() -> None:
     made = transcript(MEAN, "calculate_mean(numbers=[3, 3])")
     made.steps[0].results = ["kept"]
     with Services() as services:
-        assert execute(MEAN, made, services).steps[0].results == ["kept"]
+        assert services.execute(MEAN, made).steps[0].results == ["kept"]
 
 
 def test_an_undecodable_reply_runs_nothing() -> None:
-    with Services() as services:
-        made = execute(MEAN, transcript(MEAN, "It is three."), services)
+    with Carrier() as services:
+        made = services.execute(MEAN, transcript(MEAN, "It is three."))
     assert made.steps[0].results == []
     assert made.steps[0].error
 
@@ -68,8 +69,8 @@ def test_an_undecodable_reply_runs_nothing() -> None:
 def test_names_of_the_wire_are_mapped_back() -> None:
     known = entry("sql", [{"db.query": {"table": ["t"]}}], "db.query", tables={"t": {"columns": ["a"], "rows": [[1]]}})
     assert is_executed(known)
-    with Services() as services:
-        made = execute(known, transcript(known, "db_query(table='t')", underscore_names=True), services)
+    with Carrier() as services:
+        made = services.execute(known, transcript(known, "db_query(table='t')", underscore_names=True))
     assert json.loads(made.steps[0].results[0])["result"]["rows"] == [[1]]
 
 
@@ -78,9 +79,9 @@ def test_sql_without_tables_is_not_carried_out() -> None:
 
 
 def test_a_broken_ground_truth_is_ours() -> None:
-    with Services() as services, pytest.raises(HarnessError):
+    with Carrier() as services, pytest.raises(HarnessError):
         broken = entry("exec_simple", ["calculate_mean(numbers=[])"], "calculate_mean")
-        execute(broken, transcript(broken, "calculate_mean(numbers=[1])"), services)
+        services.execute(broken, transcript(broken, "calculate_mean(numbers=[1])"))
     with pytest.raises(HarnessError):
         expected_calls(entry("exec_simple", ["what?"], "f"))
 
@@ -92,20 +93,20 @@ def record(folder: Path, name: str, arguments: dict[str, Any], result: Any) -> s
 
 
 def test_network_functions_need_a_recording(tmp_path: Path) -> None:
-    with Services() as services, pytest.raises(EntrySkipped, match="needs a recorded provider"):
+    with Carrier() as services, pytest.raises(EntrySkipped, match="needs a recorded provider"):
         require(STOCK, services)
     choice = record(tmp_path, "get_company_name_by_stock_name", {"stock_name": "X"}, "X Inc.")
-    with Services(choice) as services:
+    with Carrier(choice) as services:
         require(STOCK, services)
-        right = execute(STOCK, transcript(STOCK, "get_company_name_by_stock_name(stock_name='X')"), services)
+        right = services.execute(STOCK, transcript(STOCK, "get_company_name_by_stock_name(stock_name='X')"))
         assert right.steps[0].results == ['{"result": "X Inc."}']
         with pytest.raises(EntrySkipped, match="not in the recording"):
-            execute(STOCK, transcript(STOCK, "get_company_name_by_stock_name(stock_name='Y')"), services)
+            services.execute(STOCK, transcript(STOCK, "get_company_name_by_stock_name(stock_name='Y')"))
 
 
 def test_a_network_call_where_none_can_be_right_is_wrong_not_skipped() -> None:
-    with Services() as services:
-        made = execute(MEAN, transcript(MEAN, "get_stock_history(stock_name='X', interval='1d')"), services)
+    with Carrier() as services:
+        made = services.execute(MEAN, transcript(MEAN, "get_stock_history(stock_name='X', interval='1d')"))
     assert json.loads(made.steps[0].results[0])["kind"] == "not_recorded"
 
 
@@ -143,11 +144,11 @@ def test_live_services_are_tried_before_a_model_is_asked(answer: dict[str, Any],
         asked.append(request)
         return "requests.get(url='http://api.example.org/list')"
 
-    async def conversation(services: Services) -> Transcript:
+    async def conversation(services: Carrier) -> Transcript:
         model = as_model(reply, "fixture:model", mode="prompt")
         return await converse(REST, model, settings=Settings(), texts=Texts.own(), services=services)
 
-    with Services("live") as services:
+    with Carrier("live") as services:
         services._rest = provider
         if held:
             made = asyncio.run(conversation(services))
@@ -159,9 +160,9 @@ def test_live_services_are_tried_before_a_model_is_asked(answer: dict[str, Any],
 
 
 def test_large_responses_are_kept_as_their_shape() -> None:
-    with Services("live") as services:
+    with Carrier("live") as services:
         services._rest = Down({"status": 200, "body": [{"a": "x" * 300_000}]})
-        made = execute(REST, transcript(REST, "requests.get(url='http://api.example.org/list')"), services)
+        made = services.execute(REST, transcript(REST, "requests.get(url='http://api.example.org/list')"))
     assert json.loads(made.steps[0].results[0])["result"]["body"] == [{"a": None}]
 
 
@@ -193,7 +194,7 @@ class Answering:
 
 def got(call: Call, answer: Any = None) -> tuple[Outcome, list[Any]]:
     provider = Answering({"status": 200, "body": {"a": 1}} if answer is None else answer)
-    with Services("local") as services:
+    with Carrier("local") as services:
         services._rest = provider
         return _get(call, services), provider.asked
 
@@ -234,7 +235,7 @@ def test_requests_that_are_not_made(call: Call, kind: str, said: str) -> None:
 
 def test_what_comes_of_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     assert got(Call("requests.get", URL), {"error": "down"})[0] == Outcome(error="down", kind="raised")
-    monkeypatch.setattr(execution, "MOST_BODY", 8)
+    monkeypatch.setattr(carrying, "MOST_BODY", 8)
     for body, kept in (
         ({"a": 1}, {"a": 1}),
         ({"a": 12}, {"a": None}),
@@ -250,7 +251,7 @@ def test_what_comes_of_requests(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_only_so_many_calls_are_carried_out() -> None:
-    with Services() as services:
+    with Carrier() as services:
         sql = entry("sql", [{"sql.execute": {}}], "sql.execute", tables={"t": {"columns": ["a"], "rows": [[1]]}})
         query = Call("sql.execute", {"sql_keyword": "SELECT", "table_name": "t", "columns": ["*"]})
         outcomes = _CARRIERS["sql"](sql, [query] * 12, services)
@@ -276,8 +277,18 @@ def test_a_service_is_checked_once_and_only_live_ones() -> None:
     for item, live, times in ((REST, True, 1), (REST, False, 0), (known, True, 0)):
         provider = Answering({"status": 200, "body": [{"a": 1}]})
         provider.live = live
-        with Services("live") as services:
+        with Carrier("live") as services:
             services._rest = provider
             require(item, services)
             require(item, services)
             assert len(provider.asked) == times
+
+
+def test_services_are_opened_once_and_closed() -> None:
+    with Carrier() as services:
+        assert services.executor is services.executor
+        assert services.rest is services.rest
+        executor = services.executor
+        assert services.recorded_value("f", {}) is None
+        services.close()
+        assert services.executor is not executor

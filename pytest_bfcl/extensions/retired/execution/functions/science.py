@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_bfcl.execution.formula import formula
+from pytest_bfcl.extensions.retired.execution.formula import formula
 
 STEP = 1e-10
 """Step of the difference quotient; the recorded results carry its rounding."""

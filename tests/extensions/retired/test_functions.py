@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from pytest_bfcl.decoding import decode_reply
-from pytest_bfcl.execution import FUNCTIONS, NETWORK_FUNCTIONS
-from pytest_bfcl.execution.formula import formula
+from pytest_bfcl.extensions.retired.execution import FUNCTIONS, NETWORK_FUNCTIONS
+from pytest_bfcl.extensions.retired.execution.formula import formula
 from pytest_bfcl.transcript import Reply
-from tests.execution.hostile_calls import FORMULAS
+from tests.extensions.retired.hostile_calls import FORMULAS
 
 
 @pytest.mark.golden

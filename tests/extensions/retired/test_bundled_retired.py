@@ -10,7 +10,7 @@ from typing import Any, get_args
 import pytest
 
 from pytest_bfcl.checkers import judge
-from pytest_bfcl.conversation import Services, execute
+from pytest_bfcl.conversation import Services
 from pytest_bfcl.dataset import GROUPS, DataSet
 from pytest_bfcl.dataset.known_issues import known_issues
 from pytest_bfcl.explaining import failure_text
@@ -20,7 +20,7 @@ from pytest_bfcl.runs import transcript_from_line
 from pytest_bfcl.session.evaluation import open_data, run
 from pytest_bfcl.transcript import Mode
 
-DATA = Path(__file__).parents[1] / "data"
+DATA = Path(__file__).parents[3] / "data"
 EXECUTED = ("exec_simple", "exec_multiple", "exec_parallel", "exec_parallel_multiple", "rest", "sql")
 CATEGORIES = (*EXECUTED, "chatable")
 
@@ -67,7 +67,7 @@ def test_wrong_call_fails_with_named_reason(
     line = {"id": entry_id, "category": category, "mode": wrong["mode"], "output": wrong["output"]}
     line["underscore_names"] = wrong["mode"] == "fc"
     entry = bundled.entry(entry_id)
-    transcript = execute(entry, transcript_from_line(line), services)
+    transcript = services.execute(entry, transcript_from_line(line))
     verdict = judge(entry, transcript)
     assert (verdict.outcome, verdict.reason) == ("failed", wrong["reason"])
     assert judge(entry, transcript, "corrected").reason == wrong["reason"]
@@ -129,7 +129,7 @@ EQUIVALENT = [
 def test_other_ways_to_the_same_result_pass(bundled: DataSet, services: Services, entry_id: str, output: str) -> None:
     entry = bundled.entry(entry_id)
     transcript = transcript_from_line({"id": entry_id, "category": entry.category, "output": output}, "prompt")
-    assert judge(entry, execute(entry, transcript, services)).valid
+    assert judge(entry, services.execute(entry, transcript)).valid
 
 
 @pytest.mark.parametrize("mode", get_args(Mode))

@@ -9,12 +9,13 @@ from pathlib import Path
 import httpx
 import pytest
 
+from pytest_bfcl.extensions.retired.rest.choice import open_rest, rest_problem
+from pytest_bfcl.extensions.retired.rest.live import LiveRest
+from pytest_bfcl.extensions.retired.rest.local import LocalRest
+from pytest_bfcl.extensions.retired.rest.provider import whole_url
+from pytest_bfcl.extensions.retired.rest.recorded import RecordedRest
 from pytest_bfcl.failures import AdapterError, UsageError
-from pytest_bfcl.providers import check_rest_choice, open_rest, rest_problem
-from pytest_bfcl.providers.live_rest import LiveRest
-from pytest_bfcl.providers.local_rest import LocalRest
-from pytest_bfcl.providers.recorded_rest import RecordedRest
-from pytest_bfcl.providers.rest_provider import whole_url
+from pytest_bfcl.run_options.values import rest
 
 BASE = "http://rest.bfcl.test"
 
@@ -164,4 +165,4 @@ def test_choices(tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         open_rest("auto", official=True)
     with pytest.raises(ValueError, match="one of"):
-        check_rest_choice("web")
+        rest("web")

@@ -17,9 +17,9 @@ from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
+from pytest_bfcl.extensions.retired.rest.provider import whole_url
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.providers.loopback import LoopbackServer
-from pytest_bfcl.providers.rest_provider import whole_url
 
 HOST = "rest.bfcl.test"
 """``.test`` is reserved (RFC 6761): no name server knows it."""

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pytest_bfcl.extensions.retired.rest.provider import RestProvider, whole_url
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.providers.recorded import Query, Recording
-from pytest_bfcl.providers.rest_provider import RestProvider, whole_url
 
 
 class RecordedRest(Recording):

@@ -19,8 +19,8 @@ from pytest_bfcl.checkers.details import (
     UnreadDetails,
 )
 from pytest_bfcl.checkers.entries import reply_of, single_turn_calls
+from pytest_bfcl.confined.outcome import Outcome
 from pytest_bfcl.decoding import DecodeError, WrongShape
-from pytest_bfcl.execution.outcome import Outcome
 from pytest_bfcl.failures import HarnessError, Reason, Verdict
 from pytest_bfcl.troubles import HarnessTrouble
 

@@ -16,10 +16,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
+from pytest_bfcl.extensions.retired.rest.provider import whole_url
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.providers.reading import TOTAL_LIMIT_S, body_text, pinned
-from pytest_bfcl.providers.rest_provider import whole_url
 from pytest_bfcl.providers.safety import Refused, Resolve, checked
 from pytest_bfcl.redaction import hide
 from pytest_bfcl.troubles import AdapterTrouble

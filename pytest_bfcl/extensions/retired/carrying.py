@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.conversation.calls import fill_calls
-from pytest_bfcl.conversation.services import RECORDING, Services
 from pytest_bfcl.decoding.ground_truth import ground_truth_calls, parse_ground_truth_call
-from pytest_bfcl.execution import NETWORK_FUNCTIONS, Outcome, statement_of
-from pytest_bfcl.execution.statements import NotAQuery
+from pytest_bfcl.extensions.retired.execution import NETWORK_FUNCTIONS, Outcome, statement_of
+from pytest_bfcl.extensions.retired.execution.statements import NotAQuery
+from pytest_bfcl.extensions.retired.services import RECORDING, Services
 from pytest_bfcl.failures import AdapterError, EntrySkipped, HarnessError
 from pytest_bfcl.transcript import Call, Reply, Transcript, wire_name
 from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
@@ -29,19 +29,23 @@ MOST_BODY = 200_000
 """Characters of a response kept in the transcript; of a larger one its shape is (`shape_of`)."""
 
 
-def is_executed(entry: Entry) -> bool:
-    """Whether the verdict on this entry needs its calls carried out."""
-    checker = entry.row.checker
-    return checker in ("executable", "rest") or (checker == "sql" and entry.tables is not None)
+class Carrier(Services):
+    """Worker processes and providers of one run, and what is done with them."""
+
+    def require(self, entry: Entry) -> None:
+        """`require` with these."""
+        require(entry, self)
+
+    def execute(self, entry: Entry, transcript: Transcript) -> Transcript:
+        """`execute` with these."""
+        return execute(entry, transcript, self)
 
 
 def execute(entry: Entry, transcript: Transcript, services: Services) -> Transcript:
-    """Carry out the reply's calls and the ground truth's, unless the transcript has the results; returns it.
+    """Carry out the reply's calls and the ground truth's; returns the transcript.
 
     Raises `EntrySkipped` when a recording is missing, `HarnessError` when the ground truth cannot be carried out.
     """
-    if not is_executed(entry) or not transcript.steps or transcript.steps[0].results:
-        return transcript
     fill_calls(entry, transcript)
     step = transcript.steps[0]
     names = {wire_name(doc["name"]): doc["name"] for doc in entry.function} if transcript.underscore_names else {}
@@ -99,7 +103,7 @@ def expected_calls(entry: Entry) -> list[Call]:
 
 
 def _call_functions(entry: Entry, calls: Sequence[Call], services: Services) -> list[Outcome]:
-    from pytest_bfcl.execution.pool import MOST_CALLS
+    from pytest_bfcl.extensions.retired.execution.pool import MOST_CALLS
 
     if len(calls) > MOST_CALLS:
         return services.executor.call_all(calls)
@@ -169,7 +173,7 @@ def shape_of(body: object) -> Any:
 
 def _service_problem(entry: Entry, services: Services) -> str | None:
     """The check before asking: whether the service still answers the known request in the recorded shape."""
-    from pytest_bfcl.execution.responses import mismatch, sample_of
+    from pytest_bfcl.extensions.retired.execution.responses import mismatch, sample_of
 
     text = entry.ground_truth_call
     call = parse_ground_truth_call(text, entry) if text else None

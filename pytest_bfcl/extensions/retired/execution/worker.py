@@ -11,12 +11,12 @@ import json
 from collections.abc import Callable, Mapping
 
 from pytest_bfcl.confined import Service
-from pytest_bfcl.execution.functions import FUNCTIONS
-from pytest_bfcl.execution.outcome import Outcome
-from pytest_bfcl.execution.tables import query
+from pytest_bfcl.confined.outcome import Outcome
+from pytest_bfcl.confined.tables import query
+from pytest_bfcl.extensions.retired.execution.functions import FUNCTIONS
 from pytest_bfcl.json_types import Parsed
 
-SERVICE = Service("pytest_bfcl.execution.worker", "carries out calls")
+SERVICE = Service("pytest_bfcl.extensions.retired.execution.worker", "carries out calls")
 
 
 def opened() -> Callable[[str], str]:

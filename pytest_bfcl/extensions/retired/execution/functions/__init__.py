@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from pytest_bfcl.execution.functions import daily, finance, geometry, numbers, science, series, words
+from pytest_bfcl.extensions.retired.execution.functions import daily, finance, geometry, numbers, science, series, words
 
 Function = Callable[..., Any]
 

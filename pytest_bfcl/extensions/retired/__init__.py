@@ -1,0 +1,51 @@
+"""Categories that V4 no longer loads: their calls are carried out, and judged by what came out (docs/retired.md).
+
+A `pytest_bfcl.checkers.plugged.CategoryGroup`, declared as the entry point ``retired``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset.entry import Entry
+    from pytest_bfcl.extensions.retired.carrying import Carrier
+    from pytest_bfcl.failures import Verdict
+    from pytest_bfcl.transcript import Transcript
+
+
+def check(entry: Entry, transcript: Transcript) -> Verdict:
+    """The verdict by the checker of the entry's category."""
+    from pytest_bfcl.extensions.retired.checkers import chat, executable, rest, sql
+
+    match entry.row.checker:
+        case "chat":
+            return chat.check_chat(transcript)
+        case "rest":
+            return rest.check_rest(entry, transcript)
+        case "sql":
+            return sql.check_sql(entry, transcript)
+        case _:
+            return executable.check_executable(entry, transcript)
+
+
+def problem(checker: str, rest: str, *, official: bool, archive: Path | None) -> str | None:
+    """Why entries cannot be run: nobody answers their requests."""
+    from pytest_bfcl.extensions.retired.rest.choice import rest_problem
+
+    return rest_problem(rest, official=official, archive=archive) if checker == "rest" else None
+
+
+def open_services(rest: str, *, official: bool, archive: Path | None, process: str) -> Carrier:
+    """Worker processes and providers of one run."""
+    from pytest_bfcl.extensions.retired.carrying import Carrier
+
+    return Carrier(rest, official=official, archive=archive, process=process)
+
+
+def key_variables() -> tuple[str, ...]:
+    """Names of the environment variables that hold the keys of REST services."""
+    from pytest_bfcl.extensions.retired.rest.live import KEYS
+
+    return tuple(key.variable for key in KEYS)
