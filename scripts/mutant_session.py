@@ -8,6 +8,7 @@ The changed file lies on the disk, for processes that tests start; functions of 
 from __future__ import annotations
 
 import ast
+import faulthandler
 import gc
 import json
 import os
@@ -31,6 +32,8 @@ from _pytest.runner import runtestprotocol
 
 MEMORY = 6 << 30
 LONGEST_S = 3600
+HANGS_S = 25
+"""Of a whole trace, and of one test of a mutant: one that hangs was noticed."""
 ROOT = f"{Path.cwd() / 'pytest_bfcl'}{os.sep}"
 TRACED = tuple(f"{ROOT}{room}{os.sep}" for room in mutants.ROOMS)
 _IN, _OUT = os.fdopen(os.dup(0)), os.dup(1)  # before pytest captures them
@@ -55,10 +58,15 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
                 _say("traced")
             case ["try", file, names, seconds, room]:
                 tests = [items[name] for name in names if name in items]
+                if file not in functions:  # nothing of these tests imports it
+                    _say("passed")
+                    continue
                 tests += [item for item in new if item.nodeid.startswith(room)]  # written since a map was kept
-                passed = _in_child(
-                    partial(_try, tests, file, functions[file], originals[file], seconds), 60 + seconds * 20
-                )
+                changed = _changed(functions[file], originals[file], _code_of(file))
+                if changed is None:
+                    _say("apart")
+                    continue
+                passed = _in_child(partial(_try, tests, changed, seconds), 60 + seconds * 20)
                 _say("passed" if passed else "found")
     return True
 
@@ -171,20 +179,30 @@ def _codes(code: CodeType) -> dict[tuple[str, int], CodeType]:
     return found
 
 
-def _try(
-    items: list[pytest.Item], file: str, functions: list[FunctionType], original: CodeType, seconds: float
-) -> bool:
-    """Whether tests pass with what lies on the disk now."""
-    new = _codes(_code_of(file))
+def _changed(
+    functions: list[FunctionType], original: CodeType, changed: CodeType
+) -> list[tuple[FunctionType, CodeType]] | None:
+    """Functions with their new code; ``None`` where one cannot take it, as it closes over something else."""
+    new, found = _codes(changed), []
     places = {(code.co_qualname, code.co_firstlineno): key for key, code in _codes(original).items()}
     for function in functions:
         code = function.__code__
         other = new.get(places.get((code.co_qualname, code.co_firstlineno), ("", 0)))
-        if other is not None and other.co_freevars == code.co_freevars:
-            function.__code__ = other
-    until = _cpu_s() + seconds
+        if other is not None:
+            if other.co_freevars != code.co_freevars:
+                return None
+            found.append((function, other))
+    return found
+
+
+def _try(items: list[pytest.Item], changed: list[tuple[FunctionType, CodeType]], seconds: float) -> bool:
+    """Whether tests pass with other code in some functions."""
+    for function, code in changed:
+        function.__code__ = code
+    until, nowhere = _cpu_s() + seconds, open(os.devnull, "w")  # noqa: SIM115
     for number, item in enumerate(items, 1):
         following = items[number] if number < len(items) else None
+        faulthandler.dump_traceback_later(HANGS_S, exit=True, file=nowhere)
         if any(report.failed for report in runtestprotocol(item, log=False, nextitem=following)):
             return False
         if _cpu_s() > until:

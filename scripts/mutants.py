@@ -120,6 +120,8 @@ def _is_told(parent: ast.AST, node: ast.AST) -> bool:
         return True
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
         return True
+    if isinstance(node, ast.keyword) and node.arg == "strict":  # of zip: an assertion
+        return True
     if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
         return True
     return isinstance(parent, ast.AnnAssign) and node is parent.annotation
@@ -206,7 +208,8 @@ class Bench:
             if mutant.function is None:
                 return self._passes_apart(tests[:MOST_APART])
             self._ask("try", str(mutant.path.relative_to(ROOT)), tests, self._seconds, mutant.room)
-            return self._hear("found", "passed") == "passed"
+            heard = self._hear("found", "passed", "apart")
+            return self._passes_apart(tests[:MOST_APART]) if heard == "apart" else heard == "passed"
         finally:
             self._write(place, whole)
 

@@ -110,7 +110,7 @@ class LookAhead:
         self._serial = itertools.count()
         self._running: dict[asyncio.Task[None], bool] = {}  # task → whether it was started out of order
         self._early = 0  # running tasks that were started out of order
-        self._begun = 0  # planned jobs that were started
+        self._begun = 0  # jobs that were started
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closed = False
 
@@ -174,7 +174,7 @@ class LookAhead:
             return promise.result() if promise.done() else await asyncio.shield(promise)
         finally:
             if promise.done():
-                self._forget(key)
+                self._release(key)
 
     def ask(self, key: Hashable, job: Callable[[], Job] | None = None) -> asyncio.Future[Transcript]:
         """What will hold the transcript: for callers that run the loop themselves until it is done, then `take` it.
@@ -189,8 +189,7 @@ class LookAhead:
             slot = self._on_demand(job())
         self._pass_over(slot)
         promise = slot.promise(self._loop)
-        if not promise.done():
-            self._demand(slot)
+        self._demand(slot)
         self._pump()
         return promise
 
@@ -200,7 +199,7 @@ class LookAhead:
         if slot is None or slot.future is None or not slot.future.done():
             return None
         future = slot.future
-        self._release(slot)
+        self._release(key)
         return future.result()
 
     def discard(self, key: Hashable) -> None:
@@ -211,7 +210,7 @@ class LookAhead:
         self._let_go(slot)
         settled = slot.future is not None and slot.future.done()
         if settled or not (slot.started or slot.dependents):
-            self._release(slot)
+            self._release(key)
         self._pump()
 
     def hurry(self) -> None:
@@ -340,7 +339,7 @@ class LookAhead:
 
     def _start(self, slot: _Slot, early: bool, loop: asyncio.AbstractEventLoop) -> None:
         slot.started = True
-        self._begun += slot.position >= 0
+        self._begun += 1
         slot.promise(loop)
         task = loop.create_task(self._run(slot), name=f"bfcl {slot.job.key}")
         self._running[task] = early
@@ -378,16 +377,11 @@ class LookAhead:
                 self._enqueue(dependent)
         self._pump()
 
-    def _forget(self, key: Hashable) -> None:
-        slot = self._slots.get(key)
-        if slot is not None:
-            self._release(slot)
-
-    def _release(self, slot: _Slot) -> None:
+    def _release(self, key: Hashable) -> None:
         """Forget the transcript: the plan keeps the slot, but nothing of what was said."""
-        if self._slots.get(slot.job.key) is slot:
-            del self._slots[slot.job.key]
-        slot.future = None
+        slot = self._slots.pop(key, None)
+        if slot is not None:
+            slot.future = None
 
     def _refuse(self, reason: str) -> None:
         """Tell those who wait for a job that has not started that it will not."""

@@ -184,12 +184,11 @@ class PlayedConversation(Dialogue):
         try:
             results = await self._step([call for call, _ in pending])
         except BaseException as error:
-            for _, other in pending:
+            for _, other in pending[1:]:
                 if not other.done():
                     other.set_exception(error if isinstance(error, Exception) else RuntimeError("the call was ended"))
-            answered.exception()  # told by the raise
             raise
-        for (_, other), result in zip(pending, results, strict=True):
+        for (_, other), result in zip(pending[1:], results[1:], strict=True):
             if not other.done():
                 other.set_result(result)
         return results[0]
