@@ -24,6 +24,7 @@ from pytest_bfcl.plugin.nodes import NodeContext
 from pytest_bfcl.plugin.outcome import Outcomes
 from pytest_bfcl.plugin.own_tests import own_tests
 from pytest_bfcl.plugin.progress import Progress
+from pytest_bfcl.plugin.protocol import ItemProtocol
 from pytest_bfcl.plugin.recording import earlier_parts, run_of, run_path
 from pytest_bfcl.plugin.results import Results
 from pytest_bfcl.plugin.session import SESSION, Session
@@ -90,6 +91,7 @@ def _build(config: pytest.Config) -> None:
     plugins.register(LastFailedGuard(), "bfcl-lastfailed")
     plugins.register(outcomes, "bfcl-outcomes")
     plugins.register(conversations, "bfcl-conversations")
+    plugins.register(ItemProtocol(config, outcomes, conversations), "bfcl-protocol")
     termination = Termination()
     termination.hurried.append(conversations.hurry)
     plugins.register(termination, "bfcl-termination")

@@ -51,7 +51,8 @@ class Source:
 class Conversations:
     """Hands items their transcripts.
 
-    ``items`` are those of this process, in order; ``current`` is the one being set up.
+    ``items`` are those of this process, in order; ``current`` is the one being set up; ``loop`` is the session's, once
+    an item has asked for it.
     """
 
     def __init__(self, session: Session, runner: Runner) -> None:
@@ -60,6 +61,7 @@ class Conversations:
         self._runner = runner
         self.items: Sequence[EntryItem] = ()
         self.current: EntryItem | None = None
+        self.loop: Loop | None = None
         self.model_failed = False
         self._interrupted = False
         self.model_loop: asyncio.AbstractEventLoop | None = None
@@ -98,6 +100,7 @@ class Conversations:
 
     def transcript(self, item: EntryItem, model: object, loop: Loop) -> Transcript:
         """The item's conversation: held ahead, or now. Raises `AdapterError`, `HarnessError`, `RunStopped`."""
+        self.loop = loop
         if item not in self._transcripts:  # asked for by a fixture of the project before
             definition = _definition(item)
             source = Source(definition, pytest_internals.is_ours(definition) or item.contender.has_made(model))

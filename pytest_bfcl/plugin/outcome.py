@@ -83,9 +83,14 @@ class Outcomes:
 
     def check(self, item: EntryItem) -> None:
         """Raise `Failure` if the model's answer did not pass."""
+        if (failure := self.failure_of(item)) is not None:
+            raise failure
+
+    def failure_of(self, item: EntryItem) -> Failure | None:
+        """What is wrong with the model's answer, with its text; ``None`` when it passed."""
         record = item.stash[RECORD]
         if record["outcome"] == "passed":
-            return
+            return None
         from pytest_bfcl.explaining import failure_text
 
         tag, reason, detail = FailureTag(str(record["tag"])), str(record["reason"]), record["detail"]
@@ -96,14 +101,15 @@ class Outcomes:
             Verdict(False, tag, reason, detail),
             whole_request=item.config.get_verbosity() > 1,
         )
-        raise Failure(tag, reason, text, detail)
+        return Failure(tag, reason, text, detail)
 
     def failure_repr(self, item: EntryItem, excinfo: pytest.ExceptionInfo[BaseException]) -> FailureRepr | None:
         """The ready text of a model's failure."""
-        error = excinfo.value
-        if not isinstance(error, Failure):
-            return None
-        return FailureRepr(error.message, f"{error.tag} {error.reason}", (str(item.ref.path), item.ref.line))
+        return self.shown(item, excinfo.value) if isinstance(excinfo.value, Failure) else None
+
+    def shown(self, item: EntryItem, failure: Failure) -> FailureRepr:
+        """How pytest is to show it."""
+        return FailureRepr(failure.message, f"{failure.tag} {failure.reason}", (str(item.ref.path), item.ref.line))
 
     @contextmanager
     def _keeping_trouble(self, item: EntryItem) -> Iterator[None]:
@@ -180,6 +186,13 @@ class Outcomes:
             place = (str(item.ref.path), item.ref.line)
             message = f"{record['tag']} {record['reason']}"
             report.longrepr = FailureRepr(str(call.excinfo.value.msg), message, place)
+        return self._with_record(report, record)
+
+    def decided(self, item: EntryItem, report: pytest.TestReport) -> pytest.TestReport:
+        """The report that decides a judged item, with its record."""
+        return self._with_record(report, item.stash[RECORD])
+
+    def _with_record(self, report: pytest.TestReport, record: ResultLine) -> pytest.TestReport:
         report.bfcl = json_line(record)[:-1].decode()  # type: ignore[attr-defined]
         self._fresh = record
         return report

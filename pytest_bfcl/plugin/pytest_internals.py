@@ -11,9 +11,9 @@ import contextlib
 import dataclasses
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -184,6 +184,57 @@ def standing_in(definition: pytest.FixtureDef[Any], function: Any) -> Iterator[N
 def is_asyncio_fixture(function: object) -> bool:
     """Whether pytest-asyncio's own decorator made this fixture."""
     return bool(getattr(function, "_force_asyncio_fixture", False))
+
+
+# -- an item's phases --------------------------------------------------------------------------------------------------
+
+
+def modules_behind(config: pytest.Config, hook: str) -> Iterator[str]:
+    """Names of the modules whose functions a hook calls."""
+    return (each.function.__module__ for each in getattr(config.hook, hook).get_hookimpls())
+
+
+def hook_of(config: pytest.Config, hook: str, modules: Collection[str]) -> Any:
+    """A hook that calls functions of these modules only."""
+    others = (each for each in getattr(config.hook, hook).get_hookimpls() if each.function.__module__ not in modules)
+    return config.pluginmanager.subset_hook_caller(hook, [each.plugin for each in others])
+
+
+def uses_only(item: pytest.Function, module: str) -> bool:
+    """Whether all fixtures the item has are this plugin's, or of that module."""
+    used = (each[-1] for each in item._fixtureinfo.name2fixturedefs.values())
+    return all(is_ours(each) or getattr(each.func, "__module__", "") == module for each in used)
+
+
+def report_of(
+    item: pytest.Item, call: pytest.CallInfo[Any], keywords: Mapping[str, Literal[1]], failure: Any = None
+) -> pytest.TestReport:
+    """The report of a phase without trouble; ``failure`` is what is shown where it failed all the same."""
+    return pytest.TestReport(
+        getattr(item, "id", item.nodeid),
+        item.location,
+        keywords,
+        "passed" if failure is None else "failed",
+        failure,
+        call.when,  # type: ignore[arg-type]
+        [(f"Captured {kind} {when}", text) for when, kind, text in item._report_sections],
+        call.duration,
+        call.start,
+        call.stop,
+        item.user_properties,
+    )
+
+
+def forget_phases(item: pytest.Function) -> None:
+    """Let go of what pytest drops at the end of an item."""
+    from _pytest.logging import caplog_handler_key, caplog_records_key
+
+    item._request = False  # type: ignore[assignment]
+    item.funcargs = None  # type: ignore[assignment]
+    keys: tuple[pytest.StashKey[Any], ...] = (caplog_handler_key, caplog_records_key)
+    for key in keys:
+        if key in item.stash:
+            del item.stash[key]
 
 
 # -- outcome -----------------------------------------------------------------------------------------------------------

@@ -1,0 +1,152 @@
+"""An entry's own protocol: its three reports made directly, where nobody but this plugin has a say in its phases.
+
+pytest's way (fixtures, a stack of nodes, hooks around three phases) costs more than judging an entry. It is gone where
+somebody else may take part: a hook or a fixture of a project or of a plugin that is not known to keep out, a mark that
+skips or expects failure, ``--setup-show``, ``--pdb``. Reports and records are the same either way.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING, Any, Literal
+
+import pytest
+
+from pytest_bfcl.plugin import pytest_internals
+from pytest_bfcl.plugin.node_parts import DataRoot
+from pytest_bfcl.plugin.nodes import EntryFile, EntryItem
+
+if TYPE_CHECKING:
+    from _pytest.nodes import Node
+
+    from pytest_bfcl.plugin.conversations import Conversations
+    from pytest_bfcl.plugin.outcome import Outcomes
+
+HOOKS = (
+    "pytest_runtest_protocol", "pytest_runtest_setup", "pytest_runtest_call", "pytest_runtest_teardown",
+    "pytest_runtest_makereport", "pytest_exception_interact", "pytest_fixture_setup", "pytest_fixture_post_finalizer",
+)  # fmt: skip
+"""Where others take part in an item; what they do when a report is logged they go on doing."""
+AROUND_SETUP = frozenset((
+    "_pytest.capture", "_pytest.logging", "_pytest.threadexception", "_pytest.unraisableexception",
+))  # fmt: skip
+"""What stays around the setup, where the model is asked: output, logs, exceptions that nobody caught."""
+KEEP_OUT = AROUND_SETUP | frozenset((
+    "_pytest.assertion", "_pytest.faulthandler", "_pytest.fixtures", "_pytest.runner", "_pytest.setuponly",
+    "_pytest.setupplan", "_pytest.skipping", "_pytest.tmpdir", "_pytest.unittest", "_pytest.warnings",
+    "_hypothesis_pytestplugin", "aiohttp.pytest_plugin", "anyio.pytest_plugin", "pytest_asyncio.plugin",
+    "pytest_html.plugin",
+))  # fmt: skip
+"""Modules whose implementations of these hooks leave an entry alone that has no fixture of theirs."""
+OPTIONS = ("setuponly", "setupshow", "setupplan", "usepdb")
+MARKS = frozenset(("skip", "skipif", "xfail"))
+"""The marks that pytest heeds while an item runs."""
+CURRENT = "PYTEST_CURRENT_TEST"
+_Phase = Literal["setup", "call", "teardown"]
+
+
+class ItemProtocol:
+    """Runs the entries nobody else has a say in.
+
+    The first entry of a process goes pytest's way: it sets up what the session's fixtures hold, the model and the event
+    loop, and pytest ends it with the session.
+    """
+
+    def __init__(self, config: pytest.Config, outcomes: Outcomes, conversations: Conversations) -> None:
+        self._config = config
+        self._outcomes = outcomes
+        self._conversations = conversations
+        self._files: dict[EntryFile, bool] = {}
+        self._current: EntryItem | None = None
+        self._setup: Any = None
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtestloop(self) -> Generator[None, object, object]:
+        """All plugins and conftest files are known now."""
+        if not any(self._config.getoption(name, False) for name in OPTIONS) and not self._others():
+            self._setup = pytest_internals.hook_of(self._config, "pytest_runtest_setup", {*AROUND_SETUP, __name__})
+        return (yield)
+
+    def _others(self) -> set[str]:
+        """Modules that may take part in an item."""
+        modules = {name for hook in HOOKS for name in pytest_internals.modules_behind(self._config, hook)}
+        return {name for name in modules - KEEP_OUT if not name.startswith("pytest_bfcl.")}
+
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+        """Run the item, or leave it to pytest."""
+        if self._setup is None or not isinstance(item, EntryItem) or not self._is_alone(item):
+            return None
+        hook = item.ihook
+        hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+        self._current = item
+        try:
+            self._run(item, nextitem)
+        finally:
+            self._current = None
+            os.environ.pop(CURRENT, None)
+            pytest_internals.forget_phases(item)
+        hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+        return True
+
+    def _is_alone(self, item: EntryItem) -> bool:
+        """Whether no fixture, node or mark but ours is about it, and the session's fixtures are filled."""
+        if self._conversations.loop is None or _is_marked(item):
+            return False
+        file = item.file
+        if file not in self._files:
+            above = file.listchain()
+            plain = all(type(each) in (pytest.Session, pytest.Dir, DataRoot, EntryFile) for each in above)
+            self._files[file] = (
+                plain and not any(map(_is_marked, above)) and pytest_internals.uses_only(item, "pytest_asyncio.plugin")
+            )
+        return self._files[file]
+
+    def _run(self, item: EntryItem, nextitem: pytest.Item | None) -> None:
+        hook, session = item.ihook, item.session
+        keywords: dict[str, Literal[1]] = dict.fromkeys(item.keywords, 1)
+        call = _called(lambda: self._setup(item=item), "setup")
+        if call.excinfo is not None:
+            hook.pytest_runtest_logreport(report=hook.pytest_runtest_makereport(item=item, call=call))
+        else:
+            hook.pytest_runtest_logreport(report=pytest_internals.report_of(item, call, keywords))
+            hook.pytest_runtest_logreport(report=self._checked(item, keywords))
+        ends = session.shouldfail or session.shouldstop
+        if ends or nextitem is None or nextitem.parent is not item.parent:  # the session's fixtures, another's nodes
+            self._outcomes.tear_down(item)
+            left = None if ends else nextitem
+            call = _called(lambda: hook.pytest_runtest_teardown(item=item, nextitem=left), "teardown")
+            report = hook.pytest_runtest_makereport(item=item, call=call)
+        else:
+            call = _called(lambda: self._outcomes.tear_down(item), "teardown")
+            report = pytest_internals.report_of(item, call, keywords)
+        hook.pytest_runtest_logreport(report=report)
+
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Inside of what stays around the setup."""
+        if item is self._current:
+            os.environ[CURRENT] = f"{item.nodeid} (setup)"
+            self._outcomes.set_up(self._current, self._fill_fixtures)
+
+    def _fill_fixtures(self) -> None:
+        """As the session's fixtures, which are filled, would."""
+        assert self._current is not None
+        self._current.funcargs["bfcl_loop"] = self._conversations.loop
+        self._current.funcargs[self._current.file.model_fixture] = self._conversations.model()
+
+    def _checked(self, item: EntryItem, keywords: dict[str, Literal[1]]) -> pytest.TestReport:
+        if _is_marked(item):  # when it was judged: a failure is expected
+            call = _called(lambda: item.ihook.pytest_runtest_call(item=item), "call")
+            report: pytest.TestReport = item.ihook.pytest_runtest_makereport(item=item, call=call)
+            return report
+        call = _called(lambda: self._outcomes.failure_of(item), "call")
+        shown = self._outcomes.shown(item, call.result) if call.result is not None else None
+        return self._outcomes.decided(item, pytest_internals.report_of(item, call, keywords, shown))
+
+
+def _is_marked(node: Node) -> bool:
+    return any(mark.name in MARKS for mark in node.own_markers)
+
+
+def _called(function: Callable[[], Any], when: _Phase) -> pytest.CallInfo[Any]:
+    return pytest.CallInfo.from_call(function, when, reraise=(pytest.exit.Exception, KeyboardInterrupt))

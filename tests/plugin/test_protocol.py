@@ -1,0 +1,185 @@
+"""Entries run by a protocol of their own or pytest's way: the same lines, reports and output, whatever the command."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from pytest_bfcl.plugin import protocol
+from pytest_bfcl.plugin.nodes import EntryItem
+
+from .conftest import Project
+from .test_same_as_run import scores, without_times
+
+HOOK = "def pytest_runtest_setup(item): pass\n"
+OWN_TEST = """
+import logging, pytest
+@pytest.fixture(scope="module")
+def resource():
+    yield 1
+    print("resource closed")
+def test_before(resource): print("out")
+def test_after(resource): assert resource
+"""
+PROVIDER = """
+import logging
+def pytest_bfcl_register_models(register):
+    def loud(request):
+        print("asked for", request.entry.id)
+        logging.getLogger("model").warning("asked")
+        if request.entry.id.endswith("3"): raise RuntimeError("broken")
+        return {"get_weather": {"city": "Oslo" if request.entry.id.endswith("1") else "Rome"}}
+    register("loud", lambda spec, settings, mode: loud)
+"""
+
+
+@pytest.fixture
+def own_way(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """The ids of the entries that are run by their own protocol."""
+    ids: list[str] = []
+    run = protocol.ItemProtocol._run
+
+    def noted(self: protocol.ItemProtocol, item: EntryItem, nextitem: pytest.Item | None) -> None:
+        ids.append(item.ref.id)
+        run(self, item, nextitem)
+
+    monkeypatch.setattr(protocol.ItemProtocol, "_run", noted)
+    return ids
+
+
+def junit(path: Path) -> list[Any]:
+    """All of a JUnit file but times and hosts."""
+    return [
+        (each.tag, {**each.attrib, "time": "", "timestamp": ""}, re.sub(r"0x\w+|\d+\.\d+ *s", "", each.text or ""))
+        for each in ElementTree.parse(path).getroot().iter()
+    ]
+
+
+def shown(result: pytest.RunResult) -> list[str]:
+    """What is printed, times and folders aside."""
+    lines = [re.sub(r"\d+\.\d+ ?m?s\b|\d+(\.\d+)?/s|run[AB]\b", "#", line).rstrip("= ") for line in result.outlines]
+    return sorted(line for line in lines if "s setup" not in line and "latency" not in line)
+
+
+COMMANDS = {
+    "plain": (),
+    "stops at the first": ("-x",),
+    "stops at the third": ("--maxfail=3",),
+    "verbose": ("-v",),
+    "uncaptured": ("-s",),
+    "selected": ("-k", "simple_python_1 or multiple"),
+    "marked": ("-m", "live"),
+    "without logs": ("-p", "no:logging"),
+    "live logs": ("-o", "log_cli=true"),
+    "all reports": ("-rA",),
+    "collected only": ("--co",),
+    "two models": ("--model", "oracle:"),
+    "repeated": ("--bfcl-repeat=2",),
+    "asked one by one": ("--bfcl-concurrency=1",),
+    "expected": ("--bfcl-expected=expected.json",),
+}
+
+
+@pytest.mark.parametrize("more", COMMANDS.values(), ids=COMMANDS)
+def test_both_ways_tell_the_same(project: Project, own_way: list[str], more: tuple[str, ...]) -> None:
+    project.fail("simple_python_1", "multiple_0")
+    project.script["live_simple_1-1-0"] = {"error": "server", "message": "it is down", "status": 503}
+    project.script["multiple_1"] = {"problem": "length", "text": "get_wea"}
+    project.pytester.makepyfile(test_own=OWN_TEST)
+    named = [f"bench/{name}.jsonl" for name in ("simple_python", "multiple", "live_simple")]
+    named.insert(1, "test_own.py")
+    if more == COMMANDS["expected"]:
+        project.run(*named, "--bfcl-retries=0", "--bfcl-write-expected=expected.json", out="earlier")
+        own_way.clear()
+    found = []
+    for out, conftest in (("runA", ""), ("runB", HOOK)):
+        (project.path / "conftest.py").write_text(conftest)
+        how = ("--bfcl-retries=0", "--bfcl-report=none", "--junit-xml=j.xml")
+        result = project.run(*named, *how, *more, out=out)
+        assert bool(own_way) == (not conftest and "--co" not in more)
+        own_way.clear()
+        lines = (without_times(project.path / out), scores(project.path / out)) if "--co" not in more else ()
+        found.append((result.ret, result.parseoutcomes(), shown(result), junit(project.path / "j.xml"), lines))
+    for ours, theirs in zip(*found, strict=True):
+        assert ours == theirs
+
+
+def test_output_and_logs_of_a_model_stand_in_the_report_of_its_entry(project: Project, own_way: list[str]) -> None:
+    told = []
+    for conftest in (PROVIDER, PROVIDER + HOOK):
+        (project.path / "conftest.py").write_text(conftest)
+        how = ("--bfcl-concurrency=1", "--bfcl-report=none")
+        result = project.run("-m", "simple_python", *how, model="loud:x", out=None)
+        assert (len(own_way) > 0) == (conftest == PROVIDER)
+        own_way.clear()
+        text = result.stdout.str()
+        result.assert_outcomes(passed=1, failed=2, errors=1, deselected=7)
+        told.append([text.count(each) for each in ("asked for", "WARNING  model:", "Captured stdout", "Captured log")])
+    assert told[0] == told[1]
+    assert told[0][0] > 2
+
+
+STAND_ASIDE = {
+    "a hook": (HOOK, ()),
+    "a wrapper": (
+        "@pytest.hookimpl(wrapper=True)\ndef pytest_runtest_protocol(item): return (yield)\n",
+        (),
+    ),
+    "a fixture of every test": ("@pytest.fixture(autouse=True)\ndef watched(): yield\n", ()),
+    "a transcript": ("@pytest.fixture\ndef bfcl_transcript(bfcl_transcript): return bfcl_transcript\n", ()),
+    "a model": ("@pytest.fixture(scope='session')\ndef model(bfcl_model): return bfcl_model\n", ()),
+    "marks": (
+        "def pytest_collection_modifyitems(items):\n    for item in items: item.add_marker(pytest.mark.xfail)\n",
+        (),
+    ),
+    "fixtures shown": ("", ("--setup-show",)),
+    "a debugger": ("", ("--pdb",)),
+}
+
+
+@pytest.mark.parametrize(("conftest", "more"), STAND_ASIDE.values(), ids=STAND_ASIDE)
+def test_where_others_take_part_it_is_pytests(
+    project: Project, own_way: list[str], conftest: str, more: tuple[str, ...]
+) -> None:
+    (project.path / "conftest.py").write_text("import pytest\n" + conftest)
+    result = project.run("-m", "multiple", "--bfcl-report=none", *more)
+    assert result.ret == 0
+    assert len(project.records()) == 2
+    assert own_way == []
+
+
+def test_only_the_entries_of_a_folder_with_fixtures_go_pytests_way(project: Project, own_way: list[str]) -> None:
+    folder = project.path / "inner"
+    folder.mkdir()
+    (folder / "conftest.py").write_text("import pytest\n" + STAND_ASIDE["a fixture of every test"][0])
+    (project.path / "bench" / "multiple.jsonl").rename(folder / "multiple.jsonl")
+    result = project.run("bench/simple_python.jsonl", "inner/multiple.jsonl", "--bfcl-report=none", data=None)
+    result.assert_outcomes(passed=6)
+    assert own_way == [f"simple_python_{number}" for number in (1, 2, 3)]
+
+
+def test_a_skipped_entry_is_pytests(project: Project, own_way: list[str]) -> None:
+    project.pytester.makeconftest(
+        "import pytest\ndef pytest_collection_modifyitems(items): items[2].add_marker(pytest.mark.skip('not now'))\n"
+    )
+    project.run("-m", "simple_python", "--bfcl-report=none").assert_outcomes(passed=3, skipped=1, deselected=7)
+    assert own_way == ["simple_python_1", "simple_python_3"]
+    assert [each["outcome"] for each in project.records()] == ["passed", "passed", "skipped", "passed"]
+
+
+def test_nothing_of_an_entry_is_kept_when_it_is_over(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    items: list[EntryItem] = []
+    run = protocol.ItemProtocol._run
+
+    def kept(self: protocol.ItemProtocol, item: EntryItem, nextitem: pytest.Item | None) -> None:
+        items.append(item)
+        run(self, item, nextitem)
+
+    monkeypatch.setattr(protocol.ItemProtocol, "_run", kept)
+    project.run("-m", "simple_python", "--bfcl-report=none").assert_outcomes(passed=4, deselected=7)
+    assert [(item.funcargs, bool(item._request), len(item.stash)) for item in items[:2]] == [(None, False, 0)] * 2
