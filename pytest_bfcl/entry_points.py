@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Kind = Literal[
     "verbs", "checks", "feeders", "fixtures", "models", "apis", "categories", "checkers", "decoders", "parsers",
-    "simulators", "listeners", "exporters", "sinks",
+    "simulators", "listeners", "exporters", "sinks", "gates",
 ]  # fmt: skip
 """What can be added, the group's name without its prefix.
 
@@ -36,6 +36,7 @@ Kind = Literal[
 - ``simulators``: a `Simulator` class, under the name that entries use.
 - ``exporters``: a function ``(run directory, folder) -> files``, a format of ``export --format``.
 - ``sinks``: what makes a sink of a run, told of its lines while it goes on (`pytest_bfcl.session.sinks`).
+- ``gates``: what makes a gate of an option's texts (`pytest_bfcl.scoring.gating.OthersGate`).
 - ``listeners``: a function ``(run directory, summary)``, called when a run is over.
 """
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol
 
+from pytest_bfcl import entry_points
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.models import parse_spec
@@ -18,14 +19,12 @@ from pytest_bfcl.scoring.gate_scope import everything
 from pytest_bfcl.scoring.gates import GateCheck, evaluate_gates, extent_of, parse_gate, unreachable
 from pytest_bfcl.scoring.measurements import Measurement, open_measurement
 from pytest_bfcl.scoring.noninferiority import Margin, noninferior, parse_margin
-from pytest_bfcl.scoring.served_runs import ServedRun, conducts_of, open_served
 from pytest_bfcl.scoring.summary import full_sizes, is_rerun
-from pytest_bfcl.scoring.verification import by_entry, verify
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet
     from pytest_bfcl.json_types import Fields
-    from pytest_bfcl.runs import Fingerprint, ResultLine, Summary
+    from pytest_bfcl.runs import Fingerprint, Summary
     from pytest_bfcl.runs.summary_types import GateSummary
     from pytest_bfcl.scoring.comparison import Comparison
 
@@ -47,7 +46,7 @@ class GateOptions:
         baseline: The run, result lines or official score folder (``PATH#MODEL``) that this one must not be worse than.
         baseline_margin: Loss against it that is accepted, in percentage points.
         noninferior: ``[GROUP=]PTS`` or ``[GROUP=]PCT%``: a larger loss has to be ruled out.
-        verify: Runs of the same model elsewhere that this one has to be served as (`pytest_bfcl.scoring.verification`).
+        verify: Runs of the same model elsewhere that this one has to be served as (docs/verify.md).
         expected: Content of a file of expected failures (`pytest_bfcl.scoring.expectations.read_expected`).
         allow_missing: What did not run is left out of a group's mean, gaps of the baseline are accepted.
         min_entries: So many entries have to be measured, by every gate or all that its group has.
@@ -84,6 +83,17 @@ class GateOptions:
         return self.baseline is not None or self.expected is not None or bool(self.verify)
 
 
+class OthersGate(Protocol):
+    """What an entry point ``gates`` makes of ``(texts, fingerprint, data, directory, out)`` before the run.
+
+    ``texts`` are the option's (``--bfcl-NAME``), ``directory`` is where their paths count from, ``out`` the run's
+    folder. It raises `UsageError` for what cannot be.
+    """
+
+    def checks(self, summary: Summary, records: Iterable[Fields]) -> Iterable[GateCheck]:
+        """The checks over a finished run."""
+
+
 class Gates:
     """Thresholds, a baseline, expected failures, the errors allowed.
 
@@ -105,7 +115,7 @@ class Gates:
         self.margins = list(map(_margin, options.noninferior))
         self.expectations = expectations or Expectations(options.expected)
         self.baseline: Measurement | None = None
-        self.references: list[ServedRun] = []
+        self.verify: OthersGate | None = None
         self._rules = rules
         self._max_errors_pct = max_errors_pct if options.max_errors is None else options.max_errors
 
@@ -127,7 +137,8 @@ class Gates:
         if self.options.baseline:
             self._refuse_itself(directory, models, out)
             self.baseline = self._open_baseline(run, data, models, directory)
-        self.references = [self._open_reference(str(text), run, data, directory, out) for text in self.options.verify]
+        if self.options.verify:
+            self.verify = _others_gate("verify", map(str, self.options.verify), run, data, directory, out)
         self.expectations.check_conditions(run)
 
     def refuse_guessed_data(self) -> None:
@@ -209,21 +220,6 @@ class Gates:
             )
         return measurement
 
-    def _open_reference(
-        self, text: str, run: Fingerprint, data: DataSet, directory: Path, out: Path | None
-    ) -> ServedRun:
-        """A run that this one has to be served as; refused when it is this one, or measured something else."""
-        found = open_served(str(directory / text), lambda measurement: data.entry)
-        if out is not None and same_results(out, directory / text.partition("#")[0]):
-            raise UsageError(f"--bfcl-verify {text} is the run itself: name a run of the model elsewhere")
-        try:
-            comparability(found.measurement, Measurement("this run", lambda rules: {}, run))
-        except UsageError as error:
-            raise UsageError(
-                f"--bfcl-verify {text}: {str(error).replace('cannot be compared', 'measured something else')}"
-            ) from None
-        return found
-
     # -- after the run -------------------------------------------------------------------------------------------
 
     def evaluate(
@@ -247,11 +243,11 @@ class Gates:
             for found in comparisons
             for margin in self.margins
         ]
-        lines = list(records) if self.references else records
-        if self.references:
-            further += [self._served_as(model["model"], model["mode"], lines) for model in summary["models"].values()]
+        if self.verify is not None:
+            records = list(records)
+            further += self.verify.checks(summary, records)
         extents = [extent for model in summary["models"] if (extent := extent_of(summary, model, full)) is not None]
-        expected = self.expectations.check(lines, everything(extents))
+        expected = self.expectations.check(records, everything(extents))
         return evaluate_gates(
             summary,
             self.thresholds,
@@ -264,18 +260,6 @@ class Gates:
             full=full,
             asked=self.options.asked,
         ).to_dict()
-
-    def _served_as(self, model: str, mode: str, records: Iterable[Fields]) -> GateCheck:
-        """Whether a model is served as in the references; too few requests to tell are no yes."""
-        mine = (record for record in records if (record.get("model"), record.get("mode")) == (model, mode))
-        run = by_entry(conducts_of(cast("Iterable[ResultLine]", mine)))
-        label = " and ".join(reference.label for reference in self.references)
-        try:
-            found = verify(run, [reference.run for reference in self.references], labels=("this run", label))
-        except UsageError as error:
-            return GateCheck("verify", model, False, str(error))
-        why = f"{found.sentence} ({label}, {found.entries:,} entries; {found.noise})"
-        return GateCheck("verify", model, found.verdict == "same", why)
 
     def _comparisons(self, run: Measurement) -> list[Comparison]:
         """Every model against the same one in the baseline."""
@@ -332,6 +316,16 @@ def gate_lines(
         yield f"gates: met, but {', '.join(troubles)}", False
     else:
         yield f"gates: PASSED, {len(checks)} of {len(checks)} met", True
+
+
+def _others_gate(
+    name: str, texts: Iterable[str], run: Fingerprint, data: DataSet, directory: Path, out: Path | None
+) -> OthersGate:
+    point = entry_points.find("gates", name)
+    if point is None:
+        raise UsageError(f"--bfcl-{name}: no installed package offers this gate")
+    made: OthersGate = entry_points.load(point, "gate")(list(texts), run, data, directory, out)
+    return made
 
 
 def _bare(model: str) -> str:

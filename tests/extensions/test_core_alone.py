@@ -74,6 +74,9 @@ def test_what_is_missing_is_said(core: Path) -> None:
     asked = ("openai:gpt", "--bfcl-api", "completions", "--bfcl-base-url", "http://127.0.0.1:1")
     done = run(core, "-m", "pytest", "--model", *asked, "--bfcl-data", "bundled", "-q", "-p", "no:cacheprovider")
     assert "the API completions, whose prompts are rendered here, is not in this installation" in done.stderr
+    done = run(core, "-m", "pytest", *ASK, "none", "-k", "simple_java", "--bfcl-verify", "first")
+    assert done.returncode == 4
+    assert "--bfcl-verify: no installed package offers this gate" in done.stderr
     (core / "test_own.py").write_text("def test_own(ask): ask('Hello.')\n")
     done = run(core, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_own.py")
     assert "the fixture ask with its recordings is not in this installation" in done.stdout

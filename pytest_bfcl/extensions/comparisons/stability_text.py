@@ -11,7 +11,7 @@ from pytest_bfcl.reporting.printing import Printer
 from pytest_bfcl.reporting.rendering import percent, render
 
 if TYPE_CHECKING:
-    from pytest_bfcl.scoring.stability import CategoryStability, SmokeSet, Stability
+    from pytest_bfcl.extensions.comparisons.stability import CategoryStability, SmokeSet, Stability
 
 TEMPLATE = "stability.html.jinja"
 HEAD = ("category", "entries", "always", "flaky", "never", "accuracy", "flip rate", "95 % interval", "noise floor")

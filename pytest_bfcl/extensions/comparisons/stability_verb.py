@@ -15,7 +15,7 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.printed import say
 
 if TYPE_CHECKING:
-    from pytest_bfcl.scoring.stability import Stability
+    from pytest_bfcl.extensions.comparisons.stability import Stability
 
 SUMMARY = "what many runs of one model say"
 
@@ -40,8 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the table, write the files asked for."""
+    from pytest_bfcl.extensions.comparisons.stability import refuse_mixed, smoke_set, stability
     from pytest_bfcl.extensions.comparisons.stability_text import print_stability, stability_html
-    from pytest_bfcl.scoring.stability import refuse_mixed, smoke_set, stability
 
     if args.smoke_out is not None and args.smoke is None:
         raise UsageError("--smoke-out needs --smoke N, the number of entries")

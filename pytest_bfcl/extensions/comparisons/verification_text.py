@@ -11,8 +11,8 @@ from pytest_bfcl.reporting.printing import Printer
 from pytest_bfcl.reporting.rendering import percent, render
 
 if TYPE_CHECKING:
+    from pytest_bfcl.extensions.comparisons.verification import Row, Side, Trigger, Verification
     from pytest_bfcl.json_types import JsonObject
-    from pytest_bfcl.scoring.verification import Row, Side, Trigger, Verification
 
 TEMPLATE = "verification.html.jinja"
 HEAD = ("entries that …", "entries", "reference", "served", "difference", "95 % interval", "noise floor", "")

@@ -19,10 +19,10 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.printed import say
 
 if TYPE_CHECKING:
+    from pytest_bfcl.extensions.comparisons.served_runs import Find, ServedRun
+    from pytest_bfcl.extensions.comparisons.verification import Verification
     from pytest_bfcl.extensions.comparisons.verification_text import Provider
     from pytest_bfcl.scoring.measurements import Measurement
-    from pytest_bfcl.scoring.served_runs import Find, ServedRun
-    from pytest_bfcl.scoring.verification import Verification
 
 STOPPED = (2, 5)
 """Codes of a run that did not come to its end, or asked nothing."""
@@ -51,8 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Ask where a model is named, print verdicts or the table, write the files asked for."""
-    from pytest_bfcl.scoring.served_runs import open_served
-    from pytest_bfcl.scoring.verification import EXIT_CODES
+    from pytest_bfcl.extensions.comparisons.served_runs import open_served
+    from pytest_bfcl.extensions.comparisons.verification import EXIT_CODES
 
     _refuse(args)
     references = [open_served(text, _entries) for text in args.reference]
@@ -118,14 +118,14 @@ def _ask(args: argparse.Namespace, reference: ServedRun) -> int:
 
 
 def _verifications(served: list[ServedRun], references: list[ServedRun], margin: float) -> list[Verification]:
-    from pytest_bfcl.scoring.served_runs import verify_runs
+    from pytest_bfcl.extensions.comparisons.served_runs import verify_runs
 
     return [verify_runs(each, references, margin) for each in served] if references else []
 
 
 def _providers(served: list[ServedRun], found: list[Verification]) -> list[Provider]:
+    from pytest_bfcl.extensions.comparisons.verification import side_of
     from pytest_bfcl.extensions.comparisons.verification_text import Provider
-    from pytest_bfcl.scoring.verification import side_of
 
     if found:
         return [Provider(each.served, each) for each in found]

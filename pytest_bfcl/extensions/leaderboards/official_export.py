@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_bfcl.extensions.leaderboards.result_files import ResultFiles
+from pytest_bfcl.extensions.leaderboards.score_files import ScoreFiles
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.runs import is_run, read_replay_lines
-from pytest_bfcl.runs.official_layout import ResultFiles
 from pytest_bfcl.runs.paths import below, write_below
 from pytest_bfcl.runs.snapshots import damaged_snapshots, folder_name
-from pytest_bfcl.scoring.official_scores import ScoreFiles
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.extensions.leaderboards.official_csv import ModelRow
+from pytest_bfcl.extensions.leaderboards.score_files import official_valid
 from pytest_bfcl.runs.result_line import ReplayLine, ResultLine
 from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import CategoryScore
 from pytest_bfcl.scoring.cost import Usage
 from pytest_bfcl.scoring.format_scores import FormatScores, configuration_of
 from pytest_bfcl.scoring.model_info import ModelInfo, find_info
-from pytest_bfcl.scoring.official_scores import ScoreFile, official_valid
+from pytest_bfcl.scoring.official_scores import ScoreFile
 
 _NEEDED = frozenset(aggregate.categories_in(aggregate.OVERALL))
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from pytest_bfcl.extensions.comparisons.stability import stability
 from pytest_bfcl.extensions.comparisons.stability_text import stability_values
 from pytest_bfcl.extensions.lab.auditing import pages as audits_of
 from pytest_bfcl.extensions.lab.auditing.defect import Defect
@@ -30,7 +31,6 @@ from pytest_bfcl.reporting.published import published_values
 from pytest_bfcl.runs.paths import below
 from pytest_bfcl.scoring.measurements import Judged, Key
 from pytest_bfcl.scoring.published import OFFICIAL
-from pytest_bfcl.scoring.stability import stability
 
 MOST_RANKED = 60
 """Models on one leaderboard: the newest finished run of each."""

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from pytest_bfcl.cli import main
+from pytest_bfcl.extensions.comparisons.stability import noise_floor, smoke_set, stability
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.scoring.measurements import Judged, Key
-from pytest_bfcl.scoring.stability import noise_floor, smoke_set, stability
 from tests.reporting.samples import record, stored_run
 
 CATEGORY = "simple_python"

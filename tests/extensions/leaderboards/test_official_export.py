@@ -11,6 +11,7 @@ from pytest_bfcl.checkers import reasons
 from pytest_bfcl.checkers.details import StateDetails
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.extensions.leaderboards.official_export import export_official
+from pytest_bfcl.extensions.leaderboards.score_files import score_header
 from pytest_bfcl.failures import AdapterError, UsageError, Verdict
 from pytest_bfcl.runs import (
     RunDirectory,
@@ -20,7 +21,7 @@ from pytest_bfcl.runs import (
     skipped_record,
     transcript_from_line,
 )
-from pytest_bfcl.scoring.official_scores import read_scores, score_header
+from pytest_bfcl.scoring.official_scores import read_scores
 from tests.runs.samples import SPEC, conversation, fingerprint, single
 
 FOLDER = "openai_tiny@fc"

@@ -18,21 +18,17 @@ from pytest_bfcl.decoding.formats.table import registered_format
 from pytest_bfcl.extensions.lab.proving import causes
 from pytest_bfcl.extensions.lab.proving.causes import Cause
 from pytest_bfcl.extensions.lab.proving.proof import Difference, Part
+from pytest_bfcl.extensions.leaderboards.result_files import find_entry
+from pytest_bfcl.extensions.leaderboards.score_files import official_reason, official_valid
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.rescoring import rejudged, score_lines
 from pytest_bfcl.runs import read_replay_lines, transcript_from_line
 from pytest_bfcl.runs.damage import LeftOut
 from pytest_bfcl.runs.folder_families import has_calls
-from pytest_bfcl.runs.official_layout import find_entry, results_of
+from pytest_bfcl.runs.official_layout import results_of
 from pytest_bfcl.runs.readings import BothReadings
-from pytest_bfcl.scoring.official_scores import (
-    ScoreFile,
-    official_reason,
-    official_valid,
-    read_scores,
-    reason_of_score,
-)
+from pytest_bfcl.scoring.official_scores import ScoreFile, read_scores, reason_of_score
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet

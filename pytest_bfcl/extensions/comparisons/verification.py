@@ -14,10 +14,10 @@ from statistics import median
 from typing import Literal
 
 from pytest_bfcl.endings import Ending, ending_of
+from pytest_bfcl.extensions.comparisons.stability import noise_floor
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import JsonObject
 from pytest_bfcl.scoring.conduct import Conduct, ConductTally
-from pytest_bfcl.scoring.stability import noise_floor
 from pytest_bfcl.scoring.statistics import (
     Interval,
     PairTally,

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from pytest_bfcl.extensions.comparisons.verification import Run, Verification, by_entry, verify
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.scoring.conduct import Conduct, ConductTally, conduct_line, conduct_of
-from pytest_bfcl.scoring.verification import Run, Verification, by_entry, verify
 from tests.scoring.samples import line
 
 CALL = [{"name": "now", "arguments": "{}"}]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.extensions.comparisons.verification import MARGIN, Run, Verification, by_entry, verify
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs.directory import same_results
 from pytest_bfcl.runs.result_line import ResultLine
@@ -14,7 +15,6 @@ from pytest_bfcl.scoring.comparison import comparability
 from pytest_bfcl.scoring.conduct import Conduct, conduct_of
 from pytest_bfcl.scoring.measurements import Measurement, open_measurement
 from pytest_bfcl.scoring.served import is_same_model, name_of
-from pytest_bfcl.scoring.verification import MARGIN, Run, Verification, by_entry, verify
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import Entry
