@@ -13,7 +13,7 @@ def late_names(package: str, homes: Mapping[str, str]) -> Callable[[str], object
     Type checkers see none of this: such a package imports its names under ``TYPE_CHECKING`` as well.
     """
 
-    def found(name: str) -> object:
+    def resolve(name: str) -> object:
         home = homes.get(name)
         if home is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
@@ -21,4 +21,4 @@ def late_names(package: str, homes: Mapping[str, str]) -> Callable[[str], object
         setattr(modules[package], name, value)
         return value
 
-    return found
+    return resolve

@@ -31,7 +31,7 @@ class _Untold:
 UNTOLD: Final = _Untold()
 
 
-def told(value: object) -> object:
+def value_of(value: object) -> object:
     """The value, ``None`` where none was told."""
     return None if value is UNTOLD else value
 

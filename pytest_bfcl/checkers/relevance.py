@@ -22,7 +22,7 @@ def check_irrelevance(
 
     ``decoder`` reads the reply by the Python or native rules; ``attempts`` says whether it attempts a call (C8).
     """
-    calls = decoder.found(rules)
+    calls = decoder.calls_if_any(rules)
     if calls:
         return Verdict.wrong(reasons.UNDUE_CALL, UndueDetails(expected="no call", called=calls))
     if "C8" in rules and attempts():
@@ -32,6 +32,6 @@ def check_irrelevance(
 
 def check_relevance(reply: Reply, decoder: ReplyDecoder, rules: RuleSet = OFFICIAL) -> Verdict:
     """Right when there is a call, whichever it is."""
-    if decoder.found(rules):
+    if decoder.calls_if_any(rules):
         return Verdict.passed()
     return Verdict.wrong(reasons.NO_CALL, UnreadDetails(expected="a call", called=reply.output))

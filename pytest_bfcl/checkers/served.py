@@ -13,7 +13,7 @@ from pytest_bfcl.checkers.corrected import OFFICIAL, RuleSet
 from pytest_bfcl.checkers.details import AnswerDetails, EndDetails, ServerDetails
 from pytest_bfcl.checkers.steps import step_calls
 from pytest_bfcl.dataset.expectation import ABSENT, argument_rule
-from pytest_bfcl.dataset.served_entry import said_name
+from pytest_bfcl.dataset.served_entry import portable_name
 from pytest_bfcl.decoding.writing import exact_text, read_call
 from pytest_bfcl.failures import HarnessError, Reason, Verdict
 from pytest_bfcl.transcript import OBSERVED, Call, Transcript
@@ -50,7 +50,7 @@ def _held(
         there = told != {ABSENT: True}
         if each.holds(told, there=there):
             return None
-        return _wrong(reasons.SERVER_STATE, turn, each.wanted, told, each.looked_at.asked)
+        return _wrong(reasons.SERVER_STATE, turn, each.wanted, told, each.looked_at.subject_text)
     if each.kind in ("answer", "said"):
         return _answer_verdict(transcript, turn, each, rules)
     calls = _calls_until(transcript, turn)
@@ -93,8 +93,8 @@ def _broken_rule(each: Expectation, calls: Sequence[Call]) -> str | None:
 
 
 def _fits(call: Call, wanted: CalledTool) -> bool:
-    names = [said_name(each) for each in wanted.names]
-    if "*" not in wanted.names and said_name(str(call.name)) not in names:
+    names = [portable_name(each) for each in wanted.names]
+    if "*" not in wanted.names and portable_name(str(call.name)) not in names:
         return False
     return all(
         argument_rule(value).holds(call.arguments.get(name), there=name in call.arguments)

@@ -163,7 +163,7 @@ def _guarded(verb: str, module: ModuleType, args: argparse.Namespace) -> int:
 def tell_left_out(verb: str, *found: LeftOut) -> bool:
     """Say on standard error which lines of which files were left out; whether there were any."""
     for left_out in found:
-        for text in left_out.told():
+        for text in left_out.sentences():
             say(f"pytest-bfcl {verb}: {text}", file=sys.stderr)
     return any(found)
 

@@ -138,7 +138,7 @@ def run(args: argparse.Namespace) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 1
     progress.finish()
-    tell([*readings.told(), *filter(None, [str(progress.both)])])
+    tell([*readings.sentences(), *filter(None, [str(progress.both)])])
     if skipped := progress.unrecorded:
         tell([f"{len(skipped)} lines without a verdict (valid: null), the first: {skipped[0]}"])
     if not progress.lines and not left_out.lines and args.path != STREAM:

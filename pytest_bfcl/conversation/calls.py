@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pytest_bfcl.dataset.served_entry import said_name
+from pytest_bfcl.dataset.served_entry import portable_name
 from pytest_bfcl.decoding import DecodeError, call_texts, decode_reply
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.transcript import Call, Mode, Reply, Transcript
@@ -38,7 +38,7 @@ def exact_texts(reply: Reply, mode: Mode, decoder: str | None, functions: Sequen
     if mode == "fc" and decoder is None and not reply.tool_calls:
         return []
     calls = decode_reply(reply, mode, functions=functions, decoder=decoder)
-    return [exact_text(Call(said_name(str(call.name)), call.arguments)) for call in calls]
+    return [exact_text(Call(portable_name(str(call.name)), call.arguments)) for call in calls]
 
 
 def _calls(entry: Entry, transcript: Transcript, reply: Reply) -> list[str] | list[Call]:

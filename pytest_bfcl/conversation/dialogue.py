@@ -239,7 +239,7 @@ class Dialogue:
         self.heard += len(reply.text or "") + len(reply.reasoning or "")
         for call in reply.tool_calls:
             self.heard += len(call.name) + len(call.arguments)
-        heard = self.speech.heard(raw, self.called, self.functions)
+        heard = self.speech.reply_messages(raw, self.called, self.functions)
         if heard is None:
             said = self.speech.with_calls(reply, self.called, self.functions) if self.native else reply
             message = history.assistant_message(self.model, said, turn, step)

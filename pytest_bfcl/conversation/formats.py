@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.decoding import call_texts
-from pytest_bfcl.decoding.formats.own_calls import call_ids, found_calls
+from pytest_bfcl.decoding.formats.own_calls import call_ids, decoded_calls
 from pytest_bfcl.decoding.formats.reading import TextReading, model_name, without_thoughts
 from pytest_bfcl.decoding.formats.table import find_decoder, registered_format
 from pytest_bfcl.transcript import Mode, Reply, ToolCall, arguments_text
@@ -60,7 +60,7 @@ class Speech:
         """The call texts of a reply; raises `DecodeError`."""
         return call_texts(reply, mode, self.decoder, functions, mended=self.mended)
 
-    def heard(self, raw: Reply, called: int, functions: Sequence[Any] = ()) -> list[Message] | None:
+    def reply_messages(self, raw: Reply, called: int, functions: Sequence[Any] = ()) -> list[Message] | None:
         """The messages a reply leaves in a rendered conversation; ``None`` where the adapter's API says it."""
         if self.family is None:
             return None
@@ -70,7 +70,7 @@ class Speech:
         """A reply whose calls a server left in the text, as if it had parsed them: so they go back."""
         if self.decoder is None or reply.tool_calls or not reply.text:
             return reply
-        found = found_calls(reply.text, self.decoder, functions)
+        found = decoded_calls(reply.text, self.decoder, functions)
         if not found:
             return reply
         ids = call_ids(len(found), _ids(called))

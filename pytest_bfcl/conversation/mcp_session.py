@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import IO, TYPE_CHECKING, Any
 
-from pytest_bfcl.dataset.served_entry import said_name
+from pytest_bfcl.dataset.served_entry import portable_name
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.troubles import HarnessTrouble
@@ -79,7 +79,7 @@ class McpSession:
         names: dict[str, str] = {}
         for document in listed:
             own = str(document["name"])
-            said = said_name(own)
+            said = portable_name(own)
             plain = said not in names and _SENDABLE.fullmatch(own)
             while said in names:
                 said += "_"
@@ -147,7 +147,7 @@ class McpSession:
 async def _connected(
     subject: str, name: str, where: str, timeout_s: float, places: Mapping[str, str] | None, stack: AsyncExitStack
 ) -> McpSession:
-    from pytest_bfcl.tools.mcp import runnable, server_at, shown_server
+    from pytest_bfcl.tools.mcp import public_address, runnable, server_at
 
     errors = None
     try:
@@ -168,7 +168,7 @@ async def _connected(
     except UsageError as error:
         raise HarnessError(HarnessTrouble.MCP, f"{subject}: MCP server {name!r}: {error}") from None
     except Exception as error:
-        shown = shown_server(where)
+        shown = public_address(where)
         raise _trouble(
             f"{subject}: MCP server {name!r} ({shown}) cannot be used: {_first(error)}", errors,
             f"try it alone: pytest-bfcl new entry --from-mcp {runnable(where)}",

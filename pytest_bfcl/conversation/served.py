@@ -14,7 +14,7 @@ from pytest_bfcl.conversation.mcp_session import McpSession, mcp_session, text_o
 from pytest_bfcl.conversation.workdir import Workdir, opened_workdir
 from pytest_bfcl.conversation.world import MOST_CALLS, MOST_SHOWN, TOO_MUCH, World
 from pytest_bfcl.dataset.expectation import ABSENT, at_path
-from pytest_bfcl.dataset.served_entry import said_name
+from pytest_bfcl.dataset.served_entry import portable_name
 from pytest_bfcl.decoding.writing import read_call
 from pytest_bfcl.failures import AdapterError, HarnessError
 from pytest_bfcl.json_types import Parsed
@@ -75,11 +75,11 @@ async def _surrounded(workdir: Workdir, name: str, settings: Settings) -> AsyncI
 
 def _offered(entry: Entry, documents: list[Parsed], server: McpSession) -> list[Parsed]:
     """The server's tools; where the entry names some itself, those, as it describes them."""
-    known = {said_name(doc["name"]): doc["name"] for doc in documents}
-    missing = next((doc["name"] for doc in entry.function if said_name(str(doc["name"])) not in known), None)
+    known = {portable_name(doc["name"]): doc["name"] for doc in documents}
+    missing = next((doc["name"] for doc in entry.function if portable_name(str(doc["name"])) not in known), None)
     if missing is not None:
         raise server.trouble(f"it has no tool {missing!r}, which the entry offers")
-    return [{**doc, "name": known[said_name(str(doc["name"]))]} for doc in entry.function] or documents
+    return [{**doc, "name": known[portable_name(str(doc["name"]))]} for doc in entry.function] or documents
 
 
 class ServedWorld(World):
@@ -99,7 +99,7 @@ class ServedWorld(World):
     async def listed(self) -> list[Parsed]:
         """The documents of the tools as the server lists them now."""
         documents, self._names = await self._server.documents(as_listed=self._as_listed)
-        documents = [self._workdir.shown(each) for each in documents]
+        documents = [self._workdir.with_short_paths(each) for each in documents]
         self._schemas = {said: doc["parameters"] for said, doc in zip(self._names, documents, strict=True)}
         return documents
 
@@ -126,7 +126,7 @@ class ServedWorld(World):
             if problem := argument_problem(self._schemas[name], arguments):
                 raise ValueError(f"invalid arguments: {problem[1]}")
             told = text_of(await self._server.call(self._names[name], self._workdir.real(arguments)))
-            result = serialise(self._workdir.shown(told))
+            result = serialise(self._workdir.with_short_paths(told))
         except (HarnessError, AdapterError):
             raise
         except Exception as error:  # what was written is no call, or the answer is too large
@@ -173,11 +173,11 @@ class ServedWorld(World):
         workdir = self._workdir
         if state.call is not None:
             asked = state.call, workdir.real(state.arguments), "asked by an expectation"
-            told = workdir.shown(await self._server.values(*asked))
+            told = workdir.with_short_paths(await self._server.values(*asked))
         elif state.resource is not None:
-            told = [workdir.shown(await self._server.resource(workdir.real(state.resource)))]
+            told = [workdir.with_short_paths(await self._server.resource(workdir.real(state.resource)))]
         else:
-            told = [workdir.shown(await asyncio.to_thread(workdir.read, state))]
+            told = [workdir.with_short_paths(await asyncio.to_thread(workdir.read, state))]
         found = [at_path(value, state.path) if value != {ABSENT: True} else (None, False) for value in told]
         value, there = next((one for one in found if each.holds(one[0], there=one[1])), found[0])
         return value if there else {ABSENT: True}

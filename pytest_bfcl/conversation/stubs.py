@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.dataset.expectation import same
-from pytest_bfcl.dataset.served_entry import said_name
+from pytest_bfcl.dataset.served_entry import portable_name
 from pytest_bfcl.decoding.writing import read_call
 from pytest_bfcl.simulators.toolkit import error_text
 from pytest_bfcl.tools.json_schema import argument_problem, is_native
@@ -25,7 +25,7 @@ class RecordedTools:
 
     def __init__(self, entry: Entry) -> None:
         self._results = entry.results
-        self._tools = {said_name(str(doc["name"])): doc for doc in entry.all_functions}
+        self._tools = {portable_name(str(doc["name"])): doc for doc in entry.all_functions}
         self._given: Counter[int] = Counter()
 
     def execute(self, call_text: str) -> str:
@@ -45,7 +45,7 @@ class RecordedTools:
         fitting = [
             number
             for number, each in enumerate(self._results)
-            if said_name(each.call) == name and same(each.arguments, arguments)
+            if portable_name(each.call) == name and same(each.arguments, arguments)
         ]
         if not fitting:
             raise LookupError(UNRECORDED)

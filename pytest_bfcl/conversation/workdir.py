@@ -54,15 +54,15 @@ class Workdir:
             return [self.real(each) for each in value]
         return {key: self.real(each) for key, each in value.items()} if isinstance(value, dict) else value
 
-    def shown(self, value: Any) -> Any:
+    def with_short_paths(self, value: Any) -> Any:
         """JSON with the short place for the real one in every text."""
         if isinstance(value, str):
             for name in self._names:
                 value = value.replace(name, SHOWN_WORKDIR)
             return value
         if isinstance(value, list):
-            return [self.shown(each) for each in value]
-        return {key: self.shown(each) for key, each in value.items()} if isinstance(value, dict) else value
+            return [self.with_short_paths(each) for each in value]
+        return {key: self.with_short_paths(each) for key, each in value.items()} if isinstance(value, dict) else value
 
     def fill(self, files: Mapping[str, str | TemplateCopy], folder: Path | None) -> None:
         """Write an entry's files; templates are copied from ``folder``, where the entry's file lies.

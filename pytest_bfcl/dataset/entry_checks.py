@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from pytest_bfcl.dataset.entry import Entry, FunctionDoc
 from pytest_bfcl.dataset.schemas import Finding, answer_findings, check_functions
-from pytest_bfcl.dataset.served_entry import check_path, said_name
+from pytest_bfcl.dataset.served_entry import check_path, portable_name
 from pytest_bfcl.python_text import parse_expression
 
 _ROLES = ("system", "user", "assistant", "tool")
@@ -244,11 +244,11 @@ def _server_findings(entry: Entry) -> Iterator[Finding]:
 
 def _recorded_findings(entry: Entry) -> Iterator[Finding]:
     """Recorded entries: results of tools that are offered, and nothing expected of a state that is not there."""
-    offered = {said_name(str(doc.get("name"))) for doc in entry.function}
+    offered = {portable_name(str(doc.get("name"))) for doc in entry.function}
     if not entry.function:
         yield Finding("no function is offered: give a list of function documents or tools", field="function")
     for number, result in enumerate(entry.results):
-        if said_name(result.call) not in offered:
+        if portable_name(result.call) not in offered:
             yield Finding(f"{result.call!r} is not offered", field=f"results[{number}].call")
     for number, each in enumerate(entry.expect):
         if any(one.looked_at is not None for one in each.alternatives):

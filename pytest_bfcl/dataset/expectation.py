@@ -48,14 +48,14 @@ class Values(BaseModel):
         return text
 
     @property
-    def told(self) -> set[str]:
+    def conditions(self) -> set[str]:
         """Which of the four it has."""
         return {"equals", "contains", "matches", "exists"} & self.model_fields_set
 
     @property
     def wanted(self) -> Any:
         """What must hold, for people."""
-        name = next(iter(self.told), "equals")
+        name = next(iter(self.conditions), "equals")
         value = getattr(self, name)
         return value if name in ("equals", "contains") else {name: value}
 
@@ -124,7 +124,7 @@ class State(BaseModel):
         return self
 
     @property
-    def asked(self) -> str:
+    def subject_text(self) -> str:
         """What is looked at, for people."""
         where = f" at {self.path}" if self.path else ""
         if self.call is not None:
@@ -168,7 +168,7 @@ class Expectation(Values):
             raise ValueError(f"an expectation has one of {', '.join(_KINDS)}")
         (kind,) = asked
         about_values = kind in ("call", "resource", "state", "said")
-        if about_values != bool(self.told) or len(self.told) > 1:
+        if about_values != bool(self.conditions) or len(self.conditions) > 1:
             raise ValueError(
                 "call, resource, state and said have one of equals, contains, matches, exists; the others have none"
             )
@@ -241,7 +241,7 @@ def argument_rule(value: Any) -> Values:
     """What an argument must be like: a value is what it must equal. Raises `ValueError`."""
     if isinstance(value, dict) and value and set(value) <= set(Values.model_fields) and set(value) != {"tolerance"}:
         rule = Values.model_validate(value)
-        if len(rule.told) != 1:
+        if len(rule.conditions) != 1:
             raise ValueError("an argument has one of equals, contains, matches, exists")
         return rule
     return Values(equals=value)

@@ -101,7 +101,7 @@ class DataSet:
         """The folder or file the entries come from."""
         return self._layout.root
 
-    def unused_told(self) -> str:
+    def unused_text(self) -> str:
         """What to say of files beside the data's that no category is called after; empty when there are none."""
         if not self.unused:
             return ""

@@ -107,7 +107,7 @@ def _package_version() -> str:
 def _open_path(path: Path, documents: Callable[[str], list[FunctionDoc]] | None) -> DataSet:
     if not path.exists():
         kinds = "name auto, bundled, official, a directory or a .jsonl file"
-        raise UsageError(f"no data at {path}: {_set_meant(path) or _meant(path) or kinds}")
+        raise UsageError(f"no data at {path}: {_set_hint(path) or _name_hint(path) or kinds}")
     path = path.resolve()
     if path.is_file():
         layout: Layout = FileLayout(path)
@@ -133,7 +133,7 @@ _LOOKED_AT = 1000
 """Files beside a missing one whose names may be meant."""
 
 
-def _set_meant(path: Path) -> str:
+def _set_hint(path: Path) -> str:
     """What words for the benchmark itself, a set with a path before it, or a category mean."""
     name = path.name.casefold()
     if name in ("auto", "bundled", "official", NAME):
@@ -152,7 +152,7 @@ def _set_meant(path: Path) -> str:
 _BENCHMARK = frozenset({"bfcl", "v1", "v2", "v3", "v4", "gorilla", "gorilla-llm", "leaderboard", "all"})
 
 
-def _meant(path: Path) -> str:
+def _name_hint(path: Path) -> str:
     """Names that a missing one may stand for: of the sets we know, of the files beside it."""
     beside = path.parent if path.parent.is_dir() else Path()
     names = [str(beside / each.name) for each in sorted(beside.glob("*.jsonl"))[:_LOOKED_AT]]

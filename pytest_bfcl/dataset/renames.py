@@ -43,7 +43,7 @@ class Renames:
                 raise TypeError(f"{self.tools.get(tool, tool)}() got an unexpected keyword argument {said!r}")
         return {names.get(said, said): value for said, value in arguments.items()}
 
-    def told(self, tool: str, error: TypeError) -> TypeError:
+    def renamed_error(self, tool: str, error: TypeError) -> TypeError:
         """What is wrong with a call's arguments, in the names of the conversation."""
         if not self.tools and not self.parameters:
             return error

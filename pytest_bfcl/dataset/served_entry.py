@@ -51,7 +51,7 @@ def check_path(name: str) -> None:
         raise ValueError(f"{name[:80]!r} is no path below the trial's directory: write it like 'notes/a.txt'")
 
 
-def said_name(name: str) -> str:
+def portable_name(name: str) -> str:
     """A tool's name as every notation can write it."""
     said = re.sub(r"\W", "_", name, flags=re.ASCII)[:64] or "tool"
     return f"_{said}" if said[0].isdigit() else said

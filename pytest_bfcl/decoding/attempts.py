@@ -48,7 +48,7 @@ def attempts_call(
         return False
     if decoder is None or mode != "prompt":
         decoder = ReplyDecoder(Reply(text=text), "prompt", functions=functions)
-    if decoder.found("corrected"):
+    if decoder.calls_if_any("corrected"):
         return True
     if _TAGS.search(text) or _BRACKETED.search(text):
         return True

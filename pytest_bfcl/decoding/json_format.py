@@ -26,7 +26,7 @@ def decode_json(text: str, *, proper: bool = False, escapes: bool = False) -> li
     """
     if escapes:
         text = text.replace("\\_", "_")
-    if proper and (meant := _meant_list(text)) is not None:
+    if proper and (meant := _call_list(text)) is not None:
         return calls_of(meant)
     try:
         value = parse_json(_list_span(text))
@@ -65,7 +65,7 @@ def _list_span(text: str) -> str:
     return widest[opening.start() : closing.end()] if opening and closing else widest
 
 
-def _meant_list(text: str) -> list[Any] | None:
+def _call_list(text: str) -> list[Any] | None:
     """The first JSON list of call objects in the text, or the only single one; ``None`` without any."""
     position = 0
     singles: list[Any] = []

@@ -112,7 +112,7 @@ class ReplyDecoder:
             raise known.with_traceback(None)
         return known
 
-    def found(self, rules: str | Iterable[str] = "official") -> list[Call]:
+    def calls_if_any(self, rules: str | Iterable[str] = "official") -> list[Call]:
         """The calls under these rules, none when nothing decodes: what relevance asks (ast_checker spec §9)."""
         try:
             return self.calls(rules)
@@ -194,7 +194,7 @@ def has_call(
     functions: Sequence[Fields] = (),
 ) -> bool:
     """Whether a reply contains a call, for relevance and irrelevance (ast_checker spec §9): Python or native rules."""
-    return bool(ReplyDecoder(reply, mode, functions=functions).found(rules))
+    return bool(ReplyDecoder(reply, mode, functions=functions).calls_if_any(rules))
 
 
 _DECODERS: dict[str, Callable[[str, frozenset[str]], Any]] = {

@@ -10,7 +10,7 @@ from pytest_bfcl.checkers import reasons
 from pytest_bfcl.checkers.ast import CallRules, check_value, same_name
 from pytest_bfcl.checkers.broken import BrokenValue
 from pytest_bfcl.checkers.corrected import CORRECTED, OFFICIAL
-from pytest_bfcl.checkers.details import CallDetails, Details, MatchDetails, TriedDetails, told
+from pytest_bfcl.checkers.details import CallDetails, Details, MatchDetails, TriedDetails, value_of
 from pytest_bfcl.checkers.entries import language_of, single_turn_calls
 from pytest_bfcl.checkers.types import ParameterType, parameter_type
 from pytest_bfcl.checkers.values import MARKER
@@ -191,13 +191,13 @@ def _marks(document: Fields, arguments: Mapping[Any, Any], accepted: Fields, how
 def _few_words(broken: BrokenValue, schema: object, how: CallRules) -> str:
     """What is wrong with a value, in a few words."""
     reason, details, kind = broken.reason, broken.details, parameter_type(schema, how.language)
-    called = told(details.called)
+    called = value_of(details.called)
     if reason in (reasons.TYPE, reasons.ELEMENT_TYPE, reasons.JAVA_TEXT, reasons.JAVASCRIPT_TEXT):
         return _wrong_type(reason, called, details.index or 0, kind, how)
     if reason is reasons.OBJECT_KEY:
         said = details.error or "wrong keys"
     elif reason is reasons.OBJECT_VALUE:
-        said = f"{clean(str(told(details.key)))!r} must be {allowed_text(told(details.allowed), 80)}"
+        said = f"{clean(str(value_of(details.key)))!r} must be {allowed_text(value_of(details.allowed), 80)}"
     else:
         said = reason.mark or reason.name
     return said if details.text is None else f"{said} (read as {value_text(called, 60)})"

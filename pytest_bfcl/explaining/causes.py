@@ -272,7 +272,7 @@ def _scaled(called: object, wanted: object) -> bool:
 # -- conversations -------------------------------------------------------------------------------------------------
 
 
-def _asked_first(failed: Failed) -> str | None:
+def _called_too_early(failed: Failed) -> str | None:
     """Something was missing, and the model called before it was said."""
     extra = failed.line.get("extra")
     if "miss_param" not in failed.category or not isinstance(extra, Mapping):
@@ -327,7 +327,7 @@ _RULES: Sequence[Callable[[Failed], str | None]] = (
     _counts,
     _wrong_function,
     _argument,
-    _asked_first,
+    _called_too_early,
     _errors,
     _early,
     _turn,

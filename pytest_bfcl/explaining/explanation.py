@@ -25,7 +25,7 @@ from pytest_bfcl.checkers.details import (
     TriedDetails,
     TurnDetails,
     UnreadDetails,
-    told,
+    value_of,
 )
 from pytest_bfcl.checkers.differences import ABSENT
 from pytest_bfcl.checkers.reasons import details_of, rule_of
@@ -156,7 +156,7 @@ def _short_call(call: ShownCall) -> ShownCall:
 
 def _due(details: Details, entry: Entry | None) -> list[str]:
     """What was expected, a line each: where the number of calls, a turn, or the very notation is at fault."""
-    expected = told(details.expected)
+    expected = value_of(details.expected)
     match details:
         case CountDetails(wanted=list(wanted)):
             return [answer_text(each, WIDTH) for each in wanted]
@@ -173,7 +173,9 @@ def _due(details: Details, entry: Entry | None) -> list[str]:
 
 def _made(details: Details, record: Fields) -> list[str]:
     """What the model did instead, a line each; its reply where there are no calls to show."""
-    made = details.calls if isinstance(details, CountDetails) and details.calls is not None else told(details.called)
+    made = (
+        details.calls if isinstance(details, CountDetails) and details.calls is not None else value_of(details.called)
+    )
     if isinstance(made, list):
         return [_call(call) for call in made] or [NO_CALL.text]
     if isinstance(made, str):

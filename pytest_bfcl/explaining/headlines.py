@@ -27,7 +27,7 @@ from pytest_bfcl.checkers.details import (
     UndueDetails,
     UnreadDetails,
     ValueDetails,
-    told,
+    value_of,
 )
 from pytest_bfcl.checkers.reasons import REASONS, UNREADABLE, WRONG_NAME, details_of, reply_reason, rule_of
 from pytest_bfcl.explaining.notation import allowed_text, answer_text, call_text, value_text
@@ -83,7 +83,7 @@ class _Shown:
     value: object
 
     def __format__(self, width: str) -> str:
-        return self.text(told(self.value), int(width or 90))
+        return self.text(value_of(self.value), int(width or 90))
 
 
 def _words(details: Details) -> dict[str, object]:
@@ -132,13 +132,13 @@ def _words_of_call(details: CallDetails) -> dict[str, object]:
 
 
 def _broken_value(details: ValueDetails) -> str:
-    name, called = _text(told(details.param), 60), value_text(told(details.called), 90)
+    name, called = _text(value_of(details.param), 60), value_text(value_of(details.called), 90)
     if details.key is not UNTOLD and details.allowed is not UNTOLD:
         allowed = allowed_text(details.allowed, 90)
         return f"In the argument “{name}”, “{_text(details.key, 40)}” has to be {allowed}; given is {called}."
     if details.error:
         return f"The argument “{name}” is {called}: {_text(details.error, 120)}."
-    return f"The argument “{name}” is {called}; accepted is {allowed_text(told(details.expected), 110)}."
+    return f"The argument “{name}” is {called}; accepted is {allowed_text(value_of(details.expected), 110)}."
 
 
 def _words_of_count(details: CountDetails) -> dict[str, object]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_bfcl.checkers.details import UNTOLD, ResultCountDetails, ResultDetails, ResultMatchDetails, told
+from pytest_bfcl.checkers.details import UNTOLD, ResultCountDetails, ResultDetails, ResultMatchDetails, value_of
 from pytest_bfcl.explaining.calls import calls_of
 from pytest_bfcl.explaining.notation import call_text, value_text
 from pytest_bfcl.plain_text import clean, cut
@@ -56,12 +56,14 @@ def unmatched_lines(entry: Entry, transcript: Transcript, details: ResultMatchDe
     for position, tried in enumerate(details.attempts[:MAX_LISTED]):
         if tried.call < len(calls):
             lines.append(("called" if position == 0 else "", call_text(calls[tried.call], WIDTH // 2)))
-            lines.append(("", f"-> {value_text(told(tried.details.called), WIDTH // 2)}  <-- {clean(tried.reason)}"))
+            lines.append(
+                ("", f"-> {value_text(value_of(tried.details.called), WIDTH // 2)}  <-- {clean(tried.reason)}")
+            )
     return lines
 
 
 def wanted_result(details: ResultDetails | ResultMatchDetails, width: int = WIDTH) -> str:
     """The expected result, and the call that gives it where it is told."""
-    shown = value_text(told(details.expected), width)
+    shown = value_text(value_of(details.expected), width)
     call = details.wanted_call
     return f"{cut(clean(call), width // 2)} -> {shown}" if call else shown

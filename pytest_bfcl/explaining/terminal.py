@@ -27,7 +27,7 @@ from pytest_bfcl.checkers.details import (
     TurnDetails,
     UndueDetails,
     UnreadDetails,
-    told,
+    value_of,
 )
 from pytest_bfcl.checkers.entries import checker_of
 from pytest_bfcl.checkers.reasons import details_of, rule_of
@@ -134,7 +134,10 @@ def _one_call(entry: Entry, transcript: Transcript, details: CallDetails) -> lis
     """One call against one answer: a table of arguments with a mark at the broken one."""
     found = compared(entry, transcript, details)
     if found is None:
-        return [("expected", allowed_text(told(details.expected))), ("called", value_text(told(details.called)))]
+        return [
+            ("expected", allowed_text(value_of(details.expected))),
+            ("called", value_text(value_of(details.called))),
+        ]
     return call_table(entry, transcript, found.call, found.wanted)
 
 
@@ -208,13 +211,13 @@ def _server(details: ServerDetails) -> list[Line]:
     after = "" if details.turn is None else f"after turn {details.turn + 1} "
     return [
         ("state", f"{after}{cut(asked, 2 * WIDTH)} must tell"),
-        ("expected", cut(clean(str(told(details.expected))), 3 * WIDTH)),
-        ("told", cut(clean(str(told(details.called))), 3 * WIDTH)),
+        ("expected", cut(clean(str(value_of(details.expected))), 3 * WIDTH)),
+        ("told", cut(clean(str(value_of(details.called))), 3 * WIDTH)),
     ]
 
 
 def _answer(details: AnswerDetails) -> list[Line]:
-    lines = [("expected", allowed_text(told(details.expected), 2 * WIDTH))]
+    lines = [("expected", allowed_text(value_of(details.expected), 2 * WIDTH))]
     if details.called is not UNTOLD:
         return [*lines, ("message", value_text(details.called, 3 * WIDTH))]
     return [*lines, ("message", f"none in {details.steps or 0} steps; the last step still called something")]

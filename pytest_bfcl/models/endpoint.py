@@ -86,7 +86,7 @@ class Endpoint:
         """Where a path of the API is; a query of the base URL stays at the end."""
         return _address(self.url, path)
 
-    def asked(self, path: str) -> str:
+    def public_url(self, path: str) -> str:
         """The same without anything secret, for messages."""
         return f"{self.shown.rstrip('/')}/{path}"
 

@@ -101,10 +101,10 @@ class LitellmModel:
                 self._without_mcp = {"_skip_mcp_handler": True}
         litellm = self._litellm
 
-        async def asked(part: Request) -> Reply:
+        async def attempt(part: Request) -> Reply:
             return await self.calls.call(lambda: self._attempt(litellm, part))
 
-        return await whole_reply(asked, request, self.remember, self.settings.step_limit)
+        return await whole_reply(attempt, request, self.remember, self.settings.step_limit)
 
     async def aclose(self) -> None:
         """Close litellm's cached connections, if it was ever loaded."""

@@ -208,7 +208,7 @@ class OpenAIModel:
         self, status: int, text: str, headers: Mapping[str, str] | None = None, *, tools_sent: bool
     ) -> AdapterError | Reply:
         return http_fault(
-            status, text, headers, endpoint=self.server.asked(self.api.path), model=self.name,
+            status, text, headers, endpoint=self.server.public_url(self.api.path), model=self.name,
             secrets=self.server.secrets, tools_sent=tools_sent,
         )  # fmt: skip
 
@@ -217,7 +217,7 @@ class OpenAIModel:
             return json.loads(answer.text)
         except (ValueError, RecursionError) as error:
             if looks_like_a_page(answer.text):
-                what, asked = first_words(answer.text, self.server.secrets), self.server.asked(self.api.path)
+                what, asked = first_words(answer.text, self.server.secrets), self.server.public_url(self.api.path)
                 raise AdapterError(
                     AdapterTrouble.MALFORMED_BODY,
                     f"{asked} answered with a page, not with JSON: {what}",

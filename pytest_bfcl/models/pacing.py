@@ -183,7 +183,7 @@ class Pace:
             self._grown -= 1
             self.limit += 1
 
-    def kept_s(self) -> float:
+    def hold_s(self) -> float:
         """How long the place of a refusal stays taken (s): about as long as an answer takes, or a second.
 
         Hundreds would follow a refusal that freed its place at once. Spread evenly between half and one and a half of
@@ -360,7 +360,7 @@ class Gate:
         if isinstance(error, AdapterError) and (error.kind in _REFUSED or error.status == 503):
             loop = asyncio.get_running_loop()
             self.pace.refused_at(loop.time(), error.retry_after_s)
-            loop.call_later(self.pace.kept_s(), self._leave)
+            loop.call_later(self.pace.hold_s(), self._leave)
         else:
             self._leave()
 

@@ -51,7 +51,7 @@ class ReplayModel:
         lines = _of_model(_read(path, self.reading.decoder, names, dataset), chosen, path)
         self._readings.learn(lines, lambda line: _documented(line, dataset))
         models = dict.fromkeys(str(line.get("model") or "") for line in lines)
-        self.found_out = "; ".join(found for model in models if (found := self._readings.told_of(model)))
+        self.found_out = "; ".join(found for model in models if (found := self._readings.sentence_of(model)))
         for line in lines:
             if line.get("mode") is None and (proved := _proved_mode(line, self._readings.mode)) is not None:
                 line["mode"] = proved
@@ -144,8 +144,8 @@ def _read(path: Path, decoder: str | None, names: Names, dataset: DataSet | None
     left_out = LeftOut()
     lines = [dict(line) for line in read_replay_lines(path, left_out, decoder, names, dataset)]
     if not lines:
-        raise UsageError("; ".join([f"{path} holds no replay line", *left_out.told()]))
-    for told in left_out.told():
+        raise UsageError("; ".join([f"{path} holds no replay line", *left_out.sentences()]))
+    for told in left_out.sentences():
         warnings.warn(f"{told} (not replayed)", stacklevel=2)
     if not any(name in line for line in lines for name in _ANSWERS):
         raise UsageError(f"{path} holds no replay line: none has output or trajectory")

@@ -11,7 +11,7 @@ import pytest
 from pytest_bfcl.dataset.transforms import split_id
 from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.plugin.selection import asked_of
-from pytest_bfcl.scoring.model_info import told_price
+from pytest_bfcl.scoring.model_info import own_price
 from pytest_bfcl.session import Trial
 from pytest_bfcl.session.contender import Contender, asked_mode, check_contenders, variant_label
 
@@ -116,6 +116,6 @@ def _contender(session: Session, spec: ModelSpec, earlier: EarlierParts, factori
         session.settings,
         make=make,
         settled=settled,
-        price=told_price(session.model_info, session.settings, spec.text, spec.with_mode(expected).text, spec.base),
+        price=own_price(session.model_info, session.settings, spec.text, spec.with_mode(expected).text, spec.base),
         budget_share=session.processes,
     )

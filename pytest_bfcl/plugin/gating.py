@@ -50,7 +50,7 @@ class SessionGates:
         """
         found = {each: self._session.data.category_at(each) for each in nodeids}
         entries = {entry_id_of(each): category for each, category in found.items() if category is not None}
-        if not entries and not self._run.earlier.settled and self.options.asked and not self._typed():
+        if not entries and not self._run.earlier.settled and self.options.wants_verdict and not self._typed():
             self._session.notices.note("gates: no verdict: no entry was collected")
             return
         try:

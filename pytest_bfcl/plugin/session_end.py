@@ -108,7 +108,7 @@ class SessionEnd:
             return pytest.ExitCode.INTERRUPTED if session.exitstatus in JUDGED else None
         if self._is_finished_again(session):
             return self._run.exit_code(self._run.stored_code, self.troubles)
-        if not self.gates.options.asked or session.exitstatus not in JUDGED:
+        if not self.gates.options.wants_verdict or session.exitstatus not in JUDGED:
             return None
         return self._run.exit_code(int(session.exitstatus), self.troubles)
 

@@ -93,7 +93,7 @@ class SessionStart:
             trials = [item.trial for item in session.items if isinstance(item, EntryItem)]
             for line in estimate_lines(trials, self._session.plan.precision):
                 tell(line)
-            if self._gates.options.asked:
+            if self._gates.options.wants_verdict:
                 tell(UNJUDGED)
             return True
         items = self._conversations.items

@@ -51,7 +51,7 @@ class Terminal:
             raise pytest.UsageError(str(error)) from None
         name = f"{data.name} {data.version}".strip()
         lines = [f"bfcl: {models} on {name} ({data.sha256[:8]}), {self._session.settings.rules} rules"]
-        if unused := self._data.dataset.unused_told():
+        if unused := self._data.dataset.unused_text():
             self._notices.note(unused)
         if self._data.is_guessed:
             lines.append(f"bfcl: {NOT_FETCHED}")

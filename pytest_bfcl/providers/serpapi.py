@@ -61,7 +61,7 @@ class SerpApi:
         Raises `AdapterError` when the service cannot be asked: key, quota, rate limit, network.
         """
         payload = self._patiently(str(keywords), str(region))
-        return found_in(payload)
+        return organic_results(payload)
 
     def fetch(self, url: str, mode: str) -> Parsed:
         """See `PageReader.fetch`."""
@@ -126,7 +126,7 @@ class SerpApi:
         return hide(text, (self._key,))
 
 
-def found_in(payload: Parsed) -> list[Parsed] | Parsed:
+def organic_results(payload: Parsed) -> list[Parsed] | Parsed:
     """The organic results of an answer; an ``error`` where it has none."""
     found = payload.get("organic_results")
     if not isinstance(found, list):

@@ -148,10 +148,10 @@ def _result(fields: Fields) -> Said:
     call_id = next((inner[name] for name in _CALL_IDS if isinstance(inner.get(name), str)), None)
     name = next((inner[key] for key in ("name", "tool_name") if isinstance(inner.get(key), str)), None)
     told = next((inner[key] for key in _TOLD if inner.get(key) is not None), "")
-    return Said("tool", _told_text(told), call_id=call_id, name=name)
+    return Said("tool", _result_text(told), call_id=call_id, name=name)
 
 
-def _told_text(told: object) -> str:
+def _result_text(told: object) -> str:
     if isinstance(told, str):
         return told
     listed = sequence(told)

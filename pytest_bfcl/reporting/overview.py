@@ -123,7 +123,7 @@ def notices(summary: Summary) -> list[str]:
 
 def _troubles(found: Questions, run: RunDirectory) -> list[str]:
     lines = [f"{found.notice[:1].upper()}{found.notice[1:]}."] if found.notice else []
-    return [*lines, *(f"{text}." for text in run.left_out.told())]
+    return [*lines, *(f"{text}." for text in run.left_out.sentences())]
 
 
 def _when(fingerprint: Summary) -> str:

@@ -36,7 +36,7 @@ def published_values(board: PublishedBoard, found: Sequence[Comparison]) -> Pars
     groups: dict[tuple[str, ...], list[Comparison]] = {}
     for each in sorted(found, key=lambda each: -each.score):
         groups.setdefault(each.columns, []).append(each)
-    return {"told": board.told, "tables": [_table(group[:MOST_MODELS]) for group in groups.values()]}
+    return {"description": board.description, "tables": [_table(group[:MOST_MODELS]) for group in groups.values()]}
 
 
 def _table(group: Sequence[Comparison]) -> Table:

@@ -138,7 +138,7 @@ def judge_piece(piece: Piece, how: Judging) -> Tally:
             lines += 1
             valid += verdict.get("valid") is True
             verdicts.write(names.popleft(), verdict)
-    return Tally(piece.path, lines, valid, errors, first_error, tuple(readings.told()))
+    return Tally(piece.path, lines, valid, errors, first_error, tuple(readings.sentences()))
 
 
 def _named(lines: Iterator[Any], names: deque[str], folders: dict[str, str]) -> Iterator[Any]:

@@ -29,7 +29,7 @@ class LeftOut:
         """The lines, in the order in which they were met."""
         return list(self._lines.values())
 
-    def told(self) -> Iterator[str]:
+    def sentences(self) -> Iterator[str]:
         """One sentence a file: how many of its lines were left out, which is the first and what is wrong with it."""
         files: dict[Path, list[DamagedLine]] = {}
         for line in self._lines.values():

@@ -274,7 +274,7 @@ class RunDirectory:
         found: dict[str, Counter[str]] = {}
         for record in self.records():
             found.setdefault(record["model"], Counter())[record["category"]] += 1
-        told = list(self.left_out.told()) if len(self.left_out) > self.fingerprint.left_out else []
+        told = list(self.left_out.sentences()) if len(self.left_out) > self.fingerprint.left_out else []
         for model, counts in self.fingerprint.counted.items():
             here = found.get(model, Counter[str]())
             for category, count in counts.items():

@@ -92,12 +92,12 @@ class Readings:
             self._spelled[transcript.model].underscores += own.underscores
         return own
 
-    def told(self) -> list[str]:
+    def sentences(self) -> list[str]:
         """What was found out, one sentence a model."""
         models = sorted({*self._spelled, *self._native, *self._proved})
-        return [f"{model or 'the lines'}: {found}" for model in models if (found := self.told_of(model))]
+        return [f"{model or 'the lines'}: {found}" for model in models if (found := self.sentence_of(model))]
 
-    def told_of(self, model: str) -> str:
+    def sentence_of(self, model: str) -> str:
         """What was found out about one model, without its name; empty where its lines say it all."""
         return "; ".join(self._findings(model))
 

@@ -92,7 +92,7 @@ class Changes:
         if before != after and (earlier is None or repeat < earlier[0]):
             pairs.first[after] = (repeat, None if before else old.reason, None if after else new.reason)
 
-    def found(self) -> Iterable[Change]:
+    def changed_entries(self) -> Iterable[Change]:
         """The entries that changed, in their order, not in the order in which workers finished."""
         for entry_id in sorted(self._entries, key=sort_key):
             pairs = self._entries[entry_id]

@@ -303,7 +303,7 @@ def compare(
     was = {old.category for old in before.values() if old.outcome in VERDICTS}
     here = {new.category for new in after.values() if new.outcome == "skipped"}
     result.skipped = tuple(name for name in CATEGORIES if name in was & here and name not in tallies)
-    for change in changes.found():
+    for change in changes.changed_entries():
         (result.improved if change.improved else result.regressed).append(change)
     result.unchanged = changes.unchanged
     _add_rows(result, tallies, accuracy, dict(sizes or {}), official)

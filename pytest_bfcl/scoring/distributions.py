@@ -68,21 +68,21 @@ def _stirling_error(value: float) -> float:
 
 def _fraction(a: float, b: float, x: float) -> float:
     """The continued fraction of the incomplete beta function, by Lentz's method (DLMF 8.17.22)."""
-    front, back = 1.0, 1.0 / _kept(1 - (a + b) * x / (a + 1))
+    front, back = 1.0, 1.0 / _off_zero(1 - (a + b) * x / (a + 1))
     found = back
     for m in range(1, 100_000):
         for term in (
             m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
             -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
         ):
-            back = 1.0 / _kept(1 + term * back)
-            front = _kept(1 + term / front)
+            back = 1.0 / _off_zero(1 + term * back)
+            front = _off_zero(1 + term / front)
             found *= front * back
         if abs(front * back - 1) < 1e-15:
             break
     return found
 
 
-def _kept(value: float) -> float:
+def _off_zero(value: float) -> float:
     """The value, moved off zero."""
     return value if abs(value) > _TINY else _TINY

@@ -90,7 +90,7 @@ class Expectations:
         if fixed := len(passed & self.failures.keys()):
             why += f"; {fixed} expected ones passed (--bfcl-write-expected rewrites the file)"
         if scope is not None:
-            why += scope.told(one_entry(scope))
+            why += scope.text(one_entry(scope))
         return GateCheck("expected", "", not news, why, entries=news)
 
     def write(self, path: Path | str, records: Iterable[Fields], run: Fingerprint, directory: Path = Path()) -> str:

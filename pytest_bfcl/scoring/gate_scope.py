@@ -43,7 +43,7 @@ class Scope:
     full: int
     part: bool
 
-    def told(self, loss: float | None) -> str:
+    def text(self, loss: float | None) -> str:
         """In words; ``loss`` in percentage points, ``None`` where nothing was measured."""
         share = f"{100 * self.measured / self.full:.1f} %" if self.full else "–"
         of = "all of the full set" if self.measured == self.full and not self.part else f"{share} of the full set"

@@ -239,7 +239,7 @@ def _errors(model: str, numbers: ModelSummary, extent: Extent, max_errors_pct: f
     share = 100 * errors / attempted
     scope = extent.scope(extent.names, attempted)
     why = f"{errors} of {attempted} entries ended in an error ({share:.1f} %, allowed {max_errors_pct:g} %)"
-    why += scope.told(one_entry(scope))
+    why += scope.text(one_entry(scope))
     return GateCheck("errors", model, share <= max_errors_pct, why, share, max_errors_pct)
 
 
@@ -261,7 +261,7 @@ class _Thresholds:
         """Whether as many entries were measured as are asked for."""
         names = self.extent.names
         found, scope = self.extent.entries(names), self.extent.scope(names)
-        why = f"{found:,} entries were measured, at least {self._min_entries:,} asked for{scope.told(one_entry(scope))}"
+        why = f"{found:,} entries were measured, at least {self._min_entries:,} asked for{scope.text(one_entry(scope))}"
         return GateCheck("min-entries", self._model, found >= self._min_entries, why, found, self._min_entries)
 
     def check(self, gate: Gate) -> GateCheck:
@@ -270,7 +270,7 @@ class _Thresholds:
         scope = self.extent.scope(gate.members)
         why = self._refusal(gate, value, missing, note)
         if why:
-            return GateCheck(str(gate), self._model, False, f"{gate.name}: {why}{scope.told(None)}", None, gate.percent)
+            return GateCheck(str(gate), self._model, False, f"{gate.name}: {why}{scope.text(None)}", None, gate.percent)
         assert value is not None
         percent = 100 * value
         # A value that equals the limit but for the last bits of the division meets it.
@@ -279,7 +279,7 @@ class _Thresholds:
         why = f"{gate.name} is {percent:.2f} %, at least {gate.percent:g} % asked for: {distance}"
         if missing:
             why += f" (without {_listed(missing)})"
-        why += scope.told(100 * half_width(value, interval))
+        why += scope.text(100 * half_width(value, interval))
         return GateCheck(str(gate), self._model, ok, why, percent, gate.percent)
 
     def _refusal(self, gate: Gate, value: float | None, missing: Sequence[str], note: str) -> str:
@@ -359,7 +359,7 @@ def regressions(
             why += f": {-percent - margin_pct:.2f} points more than the {margin_pct:g} allowed, and not by chance"
         if extent is not None:
             loss = max(smallest_loss(row.difference, row.interval95, len(rows)), margin_pct)
-            why += extent.scope(members_of(name), row.entries).told(loss)
+            why += extent.scope(members_of(name), row.entries).text(loss)
         entries = tuple(
             change.text
             for change in comparison.regressed_worst_first

@@ -65,7 +65,7 @@ class GateOptions:
     max_errors: float | None = None
 
     @property
-    def asked(self) -> bool:
+    def wants_verdict(self) -> bool:
         """Whether a verdict is asked for at all."""
         return self.decides or self.min_entries is not None or self.max_errors is not None
 
@@ -160,7 +160,7 @@ class Gates:
         nothing of a category can be measured; ``others``: tests that are no entries would be run in their place. Raises
         `UsageError`.
         """
-        if not self.options.asked:
+        if not self.options.wants_verdict:
             return
         judged = {name: count for name, count in selected.items() if CATEGORIES[name].checker != "none"}
         if not judged:
@@ -258,7 +258,7 @@ class Gates:
             min_entries=self.options.min_entries,
             allow_missing=self.options.allow_missing,
             full=full,
-            asked=self.options.asked,
+            asked=self.options.wants_verdict,
         ).to_dict()
 
     def _comparisons(self, run: Measurement) -> list[Comparison]:
@@ -295,7 +295,7 @@ def gate_lines(
     """
     checks = gate["checks"]
     if not checks:
-        if options.asked:
+        if options.wants_verdict:
             yield f"gates: no verdict: {unjudged}", None
         return
     models = {check["model"] for check in checks if check["model"]}

@@ -194,7 +194,7 @@ def _gaps_of_file(path: Path) -> list[str]:
     left_out = LeftOut()
     for _ in read_replay_lines(path, left_out):
         pass
-    return list(left_out.told())
+    return list(left_out.sentences())
 
 
 def _notes_of_file(path: Path) -> list[str]:

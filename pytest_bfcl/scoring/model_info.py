@@ -137,7 +137,7 @@ def _check_asking(where: str, name: str, value: object) -> None:
         raise UsageError(f"{where}: {name}: {error}") from None
 
 
-def told_price(infos: Mapping[str, ModelInfo], settings: Settings, *names: str) -> Price | None:
+def own_price(infos: Mapping[str, ModelInfo], settings: Settings, *names: str) -> Price | None:
     """The price of a model of these names: it goes before the list's and gives way to the option's."""
     if settings.price.input is not None:
         return None

@@ -84,7 +84,7 @@ def noninferior(comparison: Comparison, margin: Margin, extent: Extent | None = 
     if not ok and row.difference > -limit:
         why += f"; about {_needed(row, limit):,} entries would tell"
     if extent is not None:
-        why += extent.scope(members_of(row.name), row.entries).told(smallest_loss(row.difference, row.interval95))
+        why += extent.scope(members_of(row.name), row.entries).text(smallest_loss(row.difference, row.interval95))
     return GateCheck(name, comparison.after, ok, why, 100 * row.difference, -100 * limit)
 
 

@@ -100,7 +100,7 @@ class PublishedBoard:
     rows: tuple[Row, ...]
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """What it is, for people."""
         known = f"{self.version}, {self.date}, {self.sha256[:8]}"
         return f"{self.file} ({known}), {len(self.rows)} models, not measured here"
@@ -139,7 +139,7 @@ class Comparison:
         return len(self.columns) == len(COLUMNS)
 
     @property
-    def told(self) -> str:
+    def sentence(self) -> str:
         """In a sentence: between which rows the model would stand, and how many are within the noise."""
         above = [each for each in self.rows if each.score > self.score]
         below = [each for each in self.rows if each.score <= self.score]
@@ -147,7 +147,7 @@ class Comparison:
         basis = "overall" if self.complete else f"over {len(self.columns)} of {len(COLUMNS)} columns"
         ties = sum(each.tie for each in self.rows)
         place = f"{100 * self.score:.2f} {basis} would stand {' and '.join(near) or 'alone'}"
-        return f"beside {self.board.told}: {place}; {ties} of {len(self.rows)} rows are within the noise"
+        return f"beside {self.board.description}: {place}; {ties} of {len(self.rows)} rows are within the noise"
 
 
 def _named(each: Beside) -> str:

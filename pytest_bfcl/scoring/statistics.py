@@ -151,7 +151,7 @@ class _Counted:
         self.total += 1
 
     @property
-    def asked(self) -> int:
+    def question_count(self) -> int:
         """Distinct questions."""
         return self.distinct or self.total
 
@@ -160,7 +160,7 @@ class _Counted:
         """Sum and count of each question; ``None`` when every verdict is one of its own question."""
         if self.questions:
             return self.questions
-        return self.clusters if self.asked == len(self.clusters) else None
+        return self.clusters if self.question_count == len(self.clusters) else None
 
 
 @dataclass(slots=True)
@@ -182,12 +182,12 @@ class Tally(_Counted):
     @property
     def smoothed(self) -> float:
         """The accuracy with one more question right and one more wrong: 0 % and 100 % are not certainties."""
-        each = self.total / self.asked
-        return (self.passed / each + 1) / (self.asked + 2)
+        each = self.total / self.question_count
+        return (self.passed / each + 1) / (self.question_count + 2)
 
     def independent(self) -> float:
         """Variance of the accuracy if questions were independent; repeats count as far as they disagree."""
-        asked, p, units = self.asked, self.smoothed, self.units
+        asked, p, units = self.question_count, self.smoothed, self.units
         if units is None or self.total == asked:
             return p * (1 - p) / asked
         each = self.total / asked
@@ -224,7 +224,7 @@ class _Stratum:
 
     def add(self, found: _Counted, values: Mapping[str, list[int]], mean: float, weight: float) -> None:
         """The influences of a category's clusters (or questions)."""
-        self.questions += found.asked
+        self.questions += found.question_count
         for name, (value, count) in values.items():
             influence = weight / found.total * (value - mean * count)
             self.influences[name] = self.influences.get(name, 0.0) + influence
@@ -262,7 +262,7 @@ def spread_of(
         if not tally.total:
             continue
         stratum = strata.setdefault(stratum_of(category) if population is None else category, _Stratum())
-        scale = weight * _unsampled(tally.asked, population, category)
+        scale = weight * _unsampled(tally.question_count, population, category)
         values = tally.clusters if population is None else tally.units
         if values is None:  # every verdict a question of its own
             values = {str(n): [int(n < tally.passed), 1] for n in range(tally.total)}
@@ -270,7 +270,7 @@ def spread_of(
         stratum.independent += scale**2 * tally.independent()
         if population is None:
             share = tally.passed / tally.total
-            stratum.rare = min(stratum.rare, tally.asked * min(share, 1 - share))
+            stratum.rare = min(stratum.rare, tally.question_count * min(share, 1 - share))
     return _sum([stratum.spread() for stratum in strata.values()])
 
 
@@ -307,7 +307,7 @@ def category_interval(category: str, tally: Tally) -> Interval | None:
     spread = spread_of({category: 1.0}, {category: tally})
     effective = tally.smoothed * (1 - tally.smoothed) / spread.variance
     # The effective number of independent questions is as good as known; that of a few clusters is not.
-    quantile = Z95 if len(tally.clusters) == tally.asked else student975(spread.freedom)
+    quantile = Z95 if len(tally.clusters) == tally.question_count else student975(spread.freedom)
     return wilson(tally.passed / tally.total * effective, effective, quantile)
 
 
@@ -338,7 +338,7 @@ class PairTally(_Counted):
         One question that improved and one that regressed are added, so that two runs without any disagreement still
         have an interval. Repeats count as far as they disagree.
         """
-        asked, units = self.asked, self.units
+        asked, units = self.question_count, self.units
         each = self.total / asked
         mean = (self.improved - self.regressed) / each / (asked + 2)
         if units is None or self.total == asked:

@@ -170,7 +170,7 @@ class Contender:
     def _read_by(self) -> str:
         """Which decoder reads its texts, as far as a name tells; where it does not, the conversation says so."""
         try:
-            return self._reading.told(model_name(self.identity.model), self.mode)
+            return self._reading.decoder_text(model_name(self.identity.model), self.mode)
         except UsageError:
             return ""
 

@@ -43,4 +43,4 @@ def tell_published(
     from pytest_bfcl.scoring.published import comparisons
 
     for found in comparisons(board, (each for each in lines if not is_transformed(each["id"], transforms))):
-        summary["models"][found.model]["published"] = found.told
+        summary["models"][found.model]["published"] = found.sentence

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from pytest_bfcl.conversation import conversation_cost, fill_calls
-from pytest_bfcl.dataset.served_entry import said_name
+from pytest_bfcl.dataset.served_entry import portable_name
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import Entry
@@ -71,7 +71,7 @@ def judged_record(
 def _listed(transcript: Transcript) -> list[Parsed]:
     """The tools a server listed, under both names that are carried out; none in a conversation of stored replies."""
     told = transcript.functions
-    return [*told, *({**doc, "name": said_name(str(doc["name"]))} for doc in told)]
+    return [*told, *({**doc, "name": portable_name(str(doc["name"]))} for doc in told)]
 
 
 def _verified_outcome(

@@ -245,7 +245,7 @@ class Run:
 
         self._held = in_order(self._held)
         summary = self.summary = self._summarise()
-        if judge and self._whole and (self.counts or self.earlier.settled) and self.checked_gates.options.asked:
+        if judge and self._whole and (self.counts or self.earlier.settled) and self.checked_gates.options.wants_verdict:
             measured = measurement_of(self.directory, self._held, self.fingerprint(), self.settings.transforms)
             full = sizes_of(self.data.dataset)
             summary["gate"] = self.checked_gates.evaluate(summary, self._records(), measured, full)

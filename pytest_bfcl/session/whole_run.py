@@ -117,7 +117,7 @@ class WholeRun:
         return contenders
 
     def _contender(self, model: object) -> Contender:
-        from pytest_bfcl.scoring.model_info import told_price
+        from pytest_bfcl.scoring.model_info import own_price
 
         if not isinstance(model, str):
             return Contender.of_adapter(model, self.settings)
@@ -128,7 +128,7 @@ class WholeRun:
         def make(mode: Mode | None) -> Model:  # when it is asked first: by then engines have their addresses
             return create_model(spec, self.settings, dataset=self.data, mode=mode)
 
-        price = told_price(self._infos, self.settings, spec.text, spec.with_mode(mode).text, spec.base)
+        price = own_price(self._infos, self.settings, spec.text, spec.with_mode(mode).text, spec.base)
         return Contender.of_spec(spec, self.settings, make=make, settled=settled, price=price)
 
     def open_runner(self, search: object = None, place: Place | None = None) -> None:
@@ -211,7 +211,7 @@ class WholeRun:
         self.runner = Runner(self.data, self.contenders, self.settings)
         skips = skips_ahead((trial.category for trial in trials), self._skip_reason)
         lines = [*skips, *estimate_lines(trials, precision)]
-        if self.run.checked_gates.options.asked:
+        if self.run.checked_gates.options.wants_verdict:
             lines.append(UNJUDGED)
         return DryRun(tuple(estimates(trials)), tuple(lines), self._problems(), len(self.earlier.settled))
 

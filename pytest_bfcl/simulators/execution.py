@@ -158,7 +158,7 @@ class CallExecutor:
         try:
             return simulator.invoke(tool, args, kwargs)
         except TypeError as error:
-            raise self.renames.told(tool, error) from None
+            raise self.renames.renamed_error(tool, error) from None
 
     def _argument(self, node: ast.expr) -> Any:
         """An argument; one made from other calls' results is copied and counted.

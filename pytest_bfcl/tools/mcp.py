@@ -34,11 +34,11 @@ def documents_of_server(where: str, *, timeout_s: float = TIMEOUT_S) -> list[Fun
             server = server_at(where, {WORKDIR: folder})
             return asyncio.run(asyncio.wait_for(list_tools(server), timeout_s))
     except TimeoutError:
-        raise UsageError(f"the MCP server {shown_server(where)} did not answer within {timeout_s:g} s") from None
+        raise UsageError(f"the MCP server {public_address(where)} did not answer within {timeout_s:g} s") from None
     except UsageError:
         raise
     except Exception as error:
-        raise UsageError(f"the MCP server {shown_server(where)} cannot be asked: {_first(error)}") from None
+        raise UsageError(f"the MCP server {public_address(where)} cannot be asked: {_first(error)}") from None
 
 
 async def list_tools(server: Any) -> list[FunctionDoc]:
@@ -104,7 +104,7 @@ def command_words(text: str, places: Mapping[str, str]) -> tuple[list[str], dict
     return words, variables
 
 
-def shown_server(where: str) -> str:
+def public_address(where: str) -> str:
     """The server without passwords and queries of its address."""
     if not where.startswith(("http://", "https://")):
         return repr(_program(where))
@@ -127,7 +127,7 @@ def runnable(where: str) -> str:
     Kept are the program, flags, and words that are places (with a slash or a dot) or stand in no flag's place.
     """
     if where.startswith(("http://", "https://")):
-        return shlex.quote(shown_server(where))
+        return shlex.quote(public_address(where))
     words, variables = command_words(where, {})
     told = [f"{name}=${name}" for name in variables]
     for number, word in enumerate(words):

@@ -31,7 +31,7 @@ def test_real_and_short_names(trial: Workdir) -> None:
     short = {"a": ["/workdir/x", 3, {"b": "in /workdir"}], "/workdir": None}
     real = {"a": [f"{here}/x", 3, {"b": f"in {here}"}], "/workdir": None}
     assert trial.real(short) == real
-    assert trial.shown(real) == short
+    assert trial.with_short_paths(real) == short
     assert trial.command("A={workdir}/a cmd {workdir}") == (["cmd", here], {"A": f"{here}/a"})
 
 

@@ -248,10 +248,10 @@ def test_our_own_layout(tmp_path: Path) -> None:
 
 def test_files_that_are_no_categorys_are_told(tmp_path: Path) -> None:
     root = bundled_folder(tmp_path)
-    assert opened(root).unused_told() == ""
+    assert opened(root).unused_text() == ""
     for name in ("simple_pyhton.jsonl", "live_simple.json", "booking.jsonl", "notes.json"):
         write(root / name, line("x_1"))
-    assert opened(root).unused_told() == (
+    assert opened(root).unused_text() == (
         "not used, no category's file is called so: booking.jsonl, "
         "live_simple.json (did you mean live_simple.jsonl?), "
         f"simple_pyhton.jsonl (did you mean simple_python.jsonl?) in {root}"
@@ -259,7 +259,7 @@ def test_files_that_are_no_categorys_are_told(tmp_path: Path) -> None:
     official = tmp_path / "theirs"
     write(official / "BFCL_v4_simple_python.json", line("simple_python_0"))
     write(official / "BFCL_v4_multipel.json", line("multiple_0"))
-    assert "BFCL_v4_multipel.json (did you mean BFCL_v4_multiple.json" in opened(official).unused_told()
+    assert "BFCL_v4_multipel.json (did you mean BFCL_v4_multiple.json" in opened(official).unused_text()
 
 
 def test_format_sensitivity_follows_the_file_order_of_each_category(tmp_path: Path) -> None:

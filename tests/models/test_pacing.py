@@ -83,7 +83,7 @@ class Run:
                 self.pace.answered(self.now, self.now - asked, wanted=bool(again) or fresh < self.requests)
             else:
                 self.pace.refused_at(self.now, wished)
-                heapq.heappush(events, (self.now + self.pace.kept_s(), next(serial), "free", None, 0.0, 0))
+                heapq.heappush(events, (self.now + self.pace.hold_s(), next(serial), "free", None, 0.0, 0))
                 self.lost += tries >= 5
                 if tries < 5:
                     pause = max(0.5 * 2**tries * rng.uniform(0.5, 1.0), wished or 0.0)
@@ -335,9 +335,9 @@ def test_how_many_wishes_close_the_gate(wished: float | None, row: int, limit: i
 
 def test_places_of_refusals_are_kept_for_spread_times() -> None:
     pace = Pace(8, 8)
-    assert [round(pace.kept_s(), 4) for _ in range(3)] == [0.559, 0.368, 0.6771]
+    assert [round(pace.hold_s(), 4) for _ in range(3)] == [0.559, 0.368, 0.6771]
     pace.usual_s = 30.0
-    assert 0.5 <= pace.kept_s() <= 1.5
+    assert 0.5 <= pace.hold_s() <= 1.5
 
 
 @pytest.mark.parametrize(

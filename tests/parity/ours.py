@@ -34,9 +34,9 @@ class Web:
         self.web = web
 
     def search(self, keywords: str, max_results: int, region: str) -> Any:
-        from pytest_bfcl.providers.serpapi import found_in
+        from pytest_bfcl.providers.serpapi import organic_results
 
-        return found_in(self.web["search"])
+        return organic_results(self.web["search"])
 
     def fetch(self, url: str, mode: str) -> Any:
         import httpx

@@ -58,7 +58,7 @@ def test_what_was_left_out_is_told_once_a_file() -> None:
     for path, line in ((one, 7), (one, 3), (one, 7), (other, 1), (whole, 0), (whole, 0)):
         left_out(DamagedLine(path, line, f"why {line}"))
     assert (len(left_out), [each.line for each in left_out.lines]) == (4, [7, 3, 1, 0])
-    assert list(left_out.told()) == [
+    assert list(left_out.sentences()) == [
         "2 damaged lines of a left out, the first: line 3: why 3", "1 damaged line of b left out: line 1: why 1",
         "c: why 0"
     ]  # fmt: skip

@@ -47,7 +47,7 @@ def test_the_lines_of_a_model_prove_its_spelling_together() -> None:
     mixed = lines(UNDER, DOTS, DOTS, DOTS)
     readings = Readings()
     assert valid(mixed, ahead=mixed, readings=readings) == [False, True, True, True]
-    assert readings.told() == [
+    assert readings.sentences() == [
         "the lines: mode fc (native calls prove it); names with dots (3 of the called ones prove it, 1 with underscores)"  # noqa: E501
     ]
     assert valid(mixed, readings=Readings(names="underscores")) == [True, False, False, False]
@@ -168,21 +168,21 @@ def test_what_was_learnt_ahead_holds_for_all_lines_of_a_model() -> None:
     lines = [call(DOTS, model="a"), *(call(name, model="b") for name in (DOTS, UNDER, "other"))]
     found = [readings.transcript(line, lambda: [DOTS]).underscore_names for line in lines]
     assert found == [True, False, True, False]  # of b only what went by is known; a tie leaves each to its own proof
-    assert readings.told_of("a") == (
+    assert readings.sentence_of("a") == (
         "mode fc (native calls prove it); names with underscores (2 of the called ones prove it, 1 with dots)"
     )
-    assert readings.told_of("c") == readings.told_of("nobody") == ""
-    assert readings.told_of("d") == "mode fc (native calls prove it)"
-    assert [each.partition(":")[0] for each in readings.told()] == ["a", "b", "d"]
+    assert readings.sentence_of("c") == readings.sentence_of("nobody") == ""
+    assert readings.sentence_of("d") == "mode fc (native calls prove it)"
+    assert [each.partition(":")[0] for each in readings.sentences()] == ["a", "b", "d"]
 
 
 def test_what_lines_say_was_proved_is_told() -> None:
     readings = Readings(mode="fc")
     for proof in ("two", "one", "two", ""):
         readings.transcript(call(UNDER, model="m", mode="fc", underscore_names=True, proved=proof), lambda: [DOTS])
-    assert readings.told() == ["m: one; two"]
+    assert readings.sentences() == ["m: one; two"]
     readings.transcript(call("x"), list)
-    assert readings.told_of("") == ""  # it was said that calls are native
+    assert readings.sentence_of("") == ""  # it was said that calls are native
 
 
 def test_both_readings_are_counted() -> None:

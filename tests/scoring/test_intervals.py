@@ -22,7 +22,7 @@ LOW, HIGH = 93, 97.5
 def test_repeats_of_nothing_right_are_one_question_each() -> None:
     """0 of 29, asked four times: as 0 of 29, not as 0 of 116."""
     found = tally(np.zeros((29, 1), int), 4)
-    assert (found.total, found.asked) == (116, 29)
+    assert (found.total, found.question_count) == (116, 29)
     assert category_interval("parallel", found) == pytest.approx(wilson(0, 29), abs=1e-3)
 
 

@@ -57,7 +57,7 @@ def test_version_and_date_are_those_of_the_name_or_of_columns_and_file(
 ) -> None:
     board = read_board(write(tmp_path / name, row("A", 50)))
     assert (board.version, board.date[: len(date)]) == (version, date)
-    assert "1 models, not measured here" in board.told
+    assert "1 models, not measured here" in board.description
 
 
 @pytest.mark.parametrize(
@@ -96,10 +96,10 @@ def test_a_model_stands_where_its_score_puts_it_and_ties_are_within_the_noise(tm
     assert found.complete
     assert math.isclose(found.score, 0.6, abs_tol=0.005)
     assert [(each.row.name, each.tie) for each in found.rows] == [("best", False), ("near", True), ("far", False)]
-    assert "60.0" in found.told
-    assert "below near 61.00" in found.told
-    assert "above far 20.00" in found.told
-    assert "1 of 3 rows are within the noise" in found.told
+    assert "60.0" in found.sentence
+    assert "below near 61.00" in found.sentence
+    assert "above far 20.00" in found.sentence
+    assert "1 of 3 rows are within the noise" in found.sentence
 
 
 def test_only_columns_that_were_run_whole_are_compared(tmp_path: Path) -> None:

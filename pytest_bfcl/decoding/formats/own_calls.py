@@ -75,7 +75,7 @@ def own_texts(reply: Reply, decoder: Decoder, functions: Documents = (), *, mend
     return written
 
 
-def found_calls(answer: str, decoder: str | None, functions: Documents = ()) -> list[tuple[str, Parsed]]:
+def decoded_calls(answer: str, decoder: str | None, functions: Documents = ()) -> list[tuple[str, Parsed]]:
     """Name and arguments of the calls a decoder finds; none where it fails or finds something else."""
     reads = find_decoder(decoder) if decoder else None
     if reads is None:

@@ -38,7 +38,7 @@ class TextReading:
             )
         return name
 
-    def told(self, model: str, mode: Mode = "fc") -> str:
+    def decoder_text(self, model: str, mode: Mode = "fc") -> str:
         """Which decoder reads a model's texts and whose reading that is; empty without a decoder."""
         name = self.decoder_for(model, mode)
         if name is None:

@@ -364,7 +364,7 @@ def _row(measure: Measure, served: Run, references: Sequence[Run]) -> Row | None
     spread = paired_spread({"entries": 1.0}, {"entries": tally})
     return Row(
         measure,
-        tally.asked,
+        tally.question_count,
         yes[0] / tally.total,
         yes[1] / tally.total,
         tally.difference,

@@ -104,7 +104,7 @@ def write_leaderboard(
         for line in ranking_lines(each):
             tell(line)
     for comparison in beside:
-        tell(f"{comparison.model} {comparison.told}")
+        tell(f"{comparison.model} {comparison.sentence}")
     out.mkdir(parents=True, exist_ok=True)
     files = write_csvs([each.row for each in found], out, official=official)
     page = out / "index.html"

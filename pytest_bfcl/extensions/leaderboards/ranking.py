@@ -94,14 +94,14 @@ def compared(first: str, one: Verdicts, second: str, other: Verdicts, weigh: Wei
     difference = sum(weight * tallies[name].difference for name, weight in weights.items())
     spread = paired_spread(weights, tallies)
 
-    def told(found: list[Judged]) -> tuple[str, ...]:
+    def ids_by_weight(found: list[Judged]) -> tuple[str, ...]:
         worth = {name: weight / tallies[name].total for name, weight in weights.items()}
         counted = [judged for judged in found if judged.category in worth]
         return tuple(dict.fromkeys(j.id for j in sorted(counted, key=lambda j: (-worth[j.category], j.id))))
 
     return Pair(
         first, second, difference, interval(difference, spread, -1.0, 1.0), chance(difference, spread),
-        told(alone[True]), told(alone[False]),
+        ids_by_weight(alone[True]), ids_by_weight(alone[False]),
     )  # fmt: skip
 
 

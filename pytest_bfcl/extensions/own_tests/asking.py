@@ -219,10 +219,10 @@ class _Server:
 
     async def _opened(self) -> McpSession:
         from pytest_bfcl.conversation.mcp_session import mcp_session
-        from pytest_bfcl.tools.mcp import shown_server
+        from pytest_bfcl.tools.mcp import public_address
 
         if self._session is None:
-            shown = shown_server(self._where).strip("'")
+            shown = public_address(self._where).strip("'")
             self._session = await self._stack.enter_async_context(
                 mcp_session("ask", shown, self._where, self._timeout_s)
             )

@@ -44,7 +44,7 @@ class StreamedText:
     streamed: Found = field(default_factory=list)
 
 
-def found_by(read: Callable[[], Calls]) -> Found:
+def calls_or_failure(read: Callable[[], Calls]) -> Found:
     """The calls, or the failure as text."""
     try:
         return pairs_of(read())
@@ -57,7 +57,7 @@ def under_every_split(parser: InstalledParser, text: str, functions: Sequence[Fi
 
     A parser that raises on the whole text is expected to find nothing in a stream.
     """
-    whole = found_by(lambda: parser.whole(text, functions))
+    whole = calls_or_failure(lambda: parser.whole(text, functions))
     wanted: Found = [] if isinstance(whole, str) else whole
 
     def wrong(splits: Sequence[Cuts]) -> list[tuple[Cuts, Found]]:
@@ -124,4 +124,4 @@ def shrunk(cuts: Cuts, found: T, wrong: Callable[[Sequence[Cuts]], list[tuple[Cu
 
 
 def _calls_or_error(streamed: Calls | DecodeError) -> Found:
-    return str(streamed) if isinstance(streamed, DecodeError) else found_by(lambda: streamed)
+    return str(streamed) if isinstance(streamed, DecodeError) else calls_or_failure(lambda: streamed)

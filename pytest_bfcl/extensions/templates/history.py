@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from pytest_bfcl.decoding.errors import DecodeError
-from pytest_bfcl.decoding.formats.own_calls import call_ids, found_calls
+from pytest_bfcl.decoding.formats.own_calls import call_ids, decoded_calls
 from pytest_bfcl.decoding.formats.schema_types import Documents
 from pytest_bfcl.decoding.formats.table import Format
 from pytest_bfcl.decoding.formats.thinking import Parted, Think, read_thinking
@@ -52,7 +52,7 @@ def _message(text: str, parted: Parted, family: Format, ids: Sequence[str], func
 def _native(parted: Parted, family: Format, ids: Sequence[str], functions: Documents) -> Message:
     """Calls found in the text as OpenAI's messages have them, with arguments parsed, as chat templates want them."""
     fields: Message = {"reasoning_content": parted.reasoning} if parted.reasoning else {}
-    calls = found_calls(parted.answer, family.decoder, functions)
+    calls = decoded_calls(parted.answer, family.decoder, functions)
     if calls:
         named = zip(call_ids(len(calls), ids), calls, strict=True)
         fields["content"] = ""

@@ -125,7 +125,7 @@ def _curl(model: object, body: str, headers: Sequence[str]) -> str:
     from pytest_bfcl.models.openai import OpenAIModel
 
     assert isinstance(model, OpenAIModel)
-    words = ["curl", "-sS", shlex.quote(model.server.asked(model.api.path)), "-H 'content-type: application/json'"]
+    words = ["curl", "-sS", shlex.quote(model.server.public_url(model.api.path)), "-H 'content-type: application/json'"]
     anthropic = model.api.name == "anthropic"
     name = "x-api-key: " if anthropic else "authorization: Bearer "
     words.append(f'-H "{name}${model.key_variable}"')

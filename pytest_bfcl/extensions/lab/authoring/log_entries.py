@@ -15,7 +15,7 @@ from typing import Literal
 
 from pytest_bfcl.checkers.outputs import plain_answers
 from pytest_bfcl.dataset.expectation import Values
-from pytest_bfcl.dataset.served_entry import said_name
+from pytest_bfcl.dataset.served_entry import portable_name
 from pytest_bfcl.decoding.writing import exact_text
 from pytest_bfcl.extensions.lab.authoring.logs.conversation import Conversation
 from pytest_bfcl.extensions.lab.authoring.logs.reading import conversations_of_log
@@ -64,7 +64,7 @@ def _entries(conversation: Conversation, entry_id: str, turns: Turns) -> Iterato
 
 def _calls(conversation: Conversation) -> list[list[Call]]:
     """The calls of each thing said, names as every notation can write them. Raises `UsageError`."""
-    offered = {said_name(str(tool["name"])) for tool in conversation.tools}
+    offered = {portable_name(str(tool["name"])) for tool in conversation.tools}
     found = [[_call(call, conversation.place) for call in said.calls] for said in conversation.said]
     if unknown := next((call.name for calls in found for call in calls if call.name not in offered), None):
         raise UsageError(f"{conversation.place}: {unknown!r} is called, which is not among its tools")
@@ -78,12 +78,12 @@ def _call(call: ToolCall, place: str) -> Call:
         raise UsageError(f"{place}: the arguments of a call are not JSON: {call.arguments[:80]!r}") from None
     if not isinstance(values, dict):
         raise UsageError(f"{place}: the arguments of a call are an object: {call.arguments[:80]!r}")
-    return Call(said_name(call.name), values)
+    return Call(portable_name(call.name), values)
 
 
 def _start(conversation: Conversation, entry_id: str, category: str) -> Parsed:
     functions = [
-        {key: said_name(str(value)) if key == "name" else value for key, value in tool.items() if key != "dialect"}
+        {key: portable_name(str(value)) if key == "name" else value for key, value in tool.items() if key != "dialect"}
         for tool in conversation.tools
     ]
     return {
@@ -128,7 +128,7 @@ def _request(conversation: Conversation, entry_id: str, told: Sequence[Fields], 
 def _allow_leaving_out(answer: Parsed, tools: Sequence[Fields]) -> None:
     """A documented default that was written out says what leaving it out says."""
     ((name, values),) = answer.items()
-    schema = next(tool["parameters"] for tool in tools if said_name(str(tool["name"])) == name)
+    schema = next(tool["parameters"] for tool in tools if portable_name(str(tool["name"])) == name)
     for key, accepted in values.items():
         told = (schema.get("properties") or {}).get(key)
         optional = key not in (schema.get("required") or ())
@@ -199,7 +199,7 @@ def _answered(said: Said, waiting: list[tuple[str | None, Call]]) -> Call | None
     """The call that a result answers, which waits no longer: by its id, by its name, else the first."""
     for fits in (
         lambda one: said.call_id is not None and one[0] == said.call_id,
-        lambda one: said.name is not None and one[1].name == said_name(said.name),
+        lambda one: said.name is not None and one[1].name == portable_name(said.name),
         lambda one: said.call_id is None or one[0] is None,
     ):
         for number, one in enumerate(waiting):

@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_bfcl.checkers.outputs import plain_answers
 from pytest_bfcl.dataset import FunctionDoc
-from pytest_bfcl.dataset.served_entry import said_name
+from pytest_bfcl.dataset.served_entry import portable_name
 from pytest_bfcl.extensions.lab.authoring.openapi import EXAMPLES
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
@@ -75,7 +75,7 @@ def _writable(function: FunctionDoc) -> Parsed:
     parameters = function["parameters"]
     names: dict[str, str] = {}
     for name in parameters.get("properties") or {}:
-        said = said_name(str(name))
+        said = portable_name(str(name))
         said = f"{said}_" if iskeyword(said) else said
         while said in names.values():
             said += "_"
@@ -85,7 +85,7 @@ def _writable(function: FunctionDoc) -> Parsed:
         renamed["properties"] = {names[name]: each for name, each in parameters["properties"].items()}
     if isinstance(parameters.get("required"), list):
         renamed["required"] = [names.get(name, name) for name in parameters["required"]]
-    name = said_name(str(function["name"])) if is_native(function) else function["name"]
+    name = portable_name(str(function["name"])) if is_native(function) else function["name"]
     examples = {names[key]: value for key, value in (function.get(EXAMPLES) or {}).items() if key in names}
     return {**function, "name": name, "parameters": renamed, EXAMPLES: examples}
 

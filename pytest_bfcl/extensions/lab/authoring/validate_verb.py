@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     errors = [problem for problem in problems if problem.severity == "error" or args.strict]
     names = chosen or validated_categories(dataset)
     entries = sum(len(dataset.index(name)) for name in names)
-    if unused := dataset.unused_told():
+    if unused := dataset.unused_text():
         say(unused, file=sys.stderr)
     unread = sum(problem.message.startswith("reviewed: ") for problem in problems)
     told = f"{counted(entries, 'entry', 'entries')}{f' ({unread} unreviewed)' if unread else ''} in "
