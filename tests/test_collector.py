@@ -3,10 +3,19 @@
 import gc
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import pytest
 
 from pytest_bfcl.collector import fewer_collections, no_collections
+
+
+@pytest.fixture(autouse=True)
+def _thawed() -> Iterator[None]:
+    """As in a process that froze nothing; what the suite froze is frozen again."""
+    gc.unfreeze()
+    yield
+    gc.freeze()
 
 
 def test_thresholds_hold_for_the_run_only() -> None:
@@ -31,13 +40,13 @@ def test_a_collector_that_is_off_stays_off() -> None:
 
 def test_a_process_that_ends_with_the_run_lets_be_what_was_there() -> None:
     before = gc.get_threshold()
-    try:
-        with fewer_collections(to_the_end=True):
-            pass
-        assert gc.get_freeze_count() > 10_000
-        assert gc.get_threshold() == before
-    finally:
-        gc.unfreeze()
+    with fewer_collections(to_the_end=True):
+        pass
+    assert gc.get_freeze_count() > 10_000
+    assert gc.get_threshold() == before
+    with fewer_collections():
+        pass
+    assert gc.get_freeze_count() > 10_000, "whoever froze before wants it so"
 
 
 def test_nothing_is_collected_while_modules_load() -> None:
@@ -66,7 +75,7 @@ def pytest_unconfigure(config):
 """
 
 
-@pytest.mark.parametrize("args", [(), ("-n", "1")])
+@pytest.mark.parametrize("args", [(), pytest.param(("-n", "1"), marks=pytest.mark.slow)])
 def test_a_session_of_its_own_process_is_spared_the_last_searches(
     pytester: pytest.Pytester, args: tuple[str, ...]
 ) -> None:

@@ -131,7 +131,11 @@ FOR_DEVELOPERS = ("browser", "dev", "docs", "release")
 def imports_of(source: str) -> set[str]:
     """The top modules that a text imports anywhere, relative imports and the standard library left out."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(source)):
+    statements: list[ast.AST] = [ast.parse(source)]
+    for node in statements:  # it grows; no import is inside an expression
+        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+            inside = getattr(node, block, ())
+            statements += inside if isinstance(inside, list) else ()
         if isinstance(node, ast.Import):
             found |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:

@@ -97,7 +97,9 @@ VERB = ("pytest_bfcl", "run", "--data=bundled", "--sample=1", "--out=run", "--")
     ("words", "template", "told"),
     [
         (PLUGIN, f"{{{{ {RAISES} }}}}", r"\x1b[31mred\n::error::seen ##\x5berror]too"),
-        (VERB, f"{{{{ {RAISES} }}}}", r"\x1b[31mred\n::error::seen ##\x5berror]too"),
+        pytest.param(
+            VERB, f"{{{{ {RAISES} }}}}", r"\x1b[31mred\n::error::seen ##\x5berror]too", marks=pytest.mark.slow
+        ),
         (PLUGIN, f"{{% if messages[0].content != 'Hello.' %}}{{{{ {RAISES} }}}}{{% endif %}}", r"\x1b[31mred\n::error"),
         (VERB, f"{{% if messages[0].content != 'Hello.' %}}{{{{ {RAISES} }}}}{{% endif %}}", "errors"),
     ],

@@ -96,6 +96,7 @@ def test_the_oracle_passes_everything(bench: Run, mode: str) -> None:
     assert passed(bench(f"oracle:@{mode}")) == dict.fromkeys(CATEGORIES, 200)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["fc", pytest.param("prompt", marks=pytest.mark.slow)])
 def test_a_real_endpoint_passes_a_few_entries(bench: Run, server: str, mode: str) -> None:
     records = bench(f"openai:mock@{mode}", "--bfcl-base-url", server, ids=SUBSET)

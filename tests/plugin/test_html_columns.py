@@ -41,6 +41,7 @@ def test_columns_and_links(project: Project, distribution: tuple[str, ...]) -> N
         assert (report.parent / link.partition("#")[0]).is_file()
 
 
+@pytest.mark.slow
 def test_several_models_link_to_their_own_pages(project: Project) -> None:
     (project.path / "other.json").write_text(json.dumps({"*": "no"}))
     project.run("--html=report.html", "--model", "scripted:other.json", subprocess=True)

@@ -85,7 +85,7 @@ def outcomes(result: Any) -> list[tuple[Any, ...]]:
     return [(line["id"], line["outcome"], line["reason"], line["detail"].get("error")) for line in result.records]
 
 
-@pytest.mark.parametrize("mode", ["fc", "prompt"])
+@pytest.mark.parametrize("mode", ["fc", pytest.param("prompt", marks=pytest.mark.slow)])
 def test_who_knows_the_way_passes_over_stdio(data: Any, mode: str) -> None:
     found = run(data, f"oracle:@{mode}", settings=settings())
     assert outcomes(found) == [("shop_one", "passed", None, None), ("shop_several", "passed", None, None)]
@@ -199,12 +199,12 @@ ADD = ("add_to_cart", {"article": "apple", "count": 2})
 @pytest.mark.parametrize(
     ("steps", "reason"),
     [
-        ([[ADD], "You have 2 apples."], None),
+        pytest.param([[ADD], "You have 2 apples."], None, marks=pytest.mark.slow),
         ([[ADD], [("no_such_tool", {})], [("add_to_cart", {"article": "fig", "count": 0})], "2 apples"], None),
-        ([[ADD], "Done."], "agentic:answer_not_found"),
-        ([[ADD], ""], "agentic:no_last_message"),
+        pytest.param([[ADD], "Done."], "agentic:answer_not_found", marks=pytest.mark.slow),
+        pytest.param([[ADD], ""], "agentic:no_last_message", marks=pytest.mark.slow),
         ([[ADD, ADD], "2 apples"], "mcp:state_mismatch"),
-        (["2 apples"], "mcp:state_mismatch"),
+        pytest.param(["2 apples"], "mcp:state_mismatch", marks=pytest.mark.slow),
         ([[ADD]] * 30, "multi_turn:force_terminated"),
     ],
 )

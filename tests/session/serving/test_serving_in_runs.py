@@ -208,6 +208,7 @@ def test_mistakes_are_said_before_anything_starts(
     assert not (project / "run").exists()
 
 
+@pytest.mark.slow
 def test_pytest_says_a_mistake_too(project: Path) -> None:
     arguments, said = MISTAKES[0]
     done = _pytest(project, *arguments, "--bfcl-serve")
@@ -270,6 +271,7 @@ def test_a_running_server_names_its_model(project: Path, running: str, spec: str
     assert len(_lines(project)) == lines  # the same model: the plugin's run is finished
 
 
+@pytest.mark.slow
 def test_several_models_are_listed(project: Path) -> None:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Answering)
     server.body = _models("first", "second")  # type: ignore[attr-defined]
