@@ -10,12 +10,15 @@ from pytest_bfcl.transcript import Reply, Transcript
 
 def reply_cost(reply: Reply, price: Price) -> float | None:
     """USD for one reply; ``None`` when its tokens or a price it needs are unknown."""
-    read, written = reply.input_tokens, reply.output_tokens
-    if read is None and written is None:
+    if reply.input_tokens is None and reply.output_tokens is None:
         return None
-    if (read and price.input is None) or (written and price.output is None):
-        return None
-    return ((read or 0) * (price.input or 0.0) + (written or 0) * (price.output or 0.0)) / 1_000_000
+    total = 0.0
+    for tokens, usd in ((reply.input_tokens, price.input), (reply.output_tokens, price.output)):
+        if tokens:
+            if usd is None:
+                return None
+            total += tokens * usd
+    return total / 1_000_000
 
 
 def conversation_cost(transcript: Transcript, price: Price | None) -> float | None:

@@ -68,7 +68,7 @@ class Speech:
 
     def with_calls(self, reply: Reply, called: int, functions: Sequence[Any] = ()) -> Reply:
         """A reply whose calls a server left in the text, as if it had parsed them: so they go back."""
-        if self.decoder is None or reply.tool_calls or not reply.text:
+        if reply.tool_calls or not reply.text:
             return reply
         found = decoded_calls(reply.text, self.decoder, functions)
         if not found:

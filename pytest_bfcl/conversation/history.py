@@ -9,7 +9,7 @@ from pytest_bfcl.transcript import Message, Reply
 NOT_RUN = "Error during execution: the arguments of a call in this message are not valid JSON; nothing was run"
 
 
-def assistant_message(model: object, reply: Reply, turn: int, step: int) -> Message:
+def assistant_message(model: object, reply: Reply, turn: int = 0, step: int = 0) -> Message:
     """A reply as the assistant's message; ids of calls stay as they came, and null content stays null.
 
     An adapter with a method ``remember`` adds what its provider wants back: reasoning, signatures, encrypted items.

@@ -120,7 +120,7 @@ class PlayedConversation(Dialogue):
             over.cancel()
             if not playing.done():
                 playing.cancel()
-                await asyncio.wait({playing}, timeout=1)
+                await asyncio.wait({playing}, timeout=CLEANING_UP_S)
         left = self.all_turns - len(self.transcript.turns)
         if left and not self.transcript.forced_quit:
             raise AdapterError(AdapterTrouble.FIXTURE, f"the agent ended {left} user turns too early")
@@ -226,7 +226,7 @@ class PlayedConversation(Dialogue):
             return self.hear(reply)
         self._recorded_calls.append(reply.tool_calls)
         step = Step(reply, results=[RECORDED] * len(calls))
-        message = history.assistant_message(self.model, reply, 0, len(self._recorded_calls) - 1)
+        message = history.assistant_message(self.model, reply)  # its calls have ids
         self.messages += [message, *history.result_messages(message, step.results)]
         return step
 

@@ -53,8 +53,9 @@ class ModeSwitch:
         try:
             transcript = await self._native_try(hold)
         except AdapterError as error:
-            refused = isinstance(error, ToolsRefused) and self._switch(error)
-            if not refused and model is self.model:
+            if isinstance(error, ToolsRefused):
+                self._switch(error)
+            if model is self.model:
                 raise
             await self._close_replaced()
             return await hold(self.model)
@@ -78,17 +79,15 @@ class ModeSwitch:
     def _answered(self) -> None:
         self._settled = True
 
-    def _switch(self, error: AdapterError) -> bool:
-        """Go over to prompting unless that was done before; false when native requests have been answered already."""
-        if self.switched:
-            return True
-        if self._settled or self._prompting is None:
-            return False
+    def _switch(self, error: AdapterError) -> None:
+        """Go over to prompting unless that was done before, or native requests have been answered already."""
+        if self._settled:
+            return
+        assert self._prompting is not None
         self.model = self._prompting()
         self.switched = self._settled = True
         if self._on_switch is not None:
             self._on_switch(error)
-        return True
 
 
 class _Watched:

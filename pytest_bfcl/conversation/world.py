@@ -86,8 +86,8 @@ class World:
         memory = self.memory
         if memory is None or self._snapshots is None or self.entry.row.checker != "none":
             return
-        scenario = self.entry.scenario or ""
-        self._snapshots.save(self.entry.row.backend, scenario, self.entry.id, memory.snapshot())  # type: ignore[attr-defined]
+        content = memory.snapshot()  # type: ignore[attr-defined]
+        self._snapshots.save(self.entry.row.backend, str(self.entry.scenario), self.entry.id, content)
 
 
 async def in_thread(function: Callable[[str], str], text: str) -> str:
@@ -191,7 +191,7 @@ def _stored_memory(entry: Entry, snapshots: Snapshots | None) -> Any | None:
     if first or snapshots is None:
         return None
     before = entry.depends_on[-1] if entry.depends_on else None
-    stored = snapshots.load(entry.row.backend, entry.scenario or "", before)
+    stored = snapshots.load(entry.row.backend, str(entry.scenario), before)
     if stored is None and before is not None:
         raise HarnessError(
             HarnessTrouble.WRITE_STAGE,

@@ -15,7 +15,7 @@ MEMBERS: dict[str, Any] = {
     "c": {"type": "dict", "description": "C.", "properties": {"d": {"type": "object", "properties": {"e": {}}}}},
     "f": {"type": "dict", "additionalProperties": {"type": "float"}, "default": [1, 2]},
     "g": {"type": "tuple"}, "h": {"type": "Long", "items": "x"}, "i": {"type": "object", "additionalProperties": True},
-    "j": {"type": "array", "items": {}},
+    "j": {"type": "array", "items": {}}, "k": {"type": "array", "properties": {"l": {}}},
 }  # fmt: skip
 DOCUMENT: dict[str, Any] = {
     "name": "x.f", "description": "Does.\nMore.",
@@ -43,6 +43,7 @@ More.
         h (Long):\x20
         i (dict):\x20
         j (list[str]):\x20
+        k (array):\x20
     \"\"\"
 
 
@@ -99,6 +100,9 @@ More.</desc>
       <desc></desc>
     </param>
     <param name="j" type="array" required="false">
+      <desc></desc>
+    </param>
+    <param name="k" type="array" required="false">
       <desc></desc>
     </param>
   </params>

@@ -6,10 +6,11 @@ from dataclasses import replace
 import pytest
 
 from pytest_bfcl.conversation import converse
+from pytest_bfcl.conversation import dialogue as module
 from pytest_bfcl.conversation.dialogue import Dialogue
 from pytest_bfcl.dataset import Entry
 from pytest_bfcl.failures import AdapterError, HarnessError
-from pytest_bfcl.transcript import Call, Reply, Transcript
+from pytest_bfcl.transcript import Call, Reply, ToolCall, Transcript
 
 from .worlds import DOCS, SETTINGS, TEXTS, Listed, calls, shelf_entry, user
 
@@ -259,15 +260,122 @@ def test_hostile_calls_execute_nothing():
             assert all(result.startswith("Error during execution: ") for result in step.results)
 
 
+def opened(entry, model=None, **settings):
+    dialogue = Dialogue(entry, model or Listed(), replace(SETTINGS, **settings), TEXTS)
+    dialogue.open()
+    return dialogue
+
+
+def told(dialogue, reply):
+    """A step with its calls carried out."""
+    step = dialogue.hear(reply)
+    step.results += [dialogue.world.execute_now(text) for text in dialogue.due_calls(step)]
+    dialogue.go_on(step)
+    return step
+
+
 @pytest.mark.parametrize(
-    ("mode", "underscores", "names"),
+    ("mode", "underscores", "sent", "names"),
     [
-        ("fc", False, {"geometry_area": "geometry.area"}),
-        ("fc", True, {"geometry_area": "geometry.area"}),
-        ("prompt", False, None),
+        ("fc", False, False, {"geometry_area": "geometry.area"}),
+        ("fc", True, True, {"geometry_area": "geometry.area"}),
+        ("prompt", False, False, None), ("prompt", True, False, None),
     ],
-)
-def test_names_on_the_wire_are_mapped_back_where_they_may_differ(mode, underscores, names):
+)  # fmt: skip
+def test_names_on_the_wire_are_mapped_back_where_they_may_differ(mode, underscores, sent, names):
     model = Listed(mode=mode)
     model.underscore_names = underscores
-    assert Dialogue(area_entry(), model, SETTINGS, TEXTS)._names() == names
+    dialogue = opened(area_entry(), model)
+    assert (dialogue.transcript.underscore_names, dialogue._names()) == (sent, names)
+    with pytest.raises(AssertionError, match="nothing is executed"):
+        _ = dialogue.world
+
+
+@pytest.mark.parametrize(("rules", "queries"), [("official", [1, 2, 3, 4]), ("corrected", [1, 1, 1, 1])])
+def test_places_of_requests_and_ids_of_calls_that_have_none(rules, queries):
+    dialogue, places = opened(shelf_entry(("a", "b")), rules=rules), []
+    listing = Reply(tool_calls=(ToolCall("list_books", "{}"),) * 2)
+    for reply in (listing, Reply("done"), listing, Reply("done")):
+        request = dialogue.request()
+        places.append((request.turn, request.step, request.query))
+        told(dialogue, reply)
+    assert places == [(*place, query) for place, query in zip([(0, 0), (0, 1), (1, 0), (1, 1)], queries, strict=True)]
+    ids = [call["id"] for message in dialogue.messages for call in message.get("tool_calls", ())]
+    assert ids == ["call_0_0_0", "call_0_0_1", "call_1_0_0", "call_1_0_1"]
+    assert (dialogue.called, dialogue.ended) == (4, True)
+
+
+def test_what_is_heard_is_counted_and_bounded(monkeypatch):
+    dialogue = opened(shelf_entry())
+    told(dialogue, Reply("ab", calls(("list_books", "{} ")).tool_calls, reasoning="cde"))
+    heard = len("ab") + len("cde") + len("list_books") + len("{} ") + len("['Ulysses']")
+    assert (dialogue.heard, dialogue.too_long) == (heard, False)
+    told(dialogue, Reply(None))
+    assert dialogue.heard == heard
+    model = Listed(calls(("list_books", "{}")), calls(("list_books", "{}")))
+    for limit, asked in ((len("list_books") + 2 + len("['Ulysses']"), 2), (len("list_books") + 2, 1)):
+        monkeypatch.setattr(module, "HISTORY_LIMIT", limit)
+        model = Listed(calls(("list_books", "{}")), calls(("list_books", "{}")), "done")
+        transcript = hold(shelf_entry(), model)
+        assert (len(model.requests), transcript.steps[-1].reply.problem) == (asked, "context_overflow")
+
+
+def test_a_reply_that_calls_too_much_ends_the_conversation():
+    for count, quits in ((module.CALLS_A_STEP, False), (module.CALLS_A_STEP + 1, True)):
+        transcript = hold(shelf_entry(), Listed(calls(*[("list_books", "{}")] * count)))
+        assert (len(transcript.steps[0].results), transcript.forced_quit) == (module.CALLS_A_STEP, quits)
+
+
+def test_an_empty_text_among_calls_is_no_call(monkeypatch):
+    dialogue = opened(shelf_entry())
+    monkeypatch.setattr(dialogue, "_texts", lambda reply: [""])
+    assert told(dialogue, Reply("x")).calls == []
+
+
+@pytest.mark.parametrize("mode", ["fc", "prompt"])
+def test_tools_that_are_offered_later(mode):
+    """Where prompts describe them, those nobody was told of are handed over, once."""
+    dialogue, model_docs = opened(shelf_entry(), Listed(mode=mode)), list(DOCS.values())
+    other = {**DOCS["add_book"], "name": "drop_book"}
+    for _ in range(2):
+        dialogue.offer([*model_docs, other])
+    assert [doc["name"] for doc in dialogue.transcript.functions] == ["add_book", "list_books", "drop_book"]
+    assert dialogue.functions == [*model_docs, other]
+    handed = [message for message in dialogue.messages if "drop_book" in str(message["content"])]
+    assert len(handed) == (mode == "prompt")
+    dialogue.ended = True
+    dialogue.offer([{**other, "name": "late"}])
+    assert "late" not in str(dialogue.messages)
+
+
+class Refusing:
+    """Services that nothing may ask."""
+
+    def require(self, entry):
+        raise AssertionError("asked")
+
+    execute = require
+
+
+def test_services_are_for_entries_whose_calls_are_carried_out_at_the_end():
+    assert hold(area_entry(), Listed("x"), services=Refusing()).steps
+
+
+def test_errors_bring_what_was_answered():
+    error = AdapterError("timeout", "late")
+    for replies, steps in (((error,), None), ((calls(("list_books", "{}")), error), 1), ((ValueError("odd"),), None)):
+        with pytest.raises((AdapterError, HarnessError)) as caught:
+            hold(shelf_entry(), Listed(*replies))
+        broken = caught.value.transcript
+        assert (broken and (len(broken.steps), broken.incomplete)) == (steps and (steps, True))
+
+
+def test_trouble_in_a_journal_is_asked_again():
+    """Earlier releases kept it."""
+    for reply, asked in ((Reply("x", finish_reason="abort"), 1), (Reply("x", finish_reason="stop"), 0)):
+        journal, model = Book(), Listed("better")
+        hold(area_entry(), Listed(), journal=journal)
+        (key,) = journal.replies
+        journal.replies[key] = reply
+        hold(area_entry(), model, journal=journal)
+        assert len(model.requests) == asked

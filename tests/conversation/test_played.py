@@ -13,9 +13,9 @@ import pytest
 from pytest_bfcl.conversation import converse, played
 from pytest_bfcl.conversation.played import OVER, RECORDED, PlayedConversation
 from pytest_bfcl.failures import AdapterError
-from pytest_bfcl.transcript import Reply, Transcript
+from pytest_bfcl.transcript import Reply, ToolCall, Transcript
 from tests.conversation.test_engine import Book, area_entry
-from tests.conversation.worlds import SETTINGS, TEXTS, shelf_entry
+from tests.conversation.worlds import DOCS, SETTINGS, TEXTS, shelf_entry
 
 Play = Callable[[PlayedConversation], Awaitable[None]]
 
@@ -172,14 +172,19 @@ def test_an_agent_that_goes_on_after_the_end_is_ended(monkeypatch: pytest.Monkey
 
 
 def test_agents_that_break_off_hang_or_leave_turns_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    games: list[PlayedConversation] = []
+
     async def lazy(game: PlayedConversation) -> None:
+        games.append(game)
         game.begin_turn()
         game.end_turn(Reply("one"))
 
     async def broken(game: PlayedConversation) -> None:
+        games.append(game)
         raise AdapterError("quota", "empty")
 
     async def hanging(game: PlayedConversation) -> None:
+        games.append(game)
         await asyncio.sleep(60)
 
     short = replace(SETTINGS, timeout_s=0.01, step_limit=1)
@@ -190,6 +195,7 @@ def test_agents_that_break_off_hang_or_leave_turns_out(monkeypatch: pytest.Monke
         with pytest.raises(AdapterError, match=said) as caught:
             hold(shelf_entry(("a", "b")), play, settings)
         assert caught.value.kind == kind
+        assert games.pop().over.is_set()
     monkeypatch.setattr(played, "CLEANING_UP_S", 0.05)
     cleaned: list[str] = []
 
@@ -223,6 +229,54 @@ def test_a_call_that_fails_is_told_to_all_of_its_step() -> None:
     with pytest.raises(AdapterError, match="over"):
         hold(shelf_entry(), play)
     assert told == ["gone", "gone"]
+
+
+def test_calls_that_could_not_be_read_say_why() -> None:
+    told: list[str] = []
+
+    async def play(game: PlayedConversation) -> None:
+        game.begin_turn()
+        game._made = 0
+        broken = ToolCall("add_book", "{", "x")
+        told.extend(await game._step([broken, broken]))
+        told.append(await game.call("list_books", {}))
+        game.end_turn(Reply("x"))
+
+    transcript = hold(shelf_entry(), play)
+    assert told == [str(transcript.steps[0].error)] * 2 + [OVER]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_call_that_nobody_awaits_any_more_holds_up_no_other(fails: bool) -> None:
+    told: list[Any] = []
+
+    class Slow:
+        memory = None
+
+        async def execute(self, text: str) -> str:
+            await asyncio.sleep(0.01)
+            if fails:
+                raise ValueError("gone")
+            return "found"
+
+        async def new_functions(self) -> Any:
+            return [*DOCS.values(), {**DOCS["add_book"], "name": "late"}]
+
+        def keep_memory(self) -> None:
+            pass
+
+    async def play(game: PlayedConversation) -> None:
+        game._world = Slow()  # type: ignore[assignment]
+        game.begin_turn()
+        asked = [asyncio.ensure_future(game.call("list_books", {})) for _ in range(3)]
+        await asyncio.sleep(0.005)
+        asked[1].cancel()
+        told.extend(await asyncio.gather(asked[0], asked[2], return_exceptions=True))
+        told.append([tool["function"]["name"] for tool in game.tools][2:])
+        game.end_turn(Reply("x"))
+
+    hold(shelf_entry(), play)
+    assert [str(each) for each in told] == (["gone", "gone", "[]"] if fails else ["found", "found", "['late']"])
 
 
 def test_an_agent_has_a_room_while_it_plays() -> None:

@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -96,11 +98,22 @@ def test_order_inside_the_one_system_message():
     assert places == sorted(places)
 
 
-def test_a_write_stage_is_told_of_its_memory_only():
-    made = prompts.first_messages(memory_entry("memory_rec_sum_prereq"), [], TEXTS, mode="fc", memory=Memory())
-    assert made[0]["role"] == "system"
-    assert TEXTS.memory_scenarios["student"] in made[0]["content"]
-    assert TEXTS.agentic_answer not in made[0]["content"]
+@pytest.mark.parametrize(("backend", "scenario"), [("kv", "student"), ("vector", None), ("rec_sum", "student")])
+def test_a_write_stage_is_told_of_its_memory_only(backend, scenario):
+    words = "{scenario_setting} | {memory_content}"
+    texts = replace(
+        TEXTS,
+        memory_unified=f"one: {words}",
+        memory_core_archival=f"two: {words}",
+        memory_scenarios={"student": "a student"},
+        memory_empty={"kv": "empty", "rec_sum": "blank"},
+    )
+    known = memory_entry(f"memory_{backend}_prereq").model_copy(update={"scenario": scenario})
+    made = prompts.first_messages(known, [], texts, mode="fc", memory=SimpleNamespace(prompt_text=str.upper))
+    assert made[0]["content"] == {
+        "kv": "two: a student | EMPTY", "vector": "two:  | ", "rec_sum": "one: a student | BLANK"
+    }[backend]  # fmt: skip
+    assert [m["role"] for m in made] == ["system", "user"]
 
 
 def first_messages_digest(dataset):

@@ -75,13 +75,18 @@ def test_templates_that_cannot_be_copied(
     with pytest.raises(HarnessError, match=said) as caught:
         trial.fill(filled, None if files == {"a": None} else source)
     assert (caught.value.kind, str(caught.value).startswith("own_1: files: ")) == ("data", True)
-    trial.fill({"ten": "x" * 50, "t": TemplateCopy(copy="folder/a"), "u": TemplateCopy(copy="folder/a")}, source)
+    assert not (trial.path / "a").is_file() or files["a"] == "six"
+    (source / "ten").write_text("x" * 10)
+    trial.fill({"more": "x" * 50, "t": TemplateCopy(copy="ten")}, source)
+    assert (trial.path / "t").exists()
+    trial.fill({"t": TemplateCopy(copy="folder/a"), "u": TemplateCopy(copy="folder/a")}, source)
 
 
 def test_what_is_read(trial: Workdir, tmp_path: Path) -> None:
     for name, text in (("a.json", '{"x": 1}'), ("b.txt", "words"), ("deep.json", "[" * 5000), ("sub/c.txt", "c")):
         (trial.path / name).parent.mkdir(exist_ok=True)
         (trial.path / name).write_text(text)
+    (trial.path / "folder.txt").mkdir()
     (tmp_path / "secret").write_text("s")
     (trial.path / "out.txt").symlink_to(tmp_path / "secret")
     with sqlite3.connect(trial.path / "d.db") as base:
