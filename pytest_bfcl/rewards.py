@@ -21,8 +21,8 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.checkers.grades import CALL_COST, MOST_PARTIAL
-from pytest_bfcl.decoding.formats.reading import TextReading
 from pytest_bfcl.failures import HarnessError, UsageError
+from pytest_bfcl.formats.reading import TextReading
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.runs.wire_names import proven_underscores
 from pytest_bfcl.transcript import Call, Mode, Reply, Step, Transcript, Turn
@@ -31,8 +31,8 @@ from pytest_bfcl.troubles import HarnessTrouble
 if TYPE_CHECKING:
     from pytest_bfcl.conversation.services import Services
     from pytest_bfcl.dataset import Entry
-    from pytest_bfcl.decoding.formats.thinking import Think
     from pytest_bfcl.failures import Verdict
+    from pytest_bfcl.formats.thinking import Think
 
 __all__ = ["MOST_PARTIAL", "batch_rewards", "compute_score", "reward", "reward_function"]
 
@@ -69,7 +69,7 @@ def reward(
         underscore_names: Names went over the wire with dots replaced; default: as the called names prove.
         partial: Graded instead of strict, see the module.
         call_cost: What calls beyond need cost a graded conversation (`pytest_bfcl.checkers.grades`); 0 for nothing.
-        decoder: The format of calls written in texts (`pytest_bfcl.decoding.formats`), whatever the mode.
+        decoder: The format of calls written in texts (`pytest_bfcl.formats`), whatever the mode.
         think: Thoughts in a text: ``auto`` as the decoder's family does, ``strip``, ``keep``.
         services: What calls of executable entries reach; give one that is kept open, or each call makes its own.
 

@@ -205,7 +205,7 @@ class OtherReading(NamedTuple):
 class Transcript:
     """Everything that happened in one conversation with one model about one entry.
 
-    ``decoder`` names the model's own format that texts are read in (`pytest_bfcl.decoding.formats`), whatever the mode.
+    ``decoder`` names the model's own format that texts are read in (`pytest_bfcl.formats`), whatever the mode.
     ``underscore_names`` says names went over the wire with dots replaced. ``messages`` is the list exactly as it stood
     when the last request was sent, plus the last reply. ``forced_quit`` marks a conversation ended by the step limit.
     ``functions`` are the tool documents offered at the start, as sent (with hints). ``decoded`` is true for transcripts

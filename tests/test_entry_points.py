@@ -10,8 +10,8 @@ import pytest
 
 from pytest_bfcl import entry_points
 from pytest_bfcl.checkers import plugged as checkers
-from pytest_bfcl.decoding.formats import table
 from pytest_bfcl.failures import HarnessError, UsageError
+from pytest_bfcl.formats import table
 from pytest_bfcl.models import registry as models
 from pytest_bfcl.reporting.plugged import tell_listeners
 from pytest_bfcl.simulators import registry as simulators

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.checkers.details import CallDetails, CountDetails, TurnDetails, UnreadDetails, ValueDetails
-from pytest_bfcl.decoding.formats.thinking import strip
+from pytest_bfcl.formats.thinking import strip
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry

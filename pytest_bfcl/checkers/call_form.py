@@ -10,10 +10,10 @@ from typing import Literal
 
 from pytest_bfcl.dataset.categories import Language
 from pytest_bfcl.dataset.hints import typed_as_sent
-from pytest_bfcl.decoding.errors import DecodeError
-from pytest_bfcl.decoding.native import parse_json
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.runs.result_line import CallForm
+from pytest_bfcl.syntax.errors import DecodeError
+from pytest_bfcl.syntax.native import parse_json
 from pytest_bfcl.tools.json_schema import is_valid
 from pytest_bfcl.tools.schemas import compile_tools, wire_names
 

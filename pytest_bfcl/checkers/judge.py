@@ -30,9 +30,9 @@ from pytest_bfcl.checkers.served import check_served
 from pytest_bfcl.checkers.state import Kind, StateRecord, replay
 from pytest_bfcl.dataset.categories import CATEGORIES, ELSEWHERE
 from pytest_bfcl.decoding import DecodeError, ReplyDecoder, WrongShape, attempts_call, decode_native
-from pytest_bfcl.decoding.formats.detection import lost_calls
-from pytest_bfcl.decoding.formats.families import reading_name
 from pytest_bfcl.failures import BenchmarkError, HarnessError, Reason, UsageError, Verdict
+from pytest_bfcl.formats.detection import lost_calls
+from pytest_bfcl.formats.families import reading_name
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.troubles import HarnessTrouble
 

@@ -96,7 +96,7 @@ def recorded_results(entry: Entry, transcript: Transcript, executor: CallExecuto
 
 def _bound(tool: str, args: tuple[Any, ...], kwargs: Fields) -> Parsed | None:
     """All arguments by name, defaults too; ``None`` for arguments the tool does not take, which reached nothing."""
-    from pytest_bfcl.simulators.web_search import WebSearchAPI
+    from pytest_bfcl.agentic.web_search import WebSearchAPI
 
     try:
         bound = inspect.signature(WebSearchAPI.tools_by_name()[tool]).bind(None, *args, **kwargs)

@@ -14,8 +14,8 @@ from pytest_bfcl.checkers.details import AnswerDetails, EndDetails, ServerDetail
 from pytest_bfcl.checkers.steps import step_calls
 from pytest_bfcl.dataset.expectation import ABSENT, argument_rule
 from pytest_bfcl.dataset.served_entry import portable_name
-from pytest_bfcl.decoding.writing import exact_text, read_call
 from pytest_bfcl.failures import HarnessError, Reason, Verdict
+from pytest_bfcl.syntax.writing import exact_text, read_call
 from pytest_bfcl.transcript import OBSERVED, Call, Transcript
 from pytest_bfcl.troubles import HarnessTrouble
 

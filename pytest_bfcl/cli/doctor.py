@@ -89,8 +89,8 @@ def _installation() -> Iterator[Finding]:
 
 def _embeddings() -> Finding:
     """Whether the vector memory can be run, with verified weights."""
+    from pytest_bfcl.agentic.embedding import INSTALL, encoder_problem
     from pytest_bfcl.fetching.weights import check, weights_folder
-    from pytest_bfcl.simulators.embedding import INSTALL, encoder_problem
 
     if encoder_problem() is not None:
         return Finding("note", "no embeddings: the category memory_vector is skipped", INSTALL)

@@ -8,13 +8,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.decoding import call_texts
-from pytest_bfcl.decoding.formats.own_calls import call_ids, decoded_calls
-from pytest_bfcl.decoding.formats.reading import TextReading, model_name, without_thoughts
-from pytest_bfcl.decoding.formats.table import find_decoder, registered_format
+from pytest_bfcl.formats.own_calls import call_ids, decoded_calls
+from pytest_bfcl.formats.reading import TextReading, model_name, without_thoughts
+from pytest_bfcl.formats.table import find_decoder, registered_format
 from pytest_bfcl.transcript import Mode, Reply, ToolCall, arguments_text
 
 if TYPE_CHECKING:
-    from pytest_bfcl.decoding.formats.thinking import Think, Thinking
+    from pytest_bfcl.formats.thinking import Think, Thinking
     from pytest_bfcl.models.base import Model
     from pytest_bfcl.models.family import Family
     from pytest_bfcl.settings import Settings

@@ -56,7 +56,7 @@ def skip_reason(
             row.checker, settings.rest, official=dataset.official, archive=recorded
         )
     if row.backend == "vector":
-        from pytest_bfcl.simulators.embedding import encoder_problem
+        from pytest_bfcl.agentic.embedding import encoder_problem
 
         return encoder_problem()
     if row.backend == "kv":

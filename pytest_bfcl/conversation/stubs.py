@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from pytest_bfcl.dataset.expectation import same
 from pytest_bfcl.dataset.served_entry import portable_name
-from pytest_bfcl.decoding.writing import read_call
 from pytest_bfcl.simulators.toolkit import error_text
+from pytest_bfcl.syntax.writing import read_call
 from pytest_bfcl.tools.json_schema import argument_problem, is_native
 
 if TYPE_CHECKING:

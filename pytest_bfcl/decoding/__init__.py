@@ -2,9 +2,9 @@
 
 from pytest_bfcl.decoding.attempts import attempts_call
 from pytest_bfcl.decoding.call_text import call_texts, is_empty
-from pytest_bfcl.decoding.errors import DecodeError, WrongShape
-from pytest_bfcl.decoding.native import decode_native
 from pytest_bfcl.decoding.reply import ReplyDecoder, decode, decode_reply, has_call
+from pytest_bfcl.syntax.errors import DecodeError, WrongShape
+from pytest_bfcl.syntax.native import decode_native
 
 __all__ = [
     "DecodeError",

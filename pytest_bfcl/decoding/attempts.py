@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from pytest_bfcl.decoding.errors import DecodeError
-from pytest_bfcl.decoding.limits import MAX_CHARACTERS
-from pytest_bfcl.decoding.native import parse_json
 from pytest_bfcl.decoding.reply import ReplyDecoder
 from pytest_bfcl.json_types import Fields
+from pytest_bfcl.syntax.errors import DecodeError
+from pytest_bfcl.syntax.limits import MAX_CHARACTERS
+from pytest_bfcl.syntax.native import parse_json
 from pytest_bfcl.transcript import Mode, Reply, wire_name
 
 _TAGS = re.compile(

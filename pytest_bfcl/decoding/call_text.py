@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_bfcl.decoding.errors import DecodeError
-from pytest_bfcl.decoding.formats.own_calls import own_decoder, own_texts
-from pytest_bfcl.decoding.limits import check_length
-from pytest_bfcl.decoding.native import parse_json
-from pytest_bfcl.decoding.preparation import prepare
-from pytest_bfcl.decoding.python_syntax import decode_python
-from pytest_bfcl.decoding.writing import check_count, written_calls
+from pytest_bfcl.formats.own_calls import own_decoder, own_texts
 from pytest_bfcl.json_types import Fields
+from pytest_bfcl.syntax.errors import DecodeError
+from pytest_bfcl.syntax.limits import check_length
+from pytest_bfcl.syntax.native import parse_json
+from pytest_bfcl.syntax.preparation import prepare
+from pytest_bfcl.syntax.python_syntax import decode_python
+from pytest_bfcl.syntax.writing import check_count, written_calls
 from pytest_bfcl.transcript import Mode, Reply
 
 

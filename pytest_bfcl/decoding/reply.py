@@ -6,18 +6,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from pytest_bfcl.decoding import rules as rule
-from pytest_bfcl.decoding.errors import DecodeError, WrongShape, is_call_list
-from pytest_bfcl.decoding.formats.own_calls import own_calls, own_decoder
-from pytest_bfcl.decoding.java import decode_java
-from pytest_bfcl.decoding.javascript import decode_javascript
-from pytest_bfcl.decoding.json_format import decode_json
-from pytest_bfcl.decoding.limits import check_length
-from pytest_bfcl.decoding.native import decode_native
-from pytest_bfcl.decoding.preparation import prepare, tag_content
-from pytest_bfcl.decoding.python_syntax import PositionalNames, PythonCalls
-from pytest_bfcl.decoding.wrapping import recover
-from pytest_bfcl.decoding.xml_format import XmlText, decode_concise_xml, decode_verbose_xml
+from pytest_bfcl.formats.own_calls import own_calls, own_decoder
 from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.syntax.errors import DecodeError, WrongShape, is_call_list
+from pytest_bfcl.syntax.java import decode_java
+from pytest_bfcl.syntax.javascript import decode_javascript
+from pytest_bfcl.syntax.json_format import decode_json
+from pytest_bfcl.syntax.limits import check_length
+from pytest_bfcl.syntax.native import decode_native
+from pytest_bfcl.syntax.preparation import prepare, tag_content
+from pytest_bfcl.syntax.python_syntax import PositionalNames, PythonCalls
+from pytest_bfcl.syntax.wrapping import recover
+from pytest_bfcl.syntax.xml_format import XmlText, decode_concise_xml, decode_verbose_xml
 from pytest_bfcl.transcript import Call, Mode, Reply
 
 

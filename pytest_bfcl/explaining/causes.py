@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from pytest_bfcl.checkers import reasons
 from pytest_bfcl.checkers.response import is_error
-from pytest_bfcl.decoding.formats.detection import lost_calls
+from pytest_bfcl.formats.detection import lost_calls
 from pytest_bfcl.json_types import Fields
 
 

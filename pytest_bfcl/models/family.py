@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import FunctionDoc
-    from pytest_bfcl.decoding.formats.table import Format
+    from pytest_bfcl.formats.table import Format
     from pytest_bfcl.transcript import Message
 
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from pytest_bfcl import entry_points, extras
-from pytest_bfcl.decoding.formats.reading import TextReading
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.formats.reading import TextReading
 from pytest_bfcl.models.base import Model
 from pytest_bfcl.models.spec import ModelSpec, parse_spec
 from pytest_bfcl.settings import APIS, DIRECT_PROVIDERS

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from pytest_bfcl.dataset.categories import CATEGORIES
-from pytest_bfcl.decoding.formats.families import reading_name
+from pytest_bfcl.formats.families import reading_name
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.reporting import formulas
 from pytest_bfcl.reporting.rendering import percent

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.conversation.services import Services, is_executed
-from pytest_bfcl.decoding.formats.reading import TextReading
 from pytest_bfcl.failures import BenchmarkError, EntrySkipped, HarnessError, UsageError
+from pytest_bfcl.formats.reading import TextReading
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.runs.fields import problem_of
 from pytest_bfcl.runs.lines import parse_object
@@ -19,8 +19,8 @@ from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet, Entry, EntryRef
-    from pytest_bfcl.decoding.formats.thinking import Think
     from pytest_bfcl.failures import Verdict
+    from pytest_bfcl.formats.thinking import Think
     from pytest_bfcl.runs import ReplayLine
     from pytest_bfcl.runs.readings import Readings
     from pytest_bfcl.transcript import Transcript
@@ -53,7 +53,7 @@ def score_lines(
     Calls of retired categories are carried out unless the line holds their results; ``rest`` says where requests and
     recorded calls come from (docs/retired.md). A line that needs a recording nobody has yields
     ``valid`` ``None`` and the reason in ``skipped``. ``decoder`` names the format of texts in lines that do not say it
-    (``auto``: by the model's name), ``think`` what becomes of thoughts in them (`pytest_bfcl.decoding.formats`).
+    (``auto``: by the model's name), ``think`` what becomes of thoughts in them (`pytest_bfcl.formats`).
 
     Lines that do not say their mode and how names are spelled are read as ``readings`` says, else as the calls in
     them prove: a text without a mode is an error. ``ahead`` are lines looked at for such proofs before the first is

@@ -131,8 +131,8 @@ def server(text: str) -> tuple[str, str]:
 
 def decoder(text: str) -> str:
     """A decoder's name, or ``auto``."""
-    from pytest_bfcl.decoding.formats.table import find_decoder
     from pytest_bfcl.failures import UsageError
+    from pytest_bfcl.formats.table import find_decoder
 
     try:
         return text if text == "auto" else find_decoder(text).name

@@ -52,7 +52,7 @@ def template_fingerprint(template: str | None) -> str | None:
     """A family's name, or the name of a file or folder with the digest of the template and tokens in it."""
     from pathlib import Path
 
-    from pytest_bfcl.decoding.formats.table import FORMATS
+    from pytest_bfcl.formats.table import FORMATS
 
     if template is None or template == "auto" or template in FORMATS:
         return template

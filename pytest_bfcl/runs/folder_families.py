@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_bfcl.decoding.formats.detection import lost_calls
-from pytest_bfcl.decoding.formats.families import reading_name
-from pytest_bfcl.decoding.formats.table import Format, find_decoder, reference_decoder, registered_format
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.formats.detection import lost_calls
+from pytest_bfcl.formats.families import reading_name
+from pytest_bfcl.formats.table import Format, find_decoder, reference_decoder, registered_format
 from pytest_bfcl.runs.lines import read_json_lines
 from pytest_bfcl.runs.wire_names import Offered, Spelling, spelling_of
 from pytest_bfcl.transcript import Mode, OtherReading

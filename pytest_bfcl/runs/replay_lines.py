@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pytest_bfcl.dataset.categories import CATEGORIES, Category, category_of
 from pytest_bfcl.dataset.entry import Entry
-from pytest_bfcl.decoding.formats.table import find_decoder
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.formats.table import find_decoder
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.replies import UnknownShape, read_reply
 from pytest_bfcl.runs.fields import is_number, problem_of, shortened_json

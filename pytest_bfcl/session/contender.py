@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_bfcl.conversation import Budget, ModeSwitch
-from pytest_bfcl.decoding.formats.reading import TextReading, model_name
 from pytest_bfcl.failures import AdapterError, UsageError
+from pytest_bfcl.formats.reading import TextReading, model_name
 from pytest_bfcl.models import as_model, create_model, parse_spec, stop_reason
 from pytest_bfcl.models.breaker import trouble
 from pytest_bfcl.session.users_model import UsersModelTrouble

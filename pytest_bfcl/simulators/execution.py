@@ -13,8 +13,8 @@ from typing import Any
 
 from pytest_bfcl.dataset.renames import Renames
 from pytest_bfcl.failures import BenchmarkError
-from pytest_bfcl.simulators.call_parsing import CallRefused, ParsedCall, call_name, parse, split_call
 from pytest_bfcl.simulators.toolkit import Oversized, Simulator, copied, error_text, serialise
+from pytest_bfcl.syntax.call_parsing import CallRefused, ParsedCall, call_name, parse, split_call
 
 __all__ = ["CallExecutor", "CallRefused", "ParsedCall", "split_call"]
 

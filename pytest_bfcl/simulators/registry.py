@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 S = TypeVar("S", bound=Simulator)
 
 BUILT_IN: Mapping[str, str] = {
-    "GorillaFileSystem": "gorilla_file_system",
-    "MathAPI": "math_api",
-    "MessageAPI": "message_api",
-    "TwitterAPI": "twitter_api",
-    "TicketAPI": "ticket_api",
-    "TradingBot": "trading_bot",
-    "TravelAPI": "travel_api",
-    "VehicleControlAPI": "vehicle_control_api",
-    "MemoryAPI_kv": "memory_kv",
-    "MemoryAPI_vector": "memory_vector",
-    "MemoryAPI_rec_sum": "memory_rec_sum",
-    "WebSearchAPI": "web_search",
-    "UsageReports": "usage_reports",
+    "GorillaFileSystem": "simulators.gorilla_file_system",
+    "MathAPI": "simulators.math_api",
+    "MessageAPI": "simulators.message_api",
+    "TwitterAPI": "simulators.twitter_api",
+    "TicketAPI": "simulators.ticket_api",
+    "TradingBot": "simulators.trading_bot",
+    "TravelAPI": "simulators.travel_api",
+    "VehicleControlAPI": "simulators.vehicle_control_api",
+    "MemoryAPI_kv": "agentic.memory_kv",
+    "MemoryAPI_vector": "agentic.memory_vector",
+    "MemoryAPI_rec_sum": "agentic.memory_rec_sum",
+    "WebSearchAPI": "agentic.web_search",
+    "UsageReports": "simulators.usage_reports",
 }
-"""Class name as entries write it → module of this package that defines a class of that name."""
+"""Class name as entries write it → module that defines a class of that name."""
 
 _registered: dict[str, type[Simulator]] = {}
 
@@ -69,7 +69,7 @@ def simulator_class(class_name: str) -> type[Simulator]:
     if found is not None:
         return found
     if class_name in BUILT_IN:
-        module = import_module(f"{__package__}.{BUILT_IN[class_name]}")
+        module = import_module(f"pytest_bfcl.{BUILT_IN[class_name]}")
         return getattr(module, class_name)  # type: ignore[no-any-return]
     if (point := entry_points.find("simulators", class_name)) is not None:
         return _plugged(point)

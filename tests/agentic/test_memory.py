@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
+from pytest_bfcl.agentic.embedding import encoder_problem
 from pytest_bfcl.dataset import DataSet
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.session.evaluation import open_data, run
 from pytest_bfcl.settings import Settings
-from pytest_bfcl.simulators.embedding import encoder_problem
 from tests.agentic.diligent import DiligentMemory
 from tests.agentic.shares import empty_snapshots, forget_questions, reachable
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.decoding.formats.decoders import DECODERS
-from pytest_bfcl.decoding.formats.table import find_decoder
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.formats.decoders import DECODERS
+from pytest_bfcl.formats.table import find_decoder
 from pytest_bfcl.models import create_model
 from pytest_bfcl.rescoring import score_lines
 from pytest_bfcl.runs import import_official, read_replay_lines

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.dataset import open_dataset
-from pytest_bfcl.decoding.formats.table import find_decoder
 from pytest_bfcl.failures import UsageError, Verdict
+from pytest_bfcl.formats.table import find_decoder
 from pytest_bfcl.runs import (
     DamagedLine,
     RunDirectory,

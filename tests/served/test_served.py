@@ -21,13 +21,13 @@ from pytest_bfcl.cli import main
 from pytest_bfcl.conversation.workdir import Workdir
 from pytest_bfcl.dataset.expectation import Expectation, contained, same
 from pytest_bfcl.dataset.served_entry import TemplateCopy
-from pytest_bfcl.decoding.writing import read_call
 from pytest_bfcl.extensions.agents import as_agent
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.models import as_model
 from pytest_bfcl.runs.replay_lines import transcript_from_line
 from pytest_bfcl.session.evaluation import open_data, run
 from pytest_bfcl.settings import Settings
+from pytest_bfcl.syntax.writing import read_call
 from pytest_bfcl.transcript import Reply, ToolCall
 
 SHOP = Path(__file__).with_name("shop.py")
@@ -343,7 +343,7 @@ def test_texts_that_are_no_calls(text: str) -> None:
 
 
 def test_odd_names_of_arguments_arrive() -> None:
-    from pytest_bfcl.decoding.writing import exact_text
+    from pytest_bfcl.syntax.writing import exact_text
     from pytest_bfcl.transcript import Call
 
     given = {"a-b": 1, "class": {"x": {"y": None}}, "plain": [True, {}]}

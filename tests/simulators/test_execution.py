@@ -17,7 +17,7 @@ from pytest_bfcl.simulators import (
     tool,
 )
 from pytest_bfcl.simulators import toolkit as toolkit_module
-from pytest_bfcl.simulators.call_parsing import MAX_CALLS, MAX_TEXT_CHARS, parse
+from pytest_bfcl.syntax.call_parsing import MAX_CALLS, MAX_TEXT_CHARS, parse
 
 
 class Shelf(Simulator):

@@ -23,7 +23,7 @@ def test_ground_truth_calls_run(official: Any, category: str) -> None:
         name
         for entry in entries
         for name in entry.involved_classes
-        if importlib.util.find_spec(f"pytest_bfcl.simulators.{BUILT_IN[name]}") is None
+        if importlib.util.find_spec(f"pytest_bfcl.{BUILT_IN[name]}") is None
     }
     calls, failed = 0, []
     for entry in entries:

@@ -128,7 +128,7 @@ DESCRIBED = [name for name in registry.BUILT_IN if name != "UsageReports"]
 
 
 def available(class_name: str) -> str:
-    if importlib.util.find_spec(f"pytest_bfcl.simulators.{registry.BUILT_IN[class_name]}") is None:
+    if importlib.util.find_spec(f"pytest_bfcl.{registry.BUILT_IN[class_name]}") is None:
         pytest.skip(f"{class_name} is not there yet")
     return class_name
 

@@ -35,10 +35,11 @@ def test_missing_arguments_are_worded_as_python_does() -> None:
 
 
 def test_every_place_is_spoken_by_a_simulator() -> None:
-    source = Path(create_simulator.__code__.co_filename).parent
+    rooms = Path(create_simulator.__code__.co_filename).parents[1]
     literals = {
         node.value
-        for path in source.glob("*.py")
+        for room in ("simulators", "agentic")
+        for path in (rooms / room).glob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }

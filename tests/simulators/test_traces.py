@@ -45,7 +45,7 @@ def test_simulator_repeats_the_recorded_long_context_sequences(
 
 def compare(golden_dir: Path, class_name: str, *, long_context: bool, texts: Mapping[str, Any] | None) -> list[str]:
     """All differences of one class, each with the number of its sequence."""
-    if importlib.util.find_spec(f"pytest_bfcl.simulators.{BUILT_IN[class_name]}") is None:
+    if importlib.util.find_spec(f"pytest_bfcl.{BUILT_IN[class_name]}") is None:
         pytest.skip(f"{class_name} is not there yet")
     wording = Wording()
     problems: list[str] = []

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pytest_bfcl.decoding.errors import DecodeError
-from pytest_bfcl.decoding.formats.decoders import Decoder
-from pytest_bfcl.decoding.formats.served import calls_of, texts_of
 from pytest_bfcl.extensions.parsers.parser import STREAMED, installed_parser, pairs_of
 from pytest_bfcl.extensions.parsers.streams import token_cuts
+from pytest_bfcl.formats.decoders import Decoder
+from pytest_bfcl.formats.served import calls_of, texts_of
 from pytest_bfcl.json_types import Fields
+from pytest_bfcl.syntax.errors import DecodeError
 
 
 def installed_decoder(name: str) -> Decoder:

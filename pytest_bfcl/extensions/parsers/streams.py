@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, TypeVar
 
-from pytest_bfcl.decoding.errors import DecodeError
 from pytest_bfcl.extensions.parsers.parser import Calls, InstalledParser, pairs_of
 from pytest_bfcl.json_types import Fields
+from pytest_bfcl.syntax.errors import DecodeError
 
 MOST_CUTS = 1_500
 """Places of a text that are cut one at a time; of a longer text every second, third …"""

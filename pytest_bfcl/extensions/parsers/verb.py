@@ -18,8 +18,8 @@ from pytest_bfcl.json_types import Fields
 from pytest_bfcl.printed import say
 
 if TYPE_CHECKING:
-    from pytest_bfcl.decoding.formats.decoders import Decoder
     from pytest_bfcl.extensions.parsers.streams import Found, StreamedText
+    from pytest_bfcl.formats.decoders import Decoder
 
 SUMMARY = "hold a parser of an installed vLLM or SGLang against itself when it streams"
 SHOWN = 10
@@ -121,7 +121,7 @@ def _cut(value: object) -> str:
 
 def _decoder(name: str, chosen: str | None) -> Decoder | None:
     """Our decoder of the parser's format. Raises `UsageError` for one that is named and unknown."""
-    from pytest_bfcl.decoding.formats.table import decoder_of_parser, find_decoder
+    from pytest_bfcl.formats.table import decoder_of_parser, find_decoder
 
     if chosen is not None:
         return find_decoder(chosen)
@@ -130,8 +130,8 @@ def _decoder(name: str, chosen: str | None) -> Decoder | None:
 
 
 def _ours(decoder: Decoder, text: Text) -> Found:
-    from pytest_bfcl.decoding.errors import DecodeError
-    from pytest_bfcl.decoding.formats.own_calls import own_calls
+    from pytest_bfcl.formats.own_calls import own_calls
+    from pytest_bfcl.syntax.errors import DecodeError
     from pytest_bfcl.transcript import Reply
 
     try:

@@ -11,14 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_bfcl.decoding.formats.table import (
-    FORMATS,
-    Format,
-    find_decoder,
-    find_format,
-    guessed_decoder,
-    registered_format,
-)
 from pytest_bfcl.extensions.templates.history import Read, read_reply, result_messages
 from pytest_bfcl.extensions.templates.openings import opened
 from pytest_bfcl.extensions.templates.parts import Prompted, Template
@@ -26,12 +18,20 @@ from pytest_bfcl.extensions.templates.templates import TEMPLATES
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.fetching.format_texts import FormatTexts
 from pytest_bfcl.fetching.official import fetched_folder
+from pytest_bfcl.formats.table import (
+    FORMATS,
+    Format,
+    find_decoder,
+    find_format,
+    guessed_decoder,
+    registered_format,
+)
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.transcript import Message, Mode
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import FunctionDoc
-    from pytest_bfcl.decoding.formats.thinking import Think
+    from pytest_bfcl.formats.thinking import Think
 
 DEFAULT_MAX_TOKENS = 4096
 """What is asked for where nobody says: servers stop raw completions after a few tokens otherwise (formats spec §1)."""

@@ -6,13 +6,13 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pytest_bfcl.decoding.errors import DecodeError
-from pytest_bfcl.decoding.formats.own_calls import call_ids, decoded_calls
-from pytest_bfcl.decoding.formats.schema_types import Documents
-from pytest_bfcl.decoding.formats.table import Format
-from pytest_bfcl.decoding.formats.thinking import Parted, Think, read_thinking
-from pytest_bfcl.decoding.formats.tool_call_tags import tagged_inside, tagged_values
-from pytest_bfcl.decoding.native import parse_json
+from pytest_bfcl.formats.own_calls import call_ids, decoded_calls
+from pytest_bfcl.formats.schema_types import Documents
+from pytest_bfcl.formats.table import Format
+from pytest_bfcl.formats.thinking import Parted, Think, read_thinking
+from pytest_bfcl.formats.tool_call_tags import tagged_inside, tagged_values
+from pytest_bfcl.syntax.errors import DecodeError
+from pytest_bfcl.syntax.native import parse_json
 from pytest_bfcl.transcript import Message
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_bfcl.decoding.formats.table import Format
 from pytest_bfcl.extensions.templates.parts import text_of
+from pytest_bfcl.formats.table import Format
 from pytest_bfcl.transcript import Message
 
 _JOINING = frozenset({"gemma", "r1"})

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from pytest_bfcl.decoding.formats.decoders import DECODERS
-from pytest_bfcl.decoding.formats.table import FORMATS, Format, registered_models
+from pytest_bfcl.formats.decoders import DECODERS
+from pytest_bfcl.formats.table import FORMATS, Format, registered_models
 
 _THINKING = {
     "none": "Thoughts in the text are left where they are.",

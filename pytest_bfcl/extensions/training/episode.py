@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.conversation import Services, Snapshots
     from pytest_bfcl.dataset import Entry, Texts
     from pytest_bfcl.dataset.entry import FunctionDoc
-    from pytest_bfcl.decoding.formats.thinking import Think
+    from pytest_bfcl.formats.thinking import Think
     from pytest_bfcl.json_types import Fields, Parsed
     from pytest_bfcl.settings import Rules
     from pytest_bfcl.transcript import Message, Mode, Transcript
@@ -72,7 +72,7 @@ class Episode:
         entry: An `Entry`, or a mapping as `pytest_bfcl.rewards.reward` takes it.
         mode: ``fc``: the policy is given tools and answers with native calls; ``prompt``: it is told of the functions
             in a system message and writes calls as text.
-        decoder: The format of calls written in texts (`pytest_bfcl.decoding.formats`), whatever the mode.
+        decoder: The format of calls written in texts (`pytest_bfcl.formats`), whatever the mode.
         think: Thoughts in a text: ``auto`` as the decoder's family does, ``strip``, ``keep``.
         rules: ``official`` or ``corrected``.
         partial: The graded reward, turn by turn, instead of 1.0 or 0.0 at the end.

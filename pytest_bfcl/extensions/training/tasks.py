@@ -28,7 +28,7 @@ from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet, Entry
-    from pytest_bfcl.decoding.formats.thinking import Think
+    from pytest_bfcl.formats.thinking import Think
     from pytest_bfcl.json_types import Fields
     from pytest_bfcl.settings import Rules
     from pytest_bfcl.transcript import Message, Mode

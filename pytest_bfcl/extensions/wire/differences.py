@@ -15,9 +15,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pytest_bfcl.decoding.formats.detection import lost_calls, sign_in
 from pytest_bfcl.extensions.wire.exchange import loads
 from pytest_bfcl.extensions.wire.replies import Call, Reply
+from pytest_bfcl.formats.detection import lost_calls, sign_in
 from pytest_bfcl.json_types import Fields, Parsed
 
 Kind = Literal["exact", "damaged", "other", "none"]

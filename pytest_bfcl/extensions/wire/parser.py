@@ -20,7 +20,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
-from pytest_bfcl.decoding.errors import DecodeError
 from pytest_bfcl.extensions.parsers import InstalledParser, installed_parser, is_installed_name
 from pytest_bfcl.extensions.parsers.parser import Calls
 from pytest_bfcl.extensions.parsers.streams import Cuts, deltas_of
@@ -31,6 +30,7 @@ from pytest_bfcl.extensions.wire.requests import Tool
 from pytest_bfcl.extensions.wire.written import documents, offered
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.syntax.errors import DecodeError
 
 LIMIT_S = 5.0
 """Longest time for one text in one split."""

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from string import Template
 from typing import Any
 
-from pytest_bfcl.decoding.errors import DecodeError
-from pytest_bfcl.decoding.formats.served import NOTATIONS
 from pytest_bfcl.extensions.wire.differences import Wanted
 from pytest_bfcl.extensions.wire.requests import Tool
 from pytest_bfcl.extensions.wire.tasks import TEXT, schema
+from pytest_bfcl.formats.served import NOTATIONS
 from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.syntax.errors import DecodeError
 
 LOOK_UP = Tool(
     "look_up",

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from pytest_bfcl.decoding.formats.families import family_of
-from pytest_bfcl.decoding.formats.thinking import strip
 from pytest_bfcl.failures import AdapterError, BenchmarkError
+from pytest_bfcl.formats.families import family_of
+from pytest_bfcl.formats.thinking import strip
 from pytest_bfcl.models import ToolsRefused, create_model, parse_spec
 from pytest_bfcl.models.probing import tool_request
 from pytest_bfcl.models.registry import LOCAL_SERVERS

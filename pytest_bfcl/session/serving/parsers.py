@@ -6,7 +6,7 @@ so at its start and lists its own.
 
 from __future__ import annotations
 
-from pytest_bfcl.decoding.formats.families import family_of
+from pytest_bfcl.formats.families import family_of
 
 
 def suggested_parser(engine: str, model: str) -> str | None:

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.cli import main
-from pytest_bfcl.decoding.errors import DecodeError
-from pytest_bfcl.decoding.formats.own_calls import own_calls
-from pytest_bfcl.decoding.formats.table import find_decoder
 from pytest_bfcl.extensions.parsers import parser as installed
 from pytest_bfcl.extensions.parsers.streams import splits_of, token_cuts, under_every_split
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.formats.own_calls import own_calls
+from pytest_bfcl.formats.table import find_decoder
+from pytest_bfcl.syntax.errors import DecodeError
 from pytest_bfcl.transcript import Call, Reply
 
 PACKAGES = {

@@ -8,9 +8,9 @@ import json
 import pytest
 
 from pytest_bfcl.conversation import converse
-from pytest_bfcl.decoding.formats.table import FORMATS
 from pytest_bfcl.extensions.templates import Family
 from pytest_bfcl.extensions.templates.templates import TEMPLATES
+from pytest_bfcl.formats.table import FORMATS
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import Reply
 from tests.conversation.worlds import TEXTS, shelf_entry

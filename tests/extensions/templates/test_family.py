@@ -11,13 +11,13 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_bfcl.decoding.formats.table import FORMATS
 from pytest_bfcl.extensions.templates import Family, open_family
 from pytest_bfcl.extensions.templates.hub import read_template
 from pytest_bfcl.extensions.templates.parts import Prompted
 from pytest_bfcl.extensions.templates.templates import TEMPLATES
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.fetching.format_texts import FormatTexts, extract_format_texts, format_sources
+from pytest_bfcl.formats.table import FORMATS
 from pytest_bfcl.models import create_model
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.settings import Settings

@@ -12,10 +12,10 @@ import pytest
 
 from pytest_bfcl.conversation import prompts
 from pytest_bfcl.decoding import DecodeError
-from pytest_bfcl.decoding.formats.table import FORMATS
 from pytest_bfcl.extensions.templates import Family
 from pytest_bfcl.extensions.templates.templates import TEMPLATES
 from pytest_bfcl.fetching.format_texts import FormatTexts
+from pytest_bfcl.formats.table import FORMATS
 
 RESULTS = ('{"ok": true, "id": 7}', "None", "Error during execution: no such room ‘attic’", "[1, 2]")
 DEFAULT = SimpleNamespace(

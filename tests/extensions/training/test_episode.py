@@ -11,6 +11,7 @@ from functools import cache
 
 import pytest
 
+from pytest_bfcl.agentic.embedding import encoder_problem
 from pytest_bfcl.conversation import HeldSnapshots, converse
 from pytest_bfcl.dataset import DataSet, Entry
 from pytest_bfcl.failures import UsageError
@@ -19,7 +20,6 @@ from pytest_bfcl.models.spec import parse_spec
 from pytest_bfcl.providers import open_search
 from pytest_bfcl.session.evaluation import open_data
 from pytest_bfcl.settings import Settings
-from pytest_bfcl.simulators.embedding import encoder_problem
 from pytest_bfcl.training import Episode, StepResult
 from pytest_bfcl.transcript import Mode, Reply, ToolCall
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from pytest_bfcl.cli import main
-from pytest_bfcl.decoding.formats.families import families
-from pytest_bfcl.decoding.formats.served import server_reading
 from pytest_bfcl.extensions.wire import parser as parsers
 from pytest_bfcl.extensions.wire.cutting import RULES, Cut, examined, formats_of
 from pytest_bfcl.extensions.wire.parser import target_of
 from pytest_bfcl.extensions.wire.written import WRITINGS, written_in
+from pytest_bfcl.formats.families import families
+from pytest_bfcl.formats.served import server_reading
 from tests.extensions.wire.reference import Heard, Message, chat_chunks
 
 HERE = "tests.extensions.wire.streaming_parsers"

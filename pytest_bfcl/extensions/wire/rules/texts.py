@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from pytest_bfcl.decoding.formats.detection import sign_in
 from pytest_bfcl.extensions.wire.cells import Judged
 from pytest_bfcl.extensions.wire.check import Rule
 from pytest_bfcl.extensions.wire.differences import lost_call
@@ -14,6 +13,7 @@ from pytest_bfcl.extensions.wire.rules.calls import EQUAL
 from pytest_bfcl.extensions.wire.rules.messages import BOTH_OBJECTS
 from pytest_bfcl.extensions.wire.rules.row import Found, Row, wrong
 from pytest_bfcl.extensions.wire.tasks import message_text
+from pytest_bfcl.formats.detection import sign_in
 
 REASONING = (
     "Responses, output: reasoning items; vLLM, SGLang and DeepSeek documentation, reasoning_content beside content"

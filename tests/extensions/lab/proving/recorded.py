@@ -163,7 +163,7 @@ def conversations(recorded: Recorded) -> Iterator[Part]:
 
 def simulators(recorded: Recorded) -> Iterator[Part]:
     """Recorded call sequences of the simulated systems and the memories."""
-    from tests.simulators.test_memory_traces import memory_problems
+    from tests.agentic.test_memory_traces import memory_problems
     from tests.simulators.test_traces import CLASSES, compare
     from tests.simulators.trace_comparison import read_traces
 
@@ -187,7 +187,7 @@ def replies(recorded: Recorded) -> Iterator[Part]:
     """Raw replies in models' own formats."""
     from pytest_bfcl.extensions.templates.history import read_reply
     from pytest_bfcl.transcript import Reply
-    from tests.decoding.test_own_formats_golden import differences, family, native_reply, rows
+    from tests.formats.test_own_formats_golden import differences, family, native_reply, rows
 
     texts = Part("raw replies in models' own formats", "decoded calls in six notations")
     native = Part("native replies", "decoded calls in six notations")
@@ -213,11 +213,11 @@ def replies(recorded: Recorded) -> Iterator[Part]:
 
 def prompts(recorded: Recorded) -> Iterator[Part]:
     """Every prompt of recorded conversations of self-hosted families."""
-    from pytest_bfcl.decoding.formats.table import FORMATS
     from pytest_bfcl.extensions.templates import Family
     from pytest_bfcl.extensions.templates.templates import TEMPLATES
     from pytest_bfcl.fetching.format_texts import FormatTexts
     from pytest_bfcl.fetching.official import fetched_folder
+    from pytest_bfcl.formats.table import FORMATS
     from tests.extensions.templates.test_golden_prompts import Conversation
 
     part = Part("prompts of self-hosted families", "every prompt of a conversation, byte for byte")

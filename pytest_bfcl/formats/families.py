@@ -1,0 +1,96 @@
+"""The one table of model families, ``families.toml``: format, thoughts, template, servers' parsers by served name."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache, lru_cache
+from pathlib import Path
+
+from pytest_bfcl.formats.decoders import DECODERS, SERVER
+from pytest_bfcl.formats.served import NOTATIONS, server_reading
+from pytest_bfcl.formats.thinking import TAGS
+
+VERSIONS = {"vllm": "vLLM 0.33", "sglang": "SGLang 0.5.23", "llamacpp": "llama.cpp"}
+"""The engines whose names for parsers the table has, by their provider prefix."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFamily:
+    """What is known of the models whose served names fit ``pattern``; fields as ``families.toml`` has them."""
+
+    name: str
+    pattern: str
+    format: str
+    think: str = ""
+    template: str = ""
+    vllm: str = ""
+    sglang: str = ""
+    llamacpp: str = ""
+
+    @property
+    def reading(self) -> str:
+        """The decoder that reads replies as the family's server does."""
+        return reading_name(self.format)
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """What stands in a reply that calls; empty where calls have no signs of their own."""
+        notation = server_reading(self.format)
+        return NOTATIONS[notation].marks if notation is not None else ()
+
+    @property
+    def tags(self) -> tuple[str, str] | None:
+        """What stands around thoughts; ``None`` without thoughts, and for gpt-oss's channels."""
+        return TAGS.get(self.think)
+
+    @property
+    def source(self) -> str:
+        """Who else reads the format so."""
+        known = [VERSIONS[engine] for engine in ("vllm", "sglang") if self.parser(engine)]
+        known += [f"llama.cpp ({self.llamacpp}.jinja)"] if self.llamacpp else []
+        return ", ".join([*known, *(["the benchmark's handler"] if self.template else [])]) or "the models' cards"
+
+    def parser(self, engine: str, *, reasoning: bool = False) -> str:
+        """The engine's name of the parser for calls, or for thoughts; empty where it has none of its own."""
+        names = {"vllm": self.vllm, "sglang": self.sglang}.get(engine, "").split()
+        found = names[int(reasoning)] if len(names) > int(reasoning) else ""
+        return "" if found == "-" else found
+
+    def flags(self, engine: str) -> list[str]:
+        """What an engine has to be started with so that calls, and thoughts, arrive parsed."""
+        if engine == "llamacpp":
+            return ["--jinja"]
+        calls, thoughts = self.parser(engine), self.parser(engine, reasoning=True)
+        asked = ["--enable-auto-tool-choice"] if calls and engine == "vllm" else []
+        asked += ["--tool-call-parser", calls] if calls else []
+        return asked + (["--reasoning-parser", thoughts] if thoughts else [])
+
+
+def reading_name(name: str) -> str:
+    """The decoder with a format's server reading: ``server:`` stands before names that are the reference's."""
+    return f"{SERVER}{name}" if name in DECODERS and not DECODERS[name].served else name
+
+
+@cache
+def families() -> Mapping[str, ModelFamily]:
+    """Every family by its name, in the order in which names of models are tried."""
+    text = Path(__file__).with_name("families.toml").read_text(encoding="utf-8")
+    return {name: ModelFamily(name, **fields) for name, fields in tomllib.loads(text).items()}
+
+
+@lru_cache(maxsize=256)
+def family_of(model: str) -> ModelFamily | None:
+    """The family of a served name; ``None`` for a name nobody knows."""
+    name = re.sub(r"[\s_]", "-", model.rstrip("/").lower())
+    return next((row for row in families().values() if re.search(row.pattern, name)), None)
+
+
+def nearest_families(model: str) -> list[str]:
+    """At most three families whose names come near a model's, for advice; the newest if none does."""
+    words = [word for word in re.split(r"[^a-z0-9.]+", model.lower()) if word]
+    near = [name for word in [*words, model.lower()] for name in get_close_matches(word, families(), n=2, cutoff=0.6)]
+    return list(dict.fromkeys(near or families()))[:3]

@@ -1,0 +1,143 @@
+"""What the decoders of models' own formats share: calls as JSON members, literals, call texts (formats spec §4).
+
+A decoder reads texts nobody vouches for: everything here is bounded by `pytest_bfcl.syntax.limits` and nothing is
+evaluated.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from pytest_bfcl.syntax.arithmetic import Folder
+from pytest_bfcl.syntax.errors import DecodeError
+from pytest_bfcl.syntax.limits import MAX_CALLS, check_integer
+from pytest_bfcl.syntax.native import parse_json
+from pytest_bfcl.syntax.python_syntax import python_expression
+
+Pair = tuple[Any, Any]
+"""Name and arguments of a member, as they were written: the name need not be text, the arguments no object."""
+
+
+class ReadError(DecodeError):
+    """Reading the reply raises in the family's handler, before anything is decoded ("inference error")."""
+
+
+def literal(text: str) -> Any:
+    """The value of a Python literal, arithmetic on numbers included; bare names (``true``, ``null``) fail."""
+    return _Literals().value(python_expression(text.lstrip(" \t")))
+
+
+class _Literals:
+    def __init__(self) -> None:
+        self._folder = Folder()
+
+    def value(self, node: ast.expr) -> Any:
+        if isinstance(node, ast.Constant):
+            return check_integer(node.value) if type(node.value) is int else node.value
+        if isinstance(node, (ast.List, ast.Tuple)):
+            items = [self.value(item) for item in node.elts]
+            return items if isinstance(node, ast.List) else tuple(items)
+        if isinstance(node, ast.Dict):
+            return self._mapping(node)
+        if isinstance(node, (ast.BinOp, ast.UnaryOp)):
+            value = self._folder.fold(node)
+            return check_integer(value) if type(value) is int else value
+        raise DecodeError(f"no literal: {type(node).__name__}")
+
+    def _mapping(self, node: ast.Dict) -> dict[Any, Any]:
+        result = {}
+        for key, item in zip(node.keys, node.values, strict=True):
+            if key is None:
+                raise DecodeError("** inside a mapping")
+            try:
+                result[self.value(key)] = self.value(item)
+            except TypeError as error:
+                raise DecodeError(str(error)) from None
+        return result
+
+
+def iterated(value: object) -> list[Any]:
+    """What a loop over a parsed value meets: members, keys, characters; `DecodeError` where it cannot be looped."""
+    if isinstance(value, (list, tuple, dict, str)):
+        return list(value)
+    raise DecodeError(f"no list of calls: {type(value).__name__}")
+
+
+def pair(member: object, arguments: str = "arguments") -> Pair:
+    """Name and arguments of a member that needs both."""
+    if not isinstance(member, dict):
+        raise DecodeError(f"a call is an object, not {type(member).__name__}")
+    for key in ("name", arguments):
+        if key not in member:
+            raise DecodeError(f"a call without {key}")
+    return member["name"], member[arguments]
+
+
+def hashable(name: object) -> bool:
+    """Whether a name can be the key of a mapping."""
+    return not isinstance(name, (list, dict))
+
+
+def objects(pairs: Iterable[Pair]) -> list[dict[Any, Any]]:
+    """``{name: arguments}`` per call; `DecodeError` for a name that cannot be a key."""
+    result = []
+    for name, arguments in pairs:
+        if not hashable(name):
+            raise DecodeError("the name of a call is no text")
+        result.append({name: arguments})
+    return result
+
+
+def texts(pairs: Iterable[Pair], comma: str = ",") -> list[str]:
+    """Call texts; `DecodeError` for arguments that are no object and for more calls than are executed."""
+    result = []
+    for name, arguments in pairs:
+        if not isinstance(arguments, dict):
+            raise DecodeError(f"arguments of {str(name)[:200]} are not an object")
+        result.append(f"{name}({comma.join([f'{key}={value!r}' for key, value in arguments.items()])})")
+    if len(result) > MAX_CALLS:
+        raise DecodeError(f"{len(result)} calls in one reply; at most {MAX_CALLS} are executed")
+    return result
+
+
+def string_parsed(pairs: Iterable[Pair]) -> Iterator[Pair]:
+    """Arguments that are text are JSON (execution of some families)."""
+    for name, arguments in pairs:
+        yield name, parse_json(arguments) if isinstance(arguments, str) else arguments
+
+
+def items(result: list[Any]) -> Iterator[Pair]:
+    """The pairs of a list of ``{name: arguments}`` objects, every key of each."""
+    for member in result:
+        if not isinstance(member, dict):
+            raise DecodeError(f"a call is an object, not {type(member).__name__}")
+        yield from member.items()
+
+
+def stored(value: object) -> Any:
+    """The value after a way through a JSON file: keys are texts, tuples lists; `ReadError` where JSON has none."""
+    try:
+        return json.loads(json.dumps(value))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ReadError(f"no JSON value: {error}") from None
+
+
+def spans(text: str, opening: str, closing: str) -> Iterator[str]:
+    """The insides of tags, shortest first, without overlap; linear in the text's length."""
+    start = text.find(opening)
+    while start >= 0:
+        start += len(opening)
+        end = text.find(closing, start)
+        if end < 0:
+            return
+        yield text[start:end]
+        start = text.find(opening, end + len(closing))
+
+
+def after(text: str, mark: str) -> str | None:
+    """What follows the first mark, ``None`` without one."""
+    _, found, rest = text.partition(mark)
+    return rest if found else None

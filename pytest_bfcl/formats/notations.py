@@ -1,0 +1,370 @@
+"""The shapes in which models write calls, each described by data: what opens, ends, names and encodes.
+
+A notation reads a text as the parser of the family's server does: what stands outside its marks is prose, a call
+that was cut off ends with the text, and what its marks announce but nobody can read is no call at all
+(`DecodeError`). All are bounded in depth and linear in the text's length.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Protocol
+
+from pytest_bfcl.formats.members import Pair, items, literal
+from pytest_bfcl.formats.python_repairs import repaired
+from pytest_bfcl.formats.schema_types import Documents, has_function, typed_arguments
+from pytest_bfcl.syntax.errors import DecodeError
+from pytest_bfcl.syntax.limits import MAX_CALLS
+from pytest_bfcl.syntax.native import leading_json, parse_json
+from pytest_bfcl.syntax.python_syntax import decode_python
+
+TOKENS = re.compile(
+    r"<\|(?:eot_id|eom_id|eot|eom|im_end|end|return|call|end_of_text|endoftext|observation|user)\|>|</s>|<eos>"
+    r"|<｜end▁of▁sentence｜>|<\|END_OF_TURN_TOKEN\|>"
+)
+"""What ends a message; a server cuts it off, a recorded text may hold it."""
+_GAP = re.compile(r"(?:[\s,;]|```(?:json|python)?)*", re.IGNORECASE)
+_CLOSINGS = ("<|close|>call<|sep|>", "<｜tool_call_end｜>", "<|eom|>")
+_BRACKET = re.compile(r"[{\[]")
+_NAMES = ("name", "tool_name")
+_ARGUMENTS = ("arguments", "parameters", "args")
+_TRIES = 50
+"""How many brackets of a prose are tried as the beginning of JSON."""
+
+
+class Notation(Protocol):
+    """One way to write calls. ``marks``: texts of which one stands in every reply that calls (none: any text may)."""
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """Texts of which one stands in every reply that calls; none where any text may call."""
+        ...
+
+    def pairs(self, text: str, documents: Documents = ()) -> list[Pair]:
+        """Name and arguments of each call, none for prose. Raises `DecodeError` for calls nobody can read."""
+        ...
+
+
+def member_pairs(member: object, *, bare: bool = False) -> Iterator[Pair]:
+    """The calls of a JSON value: an object with a name and arguments, or a list of them.
+
+    ``bare``: a call without arguments needs no word for them. Arguments written as text are JSON.
+    """
+    if isinstance(member, (list, tuple)):
+        for item in member:
+            yield from member_pairs(item, bare=bare)
+        return
+    if not isinstance(member, dict):
+        raise DecodeError("something else than a call among the calls")
+    function = member.get("function")
+    fields = function if isinstance(function, dict) else member
+    name = next((fields[key] for key in _NAMES if isinstance(fields.get(key), str)), function)
+    key = next((key for key in _ARGUMENTS if key in fields), None)
+    if not isinstance(name, str) or (key is None and not bare):
+        raise DecodeError("a call needs a name and arguments")
+    arguments = fields[key] if key is not None else {}
+    if isinstance(arguments, str):
+        with suppress(DecodeError):  # a text that is none says itself that it is no object
+            arguments = parse_json(arguments)
+    yield name, arguments
+
+
+@dataclass(frozen=True, slots=True)
+class JsonCalls:
+    """JSON objects, or lists of them, behind each ``opening``; several follow each other with or without signs.
+
+    ``closing`` ends what is written with Python's quotes and words; where calls stand ``alone`` nothing else may stand
+    before it. ``keyed``: the members are ``{name: arguments}``. ``bare`` as `member_pairs`.
+    """
+
+    opening: tuple[str, ...]
+    closing: str = ""
+    alone: bool = False
+    keyed: bool = False
+    bare: bool = False
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """What stands in every reply that calls."""
+        return self.opening
+
+    def pairs(self, text: str, documents: Documents = ()) -> list[Pair]:
+        """The calls; see `Notation`."""
+        pairs: list[Pair] = []
+        position = 0
+        for start in _behind(text, self.opening):
+            if start < position:
+                continue  # inside the call before
+            found, position = self._members(text, start)
+            pairs += found
+        return pairs
+
+    def _members(self, text: str, position: int) -> tuple[list[Pair], int]:
+        pairs: list[Pair] = []
+        position = _skipped(text, position)
+        if text[position : position + 1] not in ("{", "["):
+            raise DecodeError("no JSON where a call is announced")
+        while text[position : position + 1] in ("{", "["):
+            try:
+                value, position = leading_json(text, position)
+            except DecodeError:
+                end = text.find(self.closing, position) if self.closing else -1
+                end = end if end >= 0 else len(text)
+                value, position = _quoted(text[position:end]), end
+            pairs += self._pairs(value)
+            position = _skipped(text, position)
+        if self.alone and not self._ended(text, position):
+            raise DecodeError("something behind the JSON of a call")
+        return pairs, position
+
+    def _ended(self, text: str, position: int) -> bool:
+        """Whether the tag closes here, another opens, or the text ends."""
+        return text.startswith((self.closing, *self.opening), position) or not TOKENS.sub("", text[position:]).strip()
+
+    def _pairs(self, value: object) -> Iterable[Pair]:
+        if not self.keyed:
+            return member_pairs(value, bare=self.bare)
+        return items(value if isinstance(value, list) else [value])
+
+
+@dataclass(frozen=True, slots=True)
+class LooseJson:
+    """JSON objects with a name and arguments, or lists of them, anywhere in the text.
+
+    An object that is no call makes the whole reply prose. Only a text that is nothing else may write its calls with
+    Python's quotes and words.
+    """
+
+    marks: tuple[str, ...] = ()
+
+    def pairs(self, text: str, documents: Documents = ()) -> list[Pair]:
+        """The calls; see `Notation`."""
+        pairs: list[Pair] = []
+        position = tries = 0
+        while tries < _TRIES and (found := _BRACKET.search(text, position)) is not None:
+            try:
+                value, position = leading_json(text, found.start())
+            except DecodeError:
+                tries, position = tries + 1, found.end()
+                if not pairs and not _unfenced(text[: found.start()]).strip():
+                    with suppress(DecodeError):
+                        return list(member_pairs(_quoted(text[found.start() :])))
+                if found.group() == "{":
+                    raise
+                continue
+            if isinstance(value, dict) or any(isinstance(item, dict) for item in value):
+                pairs += member_pairs(value)
+        return pairs
+
+
+@dataclass(frozen=True, slots=True)
+class NamedJson:
+    """A name in the format's own signs, then its arguments as one JSON object.
+
+    ``call``: a pattern, the name in one of its groups, that ends where the JSON begins; text it does not fit is no
+    call. ``bare``: without any JSON there are no arguments.
+    """
+
+    call: re.Pattern[str]
+    marks: tuple[str, ...] = ()
+    bare: bool = False
+
+    def pairs(self, text: str, documents: Documents = ()) -> list[Pair]:
+        """The calls; see `Notation`."""
+        pairs: list[Pair] = []
+        position = 0
+        while (found := self.call.search(text, position)) is not None:
+            start = _skipped(text, found.end())
+            if text.startswith("{", start):
+                arguments, position = leading_json(text, start)
+            elif self.bare and not TOKENS.sub("", text[start:].partition("<")[0]).strip():
+                arguments, position = {}, start
+            else:
+                raise DecodeError("the arguments of a call are no JSON object")
+            pairs.append((next(filter(None, found.groups())).strip(), arguments))
+        return pairs
+
+
+@dataclass(frozen=True, slots=True)
+class Tagged:
+    """A tag with the name, then one element a parameter, whose values are texts.
+
+    ``call``: group ``name``. ``parameter``: group ``key`` and, if the format tells the type, ``kind`` (``true`` or
+    ``string``: a text, anything else: JSON). A value ends with the first of ``value_ends`` (its own closing tag stands
+    first among them), or is none; a call ends with the first of ``call_ends``, or with the text unless it has to be
+    ``closed``. ``trimmed``: what of white space around a value is the tag's (``line``: a line feed on either side).
+    ``named``: a tag around no offered name is no call. ``prose``: messages in which nothing is a call.
+    """
+
+    call: re.Pattern[str]
+    parameter: re.Pattern[str]
+    value_ends: tuple[str, ...]
+    call_ends: tuple[str, ...]
+    marks: tuple[str, ...]
+    trimmed: str = ""
+    escaped: bool = False
+    json_values: bool = False
+    named: bool = False
+    closed: bool = False
+    prose: re.Pattern[str] | None = None
+
+    def pairs(self, text: str, documents: Documents = ()) -> list[Pair]:
+        """The calls; see `Notation`."""
+        if self.prose is not None:
+            text = self.prose.sub("", text)
+        pairs: list[Pair] = []
+        position = 0
+        while (found := self.call.search(text, position)) is not None:
+            arguments, position, closed = self._arguments(text, found.end())
+            name = html.unescape(found["name"].strip().strip("\"'"))
+            if (
+                not name
+                or (self.closed and not closed)
+                or (self.named and documents and not has_function(name, documents))
+            ):
+                continue
+            pairs.append((name, typed_arguments(name, arguments, documents)))
+        return pairs
+
+    def _arguments(self, text: str, position: int) -> tuple[dict[str, Any], int, bool]:
+        """The arguments, where the call ends, and whether it does so before the text."""
+        arguments: dict[str, Any] = {}
+        inside, ends = _parts_of(self.parameter.pattern, self.value_ends, self.call_ends)
+        while (found := inside.search(text, position)) is not None:
+            if found["end_"] is not None:
+                closing = found.group().startswith("</") or found.group() in _CLOSINGS
+                return arguments, found.end() if closing else found.start(), True
+            end = ends.search(text, found.end())
+            if end is None:
+                break
+            position = end.end() if end.group() == self.value_ends[0] else end.start()
+            if end.group() not in self.value_ends:
+                continue
+            raw = text[found.end() : end.start()]
+            key = html.unescape(found["key"].strip().strip("\"'"))
+            arguments[key] = self._value(raw, found.groupdict().get("kind"))
+        return arguments, len(text), False
+
+    def _value(self, raw: str, kind: str | None) -> Any:
+        if raw.startswith("<![CDATA[") and raw.endswith("]]>"):
+            return raw[9:-3]
+        if self.trimmed == "line":
+            raw = raw.removeprefix("\n").removesuffix("\n")
+        elif self.trimmed == "all":
+            raw = raw.strip()
+        if self.escaped:
+            raw = html.unescape(raw)
+        if kind in ("true", "string") or (kind is None and not self.json_values):
+            return raw
+        try:
+            return parse_json(raw)
+        except DecodeError:
+            return raw
+
+
+@dataclass(frozen=True, slots=True)
+class PythonCalls:
+    """Python calls, a list or one a line, between ``opening`` and ``closing``; without an opening the whole text."""
+
+    opening: tuple[str, ...] = ()
+    closing: tuple[str, ...] = ()
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """What stands in every reply that calls."""
+        return self.opening
+
+    def pairs(self, text: str, documents: Documents = ()) -> list[Pair]:
+        """The calls; see `Notation`."""
+        pairs: list[Pair] = []
+        position = 0
+        for start in _behind(text, self.opening) if self.opening else [0]:
+            if start < position:
+                continue
+            ends = [end for closing in self.closing if (end := text.find(closing, start)) >= 0]
+            position = min(ends, default=len(text))
+            inside = _unfenced(TOKENS.sub("", text[start:position])).strip()
+            if inside.strip("[] \n"):
+                pairs += [(call.name, call.arguments) for call in _python(inside)]
+        return pairs
+
+
+def _python(text: str) -> list[Any]:
+    error: DecodeError | None = None
+    if "(" not in text:  # spared the parser
+        raise DecodeError("no call in the text")
+    for candidate in repaired(text):
+        try:
+            return decode_python(candidate)
+        except DecodeError as trouble:
+            error = error or trouble
+    raise error or DecodeError("no call in the text")
+
+
+@dataclass(frozen=True, slots=True)
+class FirstOf:
+    """A family that writes in several ways: the first that finds calls."""
+
+    ways: tuple[Notation, ...]
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """What stands in every reply that calls."""
+        return tuple(dict.fromkeys(mark for way in self.ways for mark in way.marks))
+
+    def pairs(self, text: str, documents: Documents = ()) -> list[Pair]:
+        """The calls; see `Notation`."""
+        error: DecodeError | None = None
+        for way in self.ways:
+            try:
+                if found := way.pairs(text, documents):
+                    return found
+            except DecodeError as trouble:
+                error = error or trouble
+        if error is not None:
+            raise error
+        return []
+
+
+@lru_cache(maxsize=64)
+def _parts_of(
+    parameter: str, value_ends: tuple[str, ...], call_ends: tuple[str, ...]
+) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """What may stand in a call: its end or a parameter; and what may end a value."""
+    return re.compile(f"(?P<end_>{_any(call_ends)})|{parameter}"), re.compile(_any((*value_ends, *call_ends)))
+
+
+def _any(texts: Iterable[str]) -> str:
+    return "|".join(map(re.escape, texts))
+
+
+def _behind(text: str, openings: tuple[str, ...]) -> Iterator[int]:
+    """Where the text goes on behind each opening, from left to right."""
+    for number, found in enumerate(re.finditer(_any(openings), text)):
+        if number >= MAX_CALLS:
+            raise DecodeError(f"more than {MAX_CALLS} calls in one reply")
+        yield found.end()
+
+
+def _quoted(text: str) -> Any:
+    """A value written with Python's quotes and words."""
+    if ":" not in text:  # spared the parser
+        raise DecodeError("not JSON")
+    return literal(_unfenced(TOKENS.sub("", text)))
+
+
+def _skipped(text: str, position: int) -> int:
+    found = _GAP.match(text, position)
+    return found.end() if found else position
+
+
+_FENCE = re.compile(r"\A\s*```\w*\s*\n?|\n?\s*```\s*\Z")
+
+
+def _unfenced(text: str) -> str:
+    return _FENCE.sub("", _FENCE.sub("", text))

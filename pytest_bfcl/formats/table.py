@@ -1,0 +1,234 @@
+"""The one table of formats: how the handler of each model family asks, reads and answers back (formats spec §2).
+
+A row is data. `pytest_bfcl.formats.decoders` has the decoders it names, `extensions.templates` the templates,
+``registered.toml`` the models that are registered under it.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from pytest_bfcl import entry_points
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.formats.decoders import DECODERS, SERVER_READINGS, Decoder
+from pytest_bfcl.formats.families import families, family_of
+from pytest_bfcl.formats.served import calls_of, texts_of
+from pytest_bfcl.formats.thinking import Thinking
+from pytest_bfcl.json_types import Fields
+from pytest_bfcl.suggestions import instead_of
+from pytest_bfcl.syntax.errors import DecodeError
+from pytest_bfcl.transcript import Mode
+
+History = Literal["plain", "reasoning", "calls", "raw", "mistral", "user", "ipython", "native"]
+"""How a reply and its results go back (formats spec §5): as the text; with its reasoning; as parsed calls; as the text
+nobody parsed; as Mistral's list with ids; results as one user message; results in the role ``ipython``; as OpenAI's
+messages, for the model's own template."""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """How one family of models is asked and read.
+
+    ``decoder``: ``None`` for native calls. ``template``: ``None`` where the server renders. ``mode``: how its models
+    are registered; ``fc`` of a self-hosted family only sets the label and excludes format sensitivity, it is asked by
+    the prompting loop all the same. ``underscore_names``: dots become ``_`` when names are compared. ``system``: the
+    benchmark's system prompt is put before the entry's. ``defects``: what the handler loses or gets wrong.
+    """
+
+    name: str
+    mode: Mode
+    decoder: str | None = None
+    template: str | None = None
+    thinking: Thinking = "none"
+    history: History = "plain"
+    system: bool = False
+    underscore_names: bool = False
+    stop_token_ids: tuple[int, ...] = ()
+    skip_special_tokens: bool | None = None
+    null_content: bool = False
+    """History ``calls``: the content beside calls is null, not the empty text."""
+    defects: tuple[str, ...] = ()
+
+    @property
+    def native(self) -> bool:
+        """Whether the conversation is that of native calls: tools apart, results by id, held-out tools added later."""
+        return self.history == "native"
+
+    @property
+    def reads(self) -> Decoder | None:
+        """The decoder itself."""
+        return DECODERS[self.decoder] if self.decoder else None
+
+
+def _prompting(name: str, template: str, **more: object) -> Format:
+    return Format(name, "prompt", "python", template, system=True, **more)  # type: ignore[arg-type]
+
+
+_LOST_BROKEN = "broken output counts as no call"
+_SELF_HOSTED = (
+    _prompting("llama-prompt", "llama3", history="ipython"),
+    _prompting("llama4-prompt", "llama4", history="ipython"),
+    _prompting("qwen-prompt", "qwen3", thinking="think", history="reasoning"),
+    _prompting("gemma-prompt", "gemma"),
+    _prompting("minicpm-prompt", "chatml"),
+    _prompting("bielik-prompt", "bielik"),
+    Format("phi-prompt", "prompt", "python-fence", "phi4", system=True),
+    Format("phi4-mini-prompt", "prompt", "python-fence", "phi4mini", system=True),
+    _prompting("deepseek-r1", "r1", thinking="r1", history="user"),
+    Format("qwen-fc", "fc", "hermes", "qwen3-tools", "think", "calls", defects=(_LOST_BROKEN,)),
+    Format("nanbeige-fc", "fc", "hermes", "nanbeige", "think", "calls", defects=(_LOST_BROKEN,)),
+    Format("pelican-fc", "fc", "hermes", "pelican", "think", "calls", defects=(_LOST_BROKEN,)),
+    Format("granite4-fc", "fc", "hermes", "granite4", history="calls", defects=(_LOST_BROKEN,)),
+    Format("arch-fc", "fc", "hermes-strict", "arch", history="calls", null_content=True),
+    Format("granite3-fc", "fc", "granite3", "granite3", history="raw"),
+    Format("phi-fc", "fc", "phi4-mini", "phi4mini-tools", history="raw"),
+    Format(
+        "granite20b-fc", "fc", "granite20b", "granite20b", underscore_names=True,
+        defects=("prose is run as a call: only the step limit or an empty reply ends a turn",),
+    ),
+    Format(
+        "llama31-fc", "fc", "llama3-json", "llama31",
+        defects=("JSON's true, false and null fail", "a semicolon inside a text breaks the reply"),
+    ),
+    Format(
+        "hammer-fc", "fc", "hammer", "hammer",
+        defects=("notes about defaults are added to the tools again with every query", _LOST_BROKEN),
+    ),
+    Format("falcon3-fc", "fc", "falcon", None),
+    Format(
+        "glm4-fc", "fc", "glm4", "glm4", underscore_names=True, stop_token_ids=(151329, 151336, 151338),
+        defects=("only the first call of a reply is read",),
+    ),
+    Format("bitagent-fc", "fc", "json-list", "bitagent"),
+    Format("xlam-llama-fc", "fc", "xlam", "xlam-llama"),
+    Format("xlam-qwen-fc", "fc", "xlam", "xlam-qwen"),
+    Format("functiongemma-fc", "fc", "functiongemma", "functiongemma", defects=("nested parameters are not shown",)),
+    Format(
+        "minicpm-fc", "fc", "minicpm3", "minicpm3", underscore_names=True, stop_token_ids=(2, 73440),
+        skip_special_tokens=False,
+        defects=("the tool text is added again with every query", "letters of a name after a bare fence are eaten"),
+    ),
+    Format("mistral-fc", "prompt", "mistral-json", "mistral", history="mistral"),
+    Format(
+        "thinkagent-fc", "fc", "thinkagent", "thinkagent", system=True,
+        defects=("quotes inside texts break the reply", "calls are never executed", "later turns are not shown"),
+    ),
+)  # fmt: skip
+_HOSTED = (
+    Format("chat-prompt", "prompt", "python"),
+    Format("chat-fc", "fc", underscore_names=True),
+    Format("chat-fc-dotted", "fc", defects=("names are compared with dots though sent with underscores",)),
+    Format("gemini-prompt", "prompt", "tool-code"),
+    Format("gemini-fc", "fc", "native-or-texts", underscore_names=True),
+    Format("cohere-fc", "fc", "cohere", underscore_names=True, defects=("texts count as no call",)),
+    Format("nemotron-fc", "fc", "toolcall", defects=("results never go back to the model",)),
+    Format("mining-prompt", "prompt", "tool-calls-list"),
+    Format("mining-fc", "fc", "xiaoming", defects=("no call ever decodes",)),
+    Format("gorilla", "fc", "gorilla", defects=("calls are never executed",)),
+    Format("nexus", "fc", "nexus", defects=("calls are never executed",)),
+)
+FORMATS: Mapping[str, Format] = {row.name: row for row in (*_SELF_HOSTED, *_HOSTED)}
+"""Every family by name."""
+
+
+def find_format(name: str) -> Format:
+    """A family by its name. Raises `UsageError` that lists them."""
+    if name not in FORMATS:
+        raise UsageError(f"unknown model family {name!r}; {instead_of(name, FORMATS)}")
+    return FORMATS[name]
+
+
+def find_decoder(name: str) -> Decoder:
+    """A decoder by its own name or a family's. Raises `UsageError` that lists them."""
+    row = FORMATS.get(name)
+    found = DECODERS.get(name) or SERVER_READINGS.get(name)
+    found = found or (row.reads if row is not None else None) or _parser(name) or _plugged(name)
+    if found is None:
+        raise UsageError(f"unknown decoder {name!r}; {instead_of(name, [*DECODERS, *FORMATS])}")
+    return found
+
+
+def decoder_of_parser(engine: str, parser: str) -> Decoder | None:
+    """The decoder of the format that an engine's parser reads; ``None`` where we have none."""
+    rows = families().values()
+    row = next((each for each in rows if each.parser(engine) == parser), None)
+    return find_decoder(row.reading) if row is not None else None
+
+
+@cache
+def _parser(name: str) -> Decoder | None:
+    """``ENGINE:PARSER``: the parser of an engine, which a package offers by the engine's name."""
+    engine, colon, _ = name.partition(":")
+    point = entry_points.find("parsers", engine) if colon else None
+    if point is None:
+        return None
+    found: Decoder = entry_points.load(point, "parser")(name)
+    return found
+
+
+@cache
+def _plugged(name: str) -> Decoder | None:
+    """A decoder of another package: a function ``(text, functions)`` that gives pairs of name and arguments."""
+    point = entry_points.find("decoders", name)
+    if point is None:
+        return None
+    read = entry_points.load(point, "decoder")
+
+    def pairs(text: str, functions: Sequence[Fields]) -> list[tuple[Any, Any]]:
+        try:
+            return list(read(text, functions))
+        except Exception as error:  # what it cannot read is no call
+            raise DecodeError(f"{name}: {error}"[:500]) from None
+
+    return Decoder(name, point.value, texts_of(pairs), calls_of(pairs), served=True)
+
+
+def registered_format(model: str) -> Format | None:
+    """The family a model is registered under at the benchmark, by its name or its result folder's name."""
+    family = _registered().get(_key(model))
+    return FORMATS[family] if family else None
+
+
+@cache
+def _registered() -> dict[str, str]:
+    return {_key(name): family for family, names in _registered_names().items() for name in names}
+
+
+@cache
+def _registered_names() -> dict[str, list[str]]:
+    text = Path(__file__).with_name("registered.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def registered_models(family: str) -> list[str]:
+    """The names registered under a family, in the reference's order."""
+    return list(_registered_names().get(family, ()))
+
+
+def _key(model: str) -> str:
+    return model.replace("/", "_")
+
+
+def guessed_decoder(model: str, mode: Mode = "fc") -> str | None:
+    """The decoder that reads a served model's replies as its server does, by its name; ``None`` if nobody knows it.
+
+    In prompting mode a model that is registered for it writes what its handler's prompt asks for.
+    """
+    if mode == "prompt" and (row := registered_format(model)) is not None and row.mode == "prompt":
+        return row.decoder
+    family = family_of(model)
+    if family is not None:
+        return family.reading
+    row = registered_format(f"{model}-FC") or registered_format(model)
+    return row.decoder if row is not None else None
+
+
+def reference_decoder(model: str) -> str | None:
+    """The decoder of an official folder: its registered handler's, with every defect, else as `guessed_decoder`."""
+    row = registered_format(model) or registered_format(f"{model}-FC")
+    return row.decoder if row is not None and row.decoder else guessed_decoder(model)

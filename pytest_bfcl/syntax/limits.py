@@ -1,0 +1,54 @@
+"""Bounds on what a model's text may cost to decode; beyond them a reply simply does not decode.
+
+Python's own parser refuses more than 200 nested brackets, so `MAX_DEPTH` takes nothing away there; for JSON it keeps
+decoded values small enough for every recursive consumer (comparison, printing, writing).
+"""
+
+from __future__ import annotations
+
+import re
+
+from pytest_bfcl.syntax.errors import DecodeError
+
+MAX_CHARACTERS = 1_000_000
+"""Longest text or arguments text that is looked at."""
+MAX_CALLS = 10_000
+"""Most calls of one step of a conversation that executes calls."""
+MAX_DEPTH = 200
+"""Deepest nesting of brackets in text, of containers in JSON."""
+DIGITS_LIMIT = 10**4300
+"""Integers from here on have no decimal text in Python (``sys.int_info.default_max_str_digits``)."""
+
+_BITS_LIMIT = DIGITS_LIMIT.bit_length()
+_BRACKETS = re.compile(r"[(\[{<]|[)\]}>]")
+
+
+def check_length(text: str) -> None:
+    """Raise `DecodeError` for a text longer than `MAX_CHARACTERS`."""
+    if len(text) > MAX_CHARACTERS:
+        raise DecodeError(f"text of {len(text)} characters; at most {MAX_CHARACTERS} are decoded")
+
+
+def check_depth(text: str, opening: str = "([{", closing: str = ")]}") -> None:
+    """Raise `DecodeError` if brackets nest deeper than `MAX_DEPTH`, strings not excepted when there are that many.
+
+    Texts with few brackets, the rule, cost only a count.
+    """
+    if sum(map(text.count, opening)) <= MAX_DEPTH:
+        return
+    depth = 0
+    for found in _BRACKETS.finditer(text):
+        character = found.group()
+        if character in opening:
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise DecodeError(f"brackets nested deeper than {MAX_DEPTH}")
+        elif character in closing and depth:
+            depth -= 1
+
+
+def check_integer(value: int) -> int:
+    """The value; raises `DecodeError` if it has more than 4300 digits."""
+    if value.bit_length() >= _BITS_LIMIT and abs(value) >= DIGITS_LIMIT:
+        raise DecodeError("integer of more than 4300 digits")
+    return value

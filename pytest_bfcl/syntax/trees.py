@@ -1,0 +1,127 @@
+"""Syntax trees of Java and JavaScript texts: parsers, error test, walking without recursion."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal
+
+from pytest_bfcl.syntax.errors import DecodeError
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+MAX_SOURCE = 10_000
+"""Longest source text that is parsed, in characters; error recovery takes time and memory that grow with its square."""
+MAX_ANGLES = 500
+"""Most ``<`` in a source text: the Java parser's memory grows with the square of those left open."""
+
+_SHORT = 2_000
+"""Bytes up to which no text is expensive, so that it is parsed without being watched."""
+_MAX_PROGRESS = 5_000
+"""Progress reports (about 100 parser operations each) before a parse is given up; usual text stays below 1 a byte."""
+_MAX_SECONDS = 0.3
+"""Processor time before a parse is given up."""
+
+_SHOWN = 40
+"""Characters of the text shown with a syntax error."""
+
+SourceLanguage = Literal["java", "javascript"]
+_NAMES = {"java": "Java", "javascript": "JavaScript"}
+_LOCK = threading.Lock()
+
+
+@cache
+def _parser(language: SourceLanguage) -> Parser:
+    from tree_sitter import Language, Parser
+
+    grammar: Any
+    if language == "java":
+        import tree_sitter_java as grammar
+    else:
+        import tree_sitter_javascript as grammar
+    return Parser(Language(grammar.language()))
+
+
+def parse(source: str, language: SourceLanguage) -> Node:
+    """The root node of a source text; raises `DecodeError` when the text has a syntax error.
+
+    Tokens the parser inserted to repair the text are no errors (ast_checker spec §3.3).
+    """
+    root = parse_with_errors(source, language)
+    if root.has_error:
+        errors = [node for node in walk(root, only_broken=True) if node.is_error]
+        if errors:
+            raise DecodeError(f"syntax error in {_NAMES[language]}{_near(errors, source)}")
+    return root
+
+
+def _near(errors: list[Node], source: str) -> str:
+    """Where a text stops being right: at the smallest error, which lies inside the others."""
+    smallest = min(errors, key=lambda node: node.end_byte - node.start_byte)
+    before = len(source.encode()[: smallest.start_byte].decode(errors="replace"))
+    shown = source[before : before + _SHOWN]
+    if before == 0 or not shown.strip():
+        return ""
+    return f" near {shown.strip()}{'…' if before + _SHOWN < len(source) else ''}"
+
+
+def parse_with_errors(source: str, language: SourceLanguage) -> Node:
+    """The root node of a source text, syntax errors and all; `DecodeError` if it is too long or not Unicode text."""
+    if len(source) > MAX_SOURCE:
+        raise DecodeError(f"source of {len(source)} characters; at most {MAX_SOURCE} are parsed")
+    if source.count("<") > MAX_ANGLES:
+        raise DecodeError(f"more than {MAX_ANGLES} '<' in a source text")
+    try:
+        data = source.encode()
+    except UnicodeEncodeError as error:
+        raise DecodeError(f"not Unicode text: {error}") from None
+    with _LOCK:  # one parser, many threads
+        parser = _parser(language)
+        return parser.parse(data).root_node if len(data) <= _SHORT else _watched(parser, data)
+
+
+def _watched(parser: Parser, data: bytes) -> Node:
+    """Parse with an eye on the effort; `DecodeError` when it is too much."""
+    reports = 0
+    deadline = time.thread_time() + _MAX_SECONDS
+
+    def enough(*_position: Any) -> bool:
+        nonlocal reports
+        reports += 1
+        return reports > _MAX_PROGRESS or time.thread_time() > deadline
+
+    try:
+        tree = parser.parse(lambda offset, _point: data[offset:], progress_callback=enough)
+    except ValueError:
+        tree = None
+    if tree is None:
+        parser.reset()
+        raise DecodeError("source text too costly to parse")
+    return tree.root_node
+
+
+def walk(root: Node, *, only_broken: bool = False) -> Iterator[Node]:
+    """Every node in document order, parents before their children; ``only_broken`` goes into no node without errors."""
+    cursor = root.walk()
+    while True:
+        node = cursor.node
+        if node is not None:
+            yield node
+        enter = not only_broken or node is None or node.has_error
+        if (enter and cursor.goto_first_child()) or cursor.goto_next_sibling():
+            continue
+        while cursor.goto_parent():
+            if cursor.goto_next_sibling():
+                break
+        else:
+            return
+
+
+def named(node: Node | None) -> list[Node]:
+    """The named children without comments; the empty list for no node."""
+    if node is None:
+        return []
+    return [child for child in node.named_children if not child.type.endswith("comment")]

@@ -1,0 +1,331 @@
+"""Formats of models' own, on small examples: each family's way, its defects, and what corrected rules make of them."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+
+import pytest
+
+from pytest_bfcl.decoding import DecodeError, WrongShape, call_texts, decode_reply
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.formats.decoders import DECODERS, SERVER_READINGS
+from pytest_bfcl.formats.detection import lost_calls
+from pytest_bfcl.formats.reading import TextReading
+from pytest_bfcl.formats.served import server_reading
+from pytest_bfcl.formats.table import (
+    FORMATS,
+    find_decoder,
+    guessed_decoder,
+    reference_decoder,
+    registered_format,
+)
+from pytest_bfcl.formats.thinking import read_thinking
+from pytest_bfcl.transcript import Reply, Step, ToolCall, Transcript, Turn
+from tests.patience import patience
+
+CALL = '{"name": "f", "arguments": {"a": 1, "on": true}}'
+WRITTEN = {
+    "hermes": f"<tool_call>\n{CALL}\n</tool_call>",
+    "hermes-strict": f"<tool_call>\n{CALL}\n</tool_call>",
+    "falcon": f"<tool_call>```json\n{CALL}\n```</tool_call>",
+    "granite3": f"<|tool_call|>[{CALL}]",
+    "phi4-mini": f"<|tool_call|>[{CALL}]<|/tool_call|>",
+    "granite20b": f"<function_call> {CALL}",
+    "hammer": f"```\n[{CALL}]\n```",
+    "json-list": f"[{CALL}]",
+    "xlam": CALL,
+    "mistral-json": f"[{CALL}]",
+    "glm4": 'f\n{"a": 1, "on": true}',
+    "functiongemma": "<start_function_call>call:f{a:1,on:true}<end_function_call>",
+    "minicpm3": "<|tool_call_start|>\n```python\nf(a=1, on=True)\n```\n<|tool_call_end|>",
+    "toolcall": "I call. <TOOLCALL>[f(a=1, on=True)]</TOOLCALL>",
+    "tool-calls-list": f"<tool_calls>\n[{CALL}]\n</tool_calls>",
+    "python": "[f(a=1, on=True)]",
+    "python-fence": "```python\n[f(a=1, on=True)]\n```",
+    "tool-code": "```tool_code\n[f(a=1, on=True)]\n```",
+    "pythonic": "<|python_tag|>[f(a=1, on=True)]",
+    "mistral": f"[TOOL_CALLS][{CALL}]",
+    "qwen-coder": "<tool_call>\n<function=f>\n<parameter=a>\n1\n</parameter>\n<parameter=on>\ntrue\n</parameter>\n"
+    "</function>\n</tool_call>",
+    "glm45": "<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>1</arg_value>\n<arg_key>on</arg_key>\n"
+    "<arg_value>true</arg_value>\n</tool_call>",
+    "deepseek": '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>f\n```json\n{"a": 1, "on": true}\n```'
+    "<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+    "harmony": '<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"a": 1, "on": true}<|call|>',
+    "toolcall-json": f"<TOOLCALL>[{CALL}]</TOOLCALL>",
+    "kimi": '<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{"a": 1, "on": true}<|tool_call_end|>',
+    "seed": "<seed:tool_call>\n<function=f>\n<parameter=a>1</parameter>\n<parameter=on>true</parameter>\n</function>\n"
+    "</seed:tool_call>",
+    "mimo": "<tool_call>\n<function=f>\n<parameter=a>1</parameter>\n<parameter=on>true</parameter>"
+    "\n</function>\n</tool_call>",
+    "hunyuan3": "<tool_calls>\n<tool_call>f<tool_sep>\n<arg_key>a</arg_key>\n<arg_value>1</arg_value"
+    ">\n<arg_key>on</arg_key>\n"
+    "<arg_value>true</arg_value>\n</tool_call>\n</tool_calls>",
+    "k2-horizon": "<ifm|tool_call>f<ifm|arg_key>a</ifm|arg_key><ifm|arg_type>integer</ifm|arg_type><ifm|arg_value>1"
+    "</ifm|arg_value><ifm|arg_key>on</ifm|arg_key><ifm|arg_value>true</ifm|arg_value></ifm|tool_call>",
+    "minimax-m2": '<minimax:tool_call>\n<invoke name="f">\n<parameter name="a">1</parameter>\n'
+    '<parameter name="on">true</parameter>\n</invoke>\n</minimax:tool_call>',
+    "minimax-m3": ']<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name="f">]<]minimax[>[<a>1]<]minimax[>[</a>'
+    "]<]minimax[>[<on>true]<]minimax[>[</on>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>",
+    "dots": '<dots_function_call><invoke name="f"><parameter name="a">1</parameter><parameter name="'
+    'on">true</parameter>'
+    "</invoke></dots_function_call>",
+    "dsml": '<｜DSML｜tool_calls>\n<｜DSML｜invoke name="f">\n<｜DSML｜parameter name="a" string="false">1'
+    '</｜DSML｜parameter>\n'
+    '<｜DSML｜parameter name="on" string="false">true</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜tool_calls>',
+    "step3": '<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="f">'
+    '<steptml:parameter name="a">1</steptml:parameter><steptml:parameter name="on">true</steptml:parameter>'
+    "</steptml:invoke><｜tool_call_end｜><｜tool_calls_end｜>",
+    "muse": ' to=f<|message|><atem:function_calls>\n<atem:invoke name="f">\n<atem:parameter name="a"'
+    '>1</atem:parameter>\n'
+    '<atem:parameter name="on">true</atem:parameter>\n</atem:invoke>\n</atem:function_calls><|eom|>',
+    "minicpm5": '<function name="f"><param name="a">1</param><param name="on">true</param></function>',
+    "kimi-k3": '<|open|>tools<|sep|><|open|>call tool="f" index="1"<|sep|><|open|>argument key="a" t'
+    'ype="number"<|sep|>1'
+    '<|close|>argument<|sep|><|open|>argument key="on" type="boolean"<|sep|>true<|close|>argument<|s'
+    'ep|><|close|>call<|sep|>',
+    "laguna": "<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>1</arg_value>\n<arg_key>on</arg_key>\n"
+    "<arg_value>true</arg_value>\n</tool_call>",
+    "functionary31": '<function=f>{"a": 1, "on": true}</function>',
+    "functionary32": '>>>f\n{"a": 1, "on": true}',
+    "plamo": "<|plamo:begin_tool_name:plamo|>f<|plamo:end_tool_name:plamo|><|plamo:begin_tool_arguments:plamo|>"
+    '<|plamo:constrain|>json<|plamo:msg|>{"a": 1, "on": true}<|plamo:end_tool_arguments:plamo|>',
+    "solar": '<|tool_calls|><|tool_call:begin|>012345678<|tool_call:name|>f'
+    '<|tool_call:args|>{"a": 1, "on": true}<|tool_call:end|>',
+    "longcat": f"<longcat_tool_call>{CALL}</longcat_tool_call>",
+    "internlm": f"<|action_start|><|plugin|>{CALL}<|action_end|>",
+    "gigachat": f"<|function_call|>{CALL}",
+    "command": '<|START_ACTION|>[\n{"tool_call_id": "0", "tool_name": "f", "parameters": {"a": 1, "o'
+    'n": true}}\n]<|END_ACTION|>',
+    "apertus": '<|tools_prefix|>[{"f": {"a": 1, "on": true}}]<|tools_suffix|>',
+    "inkling": '<|content_invoke_tool_json|>{"name": "f", "args": {"a": 1, "on": true}}<|end_message|>',
+    "olmo3": "<function_calls>f(a=1, on=true)</function_calls>",
+    "lfm2": "<|tool_call_start|>[f(a=01, on=True)]<|tool_call_end|>",
+    "gemma4": "<|tool_call>call:f{a:1,on:true}<tool_call|>",
+}  # fmt: skip
+TOOL = {"name": "f", "parameters": {"properties": {"a": {"type": "integer"}, "on": {"type": ["boolean", "null"]}}}}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_each_format_is_read_for_checking_and_for_execution(name):
+    reply = Reply(text=WRITTEN[name])
+    (call,) = decode_reply(reply, "fc", decoder=name, functions=[TOOL])
+    assert call == ("f", {"a": 1, "on": True})
+    (text,) = call_texts(reply, "fc", name, [TOOL])
+    assert text.replace(" ", "") == "f(a=1,on=True)"
+    assert decode_reply(reply, "fc", decoder=name, rules="corrected", functions=[TOOL]) == [call]
+
+
+@pytest.mark.parametrize("name", [name for name in WRITTEN if f"server:{name}" in SERVER_READINGS])
+def test_a_server_reads_the_same_amid_prose_and_cut_off(name):
+    """What a format calls stays a call behind a sentence, after thoughts, and where the end tags are missing."""
+    reader, text = f"server:{name}", WRITTEN[name]
+    want = [("f", {"a": 1, "on": True})]
+    whole = ("glm4", "pythonic", "functionary32")  # nothing else may stand beside it
+    thought = text if name in ("harmony", "muse") else f"<think>\nf? {text}\n</think>\n\n{text}"  # those have channels
+    for said in (text, text if name in whole else f"I look it up. {text}", thought):
+        assert decode_reply(Reply(text=said), "fc", decoder=reader, functions=[TOOL]) == want, said
+    with suppress(DecodeError):
+        cut = text[: text.rindex("true" if "true" in text else "True") + 4]
+        calls = decode_reply(Reply(text=cut), "fc", decoder=reader, functions=[TOOL])
+        assert calls in (want, [("f", {"a": 1})])  # a value whose tag is not closed is none
+
+
+def test_every_decoder_has_an_example():
+    others = {"llama3-json", "thinkagent", "gorilla", "nexus", "native", "native-or-texts", "cohere", "xiaoming"}
+    assert set(DECODERS) == set(WRITTEN) | others
+
+
+DEFECTS = {
+    # Official: what the handler makes of it (None: it does not decode). Corrected: the call.
+    "llama3-json": ('{"name": "f", "parameters": {"a": 1, "on": true}}', None),
+    "hermes": (f"<tool_call>{CALL}</tool_call>", []),
+    "hammer": (f"```json\n[{CALL}]\n```", []),
+    "xlam": (f"```json\n[{CALL}]\n```", None),
+    "mistral-json": (f"[TOOL_CALLS][{CALL}]", None),
+    "thinkagent": ('<think>x</think>[{"name": "f", "arguments": {"a": 1, "on": true}}]', "executed"),
+    "granite3": (f"<|tool_call|>[{CALL}]<|end_of_text|>", None),
+    "minicpm3": ("<|tool_call_start|>\n```\nf(a=1, on=True)\n```\n<|tool_call_end|>", "executed"),
+}
+
+
+@pytest.mark.parametrize("name", DEFECTS)
+def test_defects_are_kept_by_official_rules_and_mended_by_corrected_ones(name):
+    text, official = DEFECTS[name]
+    reply = Reply(text=text)
+    if official is None:
+        with pytest.raises(DecodeError):
+            decode_reply(reply, "fc", decoder=name)
+    elif official == []:
+        assert decode_reply(reply, "fc", decoder=name) == []
+    assert decode_reply(reply, "fc", decoder=name, rules={"C15"}) == [("f", {"a": 1, "on": True})]
+    assert call_texts(reply, "fc", name, mended=True) == ["f(a=1, on=True)"]
+
+
+def test_more_defects():
+    with pytest.raises(DecodeError):
+        call_texts(Reply(text='</think>[{"name": "f", "arguments": {}}]'), "fc", "thinkagent")
+    assert call_texts(Reply(text="Some prose."), "fc", "granite20b") == ["Some prose."]
+    with pytest.raises(WrongShape):
+        decode_reply(Reply(text="Some prose."), "fc", decoder="granite20b")
+    block = "<|tool_call_start|>\n```\npython_run(a=1)\n```\n<|tool_call_end|>"
+    assert call_texts(Reply(text=block), "fc", "minicpm3") == ["_run(a=1)"]
+    assert call_texts(Reply(text=block), "fc", "minicpm3", mended=True) == ["python_run(a=1)"]
+
+
+@pytest.mark.parametrize("name", sorted(set(WRITTEN) - {"python", "python-fence", "tool-code", "toolcall"}))
+def test_prose_is_no_call_under_corrected_rules(name):
+    with pytest.raises(DecodeError):
+        decode_reply(Reply(text="I cannot help."), "fc", decoder=name, rules="corrected")
+
+
+def test_native_calls_beside_a_decoder_are_native_calls():
+    reply = Reply(text="thinking aloud", tool_calls=(ToolCall("f", '{"a": 1}'),))
+    assert decode_reply(reply, "fc", decoder="hermes") == [("f", {"a": 1})]
+    assert call_texts(reply, "fc", "hermes") == ["f(a=1)"]
+
+
+def test_stored_calls_of_handlers_that_parse_at_once():
+    reply = Reply(tool_calls=(ToolCall("f", '"{\\"a\\": 1}"'),))
+    with pytest.raises(WrongShape):
+        decode_reply(reply, "fc", decoder="granite3")
+    assert call_texts(reply, "fc", "granite3") == ["f(a=1)"]
+
+
+def test_plain_texts_take_the_documented_type():
+    document = {"name": "f.g", "parameters": {"properties": {"zip": {"type": "string"}, "n": {"type": "integer"}}}}
+    text = "<function=f_g>\n<parameter=zip>\n01234\n</parameter>\n<parameter=n>\n5\n</parameter>\n</function>"
+    assert decode_reply(Reply(text=text), "fc", decoder="qwen-coder", functions=[document]) == [
+        ("f_g", {"zip": "01234", "n": 5})
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "call"),
+    [
+        ("server:llama3-json", '<|python_tag|>look_up.call(query="tea")<|eom_id|>', ("look_up", {"query": "tea"})),
+        ("server:llama3-json", "<|python_tag|>print('hey')<|eom_id|>", ("python", {"code": "print('hey')"})),
+        ("functionary32", "all\nOne moment.>>>python\nprint('hey')", ("python", {"code": "print('hey')"})),
+        ("functionary31", "<|python_tag|>print('hey')", ("python", {"code": "print('hey')"})),
+        ("server:xlam", "[Note] " + CALL, ("f", {"a": 1, "on": True})),
+        ("server:xlam", "[{'name': 'f', 'arguments': {'a': True}}]", ("f", {"a": True})),
+        ("server:hermes", f'<tool_call>[{CALL}, {CALL}]</tool_call>', ("f", {"a": 1, "on": True})),
+        ("lfm2", "<|tool_call_start|>[f(s='it's \n 'one'', a=007)]<|tool_call_end|>",
+         ("f", {"s": "it's \n 'one'", "a": 7})),
+    ],
+)  # fmt: skip
+def test_more_that_servers_read(name, text, call):
+    assert decode_reply(Reply(text=text), "fc", decoder=name, functions=[{"name": "python"}])[0] == call
+
+
+THOUGHTS = [
+    ("<think>\nhm\n</think>\n\nanswer", "answer", "hm"),
+    ("hm\n</think>\n\nanswer", "answer", "hm"),
+    ("<think>a</think>x<think>b</think>answer", "answer", "a"),
+]
+
+
+@pytest.mark.parametrize(("text", "answer", "reasoning"), THOUGHTS)
+def test_thoughts_are_parted(text, answer, reasoning):
+    assert read_thinking(text, "auto", "think") == (answer, reasoning)
+    assert read_thinking(text, "strip") == (answer, reasoning)
+    assert read_thinking(text, "keep", "think") == (text, None)
+    assert read_thinking(text, "auto", "none") == (text, None)
+
+
+def test_an_unclosed_thought_holds_no_answer_when_thoughts_are_stripped():
+    text = "<think>\nI could call f(x=1)"
+    assert read_thinking(text, "auto", "think") == (text, None)
+    assert read_thinking(text, "strip") == ("", "I could call f(x=1)")
+    assert read_thinking("done\n<think>more", "strip") == ("done", "more")
+
+
+def test_channels():
+    text = "<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>42<|return|>"
+    assert read_thinking(text, "auto", "harmony") == ("42", "hm")
+
+
+def test_names_tell_formats():
+    assert registered_format("Qwen/Qwen3-8B-FC") is FORMATS["qwen-fc"]
+    assert registered_format("Qwen_Qwen3-8B-FC") is FORMATS["qwen-fc"]
+    assert registered_format("my-model") is None
+    assert [guessed_decoder("Qwen/Qwen3-8B", mode) for mode in ("fc", "prompt")] == ["server:hermes", "python"]
+    assert (guessed_decoder("openai/gpt-oss-20b", "prompt"), reference_decoder("Qwen/Qwen3-8B-FC")) == (
+        "harmony",
+        "hermes",
+    )
+    assert guessed_decoder("openai/gpt-oss-20b") == "harmony"
+    assert guessed_decoder("Qwen/Qwen3-Coder-30B-A3B-Instruct") == "qwen-coder"
+    assert guessed_decoder("who-knows") is None
+    with pytest.raises(UsageError, match="known: python"):
+        find_decoder("nonsense")
+    with pytest.raises(UsageError, match="name a decoder"):
+        TextReading("auto").decoder_for("who-knows")
+
+
+ALIKE = {"toolcall-json", "phi4-mini", "mimo", "laguna", "xlam", "hammer", "json-list", "mistral-json", "pythonic"}
+"""Formats whose calls another one's decoder reads as well."""
+
+
+@pytest.mark.parametrize(
+    "name", sorted(set(WRITTEN) - {"python", "python-fence", "tool-code", "glm4", "functionary32"})
+)
+def test_a_lost_call_is_found_by_its_marks(name):
+    found = lost_calls(WRITTEN[name], [TOOL])
+    assert found is not None
+    assert found[1] == [("f", {"a": 1, "on": True})]
+    if (wanted := server_reading(name)) is not None and name not in ALIKE:
+        assert found[0] == wanted
+
+
+@pytest.mark.parametrize("text", ["I cannot help with that (sorry).", "Call f(a=1) to do it.", '{"answer": 3}', ""])
+def test_no_call_is_found_where_none_is(text):
+    assert lost_calls(text) is None
+
+
+def test_recorded_conversations_are_read_anew_and_stay_as_they_are():
+    step = Step(Reply(text="<think>hm</think>" + WRITTEN["hermes"]))
+    recorded = Transcript("simple_python_0", "simple_python", mode="fc", turns=[Turn(steps=[step])])
+    read = TextReading("hermes").apply(recorded)
+    assert (read.decoder, read.first_reply.reasoning, read.first_reply.text) == ("hermes", "hm", WRITTEN["hermes"])
+    assert recorded.decoder is None
+    assert recorded.first_reply.text.startswith("<think>")
+
+
+HOSTILE = [
+    "<tool_call>\n" * 50_000,
+    "<tool_call>" * 80_000 + "{" * 1000,
+    "[" * 100_000,
+    '{"name":' * 20_000,
+    "<start_function_call>call:f{" + "{[" * 50_000 + "<end_function_call>",
+    "<think>" * 100_000 + "</think>" * 100_000,
+    "<|tool_call|>" * 60_000 + "[" + "1," * 100_000,
+    "<function=" * 90_000,
+    "<arg_key>" * 90_000,
+    "[TOOL_CALLS]" * 80_000,
+    "; " * 300_000,
+    "```" * 300_000,
+    "<｜tool▁call▁begin｜>" * 50_000,
+    "<|channel|>commentary to=functions.f<|message|>" * 18_000,
+    '{"name": "f", "parameters": ' + "9" * 5000 + "}",
+    "{'a': 9**9**9**9}",
+    "__import__('os').system('false')",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+@pytest.mark.parametrize("share", [pytest.param(1, marks=pytest.mark.slow), 80], ids=["whole", "part"])
+def test_hostile_texts_cost_little_and_evaluate_nothing(text, share):
+    text = text[: len(text) // share] if len(text) > 1000 else text
+    started = time.perf_counter()
+    for name in (*DECODERS, *SERVER_READINGS):
+        for rules in ("official", "corrected"):
+            with suppress(DecodeError):
+                decode_reply(Reply(text=text), "fc", decoder=name, rules=rules)
+        with suppress(DecodeError):
+            call_texts(Reply(text=text), "fc", name)
+    read_thinking(text, "strip")
+    read_thinking(text, "auto", "harmony")
+    lost_calls(text)
+    assert time.perf_counter() - started < patience(20)
