@@ -12,7 +12,7 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.runs.folder_families import Reading, output_of, reading_of
 from pytest_bfcl.runs.lines import DamagedLine, OnDamaged, read_json_lines
-from pytest_bfcl.runs.paths import is_below
+from pytest_bfcl.runs.paths import files_named, is_below
 from pytest_bfcl.runs.result_line import ReplayLine
 from pytest_bfcl.runs.wire_names import Offered
 from pytest_bfcl.transcript import Mode
@@ -38,7 +38,7 @@ def result_files(path: Path) -> list[tuple[str, str, Path]]:
         above = whole.parents[min(4, len(whole.parents) - 1)]
         return [(model_folder(above, whole), match["category"], path)] if match else []
     found = []
-    for file in sorted(path.rglob("*_result.json")):
+    for file in sorted(files_named(path, "*_result.json")):
         match = _RESULT_NAME.fullmatch(file.name)
         if match and file.is_file() and is_below(path, file):
             found.append((model_folder(path, file), match["category"], file))

@@ -5,12 +5,37 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator
+from fnmatch import fnmatch
 from pathlib import Path
 
 from pytest_bfcl.failures import UsageError
 
 HELD = ("journal", "transcripts", "snapshots", "web")
 """Folders of a run whose files are read back or copied."""
+
+
+MOST_LOOKED_AT = 50_000
+"""Files and folders looked at for those of known names; a result folder has some dozens for each model."""
+DEEPEST = 10
+"""Folders below a named one that are looked into; the reference's layout has six."""
+
+
+def files_named(root: Path, *patterns: str) -> Iterator[Path]:
+    """Files below a folder with a name like one of these; links to folders are not followed.
+
+    Raises `UsageError` for a folder that holds too much to be one of results.
+    """
+    looked_at = 0
+    for folder, folders, files in os.walk(root):
+        looked_at += len(folders) + len(files)
+        if looked_at > MOST_LOOKED_AT:
+            raise UsageError(
+                f"{root} holds more than {MOST_LOOKED_AT:,} files: name the folder that the results are in"
+            )
+        if len(Path(folder).parts) - len(root.parts) >= DEEPEST:
+            folders.clear()
+        folders.sort()
+        yield from (Path(folder, name) for name in sorted(files) if any(fnmatch(name, each) for each in patterns))
 
 
 def is_below(root: Path, path: Path) -> bool:

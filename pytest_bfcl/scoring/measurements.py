@@ -11,6 +11,7 @@ from pytest_bfcl.dataset.categories import CATEGORIES, category_of
 from pytest_bfcl.failures import FailureTag, UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.runs.damage import LeftOut
+from pytest_bfcl.runs.paths import files_named
 from pytest_bfcl.scoring.robustness import plain_records
 
 if TYPE_CHECKING:
@@ -168,9 +169,9 @@ def _open(path: Path, dataset: DataSet | None) -> Measurement:
             notes=lambda: _notes_of_file(path),
             lines=lambda ids: _lines_of_file(path, ids),
         )
-    if next(path.rglob("BFCL_v*_score.json"), None) is not None:
+    if next(files_named(path, "BFCL_v*_score.json"), None) is not None:
         return Measurement(str(path), lambda rules: _of_scores(path, dataset, rules))
-    if next(path.rglob("BFCL_v*_result.json"), None) is not None:
+    if next(files_named(path, "BFCL_v*_result.json"), None) is not None:
         raise UsageError(f"{path} holds answers without verdicts: `pytest-bfcl score {path} -o FILE` judges them")
     raise UsageError(f"{path} is neither a run directory, a results.jsonl, nor an official score folder")
 

@@ -15,6 +15,7 @@ from pytest_bfcl.runs.lines import DamagedLine, read_json_lines
 from pytest_bfcl.runs.official_layout import (
     model_folder,
 )
+from pytest_bfcl.runs.paths import files_named
 
 if TYPE_CHECKING:
     pass
@@ -56,7 +57,7 @@ def is_score_folder(path: Path) -> bool:
 
     if not path.is_dir() or is_run(path) or (path / RESULTS_FILE).is_file():
         return False
-    return next(path.rglob("BFCL_v*_score.json"), None) is not None
+    return next(files_named(path, "BFCL_v*_score.json"), None) is not None
 
 
 def read_scores(root: Path) -> dict[str, dict[str, ScoreFile]]:
@@ -68,7 +69,7 @@ def read_scores(root: Path) -> dict[str, dict[str, ScoreFile]]:
     entry that failed, and without it the entry would count as passed.
     """
     found: dict[str, dict[str, ScoreFile]] = {}
-    for path in sorted(root.rglob("*_score.json")):
+    for path in sorted(files_named(root, "*_score.json")):
         match = _SCORE_NAME.fullmatch(path.name)
         if match is None or (category := EARLIER.get(match["category"], match["category"])) not in CATEGORIES:
             continue

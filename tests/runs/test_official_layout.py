@@ -7,13 +7,15 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.runs import import_official, read_replay_lines
+from pytest_bfcl.runs import import_official, paths, read_replay_lines
 from pytest_bfcl.runs.folder_families import Reading
 from pytest_bfcl.runs.official_layout import (
     line_from_official,
     result_files,
     results_of,
 )
+from pytest_bfcl.scoring.measurements import open_measurement
+from pytest_bfcl.scoring.official_scores import is_score_folder, read_scores
 from pytest_bfcl.transcript import OtherReading
 
 
@@ -141,3 +143,15 @@ def test_models_are_named_by_their_folders(tmp_path: Path, place: str, model: st
     path.parent.mkdir(parents=True)
     path.write_text("")
     assert [name for name, _, _ in result_files(tmp_path)] == [model or tmp_path.name]
+
+
+def test_only_so_many_files_and_folders_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    deep = tmp_path.joinpath(*"0123456789a")
+    deep.mkdir(parents=True)
+    for folder in (deep.parent, deep):
+        (folder / "BFCL_v4_simple_python_result.json").write_text("")
+    assert [file.parent for _, _, file in result_files(tmp_path)] == [deep.parent]
+    monkeypatch.setattr(paths, "MOST_LOOKED_AT", 10)
+    for read in (result_files, read_scores, open_measurement, is_score_folder):
+        with pytest.raises(UsageError, match="holds more than 10 files: name the folder"):
+            read(tmp_path)

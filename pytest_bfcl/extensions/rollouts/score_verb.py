@@ -177,8 +177,8 @@ def tell(sentences: Iterable[str]) -> None:
 
 def _many(args: argparse.Namespace) -> int:
     """Several files, here or on a cluster: verdicts in a folder, by model."""
-    from pytest_bfcl.rescoring.judging import Judging, judged_here
-    from pytest_bfcl.rescoring.rollouts import pieces_of
+    from pytest_bfcl.extensions.rollouts.judging import Judging, judged_here
+    from pytest_bfcl.extensions.rollouts.pieces import pieces_of
     from pytest_bfcl.runs.unpacked import is_packed
     from pytest_bfcl.session.feeders import find_feeder
 
@@ -236,7 +236,7 @@ def _lines(args: argparse.Namespace, left_out: LeftOut, data: DataSet | str) -> 
 
     What cannot be read as lines goes to ``left_out``.
     """
-    from pytest_bfcl.rescoring.rollouts import is_parquet, lines_of, pieces_of
+    from pytest_bfcl.extensions.rollouts.pieces import is_parquet, lines_of, pieces_of
 
     if args.path == STREAM:
         yield iter(sys.stdin.buffer)

@@ -1,7 +1,6 @@
 """Files of rollouts judged piece by piece, verdicts by model: what one process, or each worker of a cluster, does.
 
-Verdicts of a piece (see `pytest_bfcl.rescoring.rollouts`) go to ``<out>/model=<name>/<piece>.jsonl``, written anew when
-it is judged again.
+Verdicts of a `Piece` go to ``<out>/model=<name>/<piece>.jsonl``, written anew when it is judged again.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
+from pytest_bfcl.extensions.rollouts.pieces import Piece, counted, lines_in, lines_of
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Parsed
-from pytest_bfcl.rescoring.lines import open_data, parsed_line, score_lines
-from pytest_bfcl.rescoring.rollouts import Piece, counted, lines_in, lines_of
+from pytest_bfcl.rescoring import open_data, parsed_line, score_lines
 from pytest_bfcl.runs.readings import Readings
 from pytest_bfcl.runs.snapshots import folder_name
 from pytest_bfcl.troubles import HarnessTrouble

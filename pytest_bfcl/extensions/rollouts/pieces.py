@@ -18,6 +18,7 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.runs import ReplayLine
 from pytest_bfcl.runs.lines import LONGEST_LINE
+from pytest_bfcl.runs.paths import files_named
 from pytest_bfcl.runs.snapshots import folder_name
 
 STRETCH = 64 * 1024 * 1024
@@ -68,7 +69,7 @@ def _files(text: str) -> list[str]:
     if "://" in path:
         raise UsageError(f"{text}: mount or copy it: files are read where every node finds them under one path")
     if os.path.isdir(path):
-        names = sorted(str(each) for each in Path(path).rglob("*") if each.suffix in (".jsonl", ".gz", ".parquet"))
+        names = sorted(map(str, files_named(Path(path), "*.jsonl", "*.gz", "*.parquet")))
     else:
         names = sorted(glob.glob(path)) if glob.has_magic(path) else [path]
     if not names or not all(map(os.path.isfile, names)):
