@@ -12,7 +12,9 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 PATHS = {
-    "pytest_bfcl.dataset.splits": "pytest_bfcl.selection.splits",
+    "pytest_bfcl.rewards": "pytest_bfcl.extensions.training.rewards",
+    "pytest_bfcl.splits": "pytest_bfcl.extensions.splitting.splits",
+    "pytest_bfcl.dataset.splits": "pytest_bfcl.extensions.splitting.splits",
     "pytest_bfcl.dataset.selection": "pytest_bfcl.selection.selection",
     "pytest_bfcl.dataset.fetching": "pytest_bfcl.fetching.official",
     "pytest_bfcl.dataset.texts": "pytest_bfcl.fetching.texts",
@@ -32,7 +34,7 @@ PATHS = {
     "pytest_bfcl.authoring": "pytest_bfcl.extensions.lab.authoring",
     "pytest_bfcl.proving": "pytest_bfcl.extensions.lab.proving",
 }
-"""Documents name ``training``, ``cluster`` and ``evaluation``, which stay. The others are former names, until 0.4."""
+"""Documents name ``training``, ``rewards``, ``splits``, ``cluster``, ``evaluation``; the others stay until 0.4."""
 
 
 class _Package(ModuleType):

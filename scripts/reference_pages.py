@@ -24,7 +24,7 @@ What other programs may import. Everything else is the package's own and may cha
 
 ## Rewards and episodes
 
-::: pytest_bfcl.rewards
+::: pytest_bfcl.extensions.training.rewards
     options: {{members: [reward, rewards]}}
 
 ::: pytest_bfcl.extensions.training.episode.Episode

@@ -33,8 +33,6 @@ VERBS = {
     "report": "write the HTML report of a run again",
     "merge": "join the parts of a sharded run",
     "models": "list providers and what they need",
-    "split": "part entries to train on from entries to test with",
-    "schema": "print the JSON Schema of own entries, or of results",
     "doctor": "check this installation and an endpoint",
 }
 """The verbs of the core, a module each, with a line of help."""

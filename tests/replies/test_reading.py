@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from pytest_bfcl import assert_calls, assert_no_calls
+from pytest_bfcl.extensions.training.rewards import reward, reward_function
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.models import as_model
 from pytest_bfcl.replies import UnknownShape, read_call, read_reply
 from pytest_bfcl.rescoring import score_lines
-from pytest_bfcl.rewards import reward, reward_function
 from pytest_bfcl.transcript import Call, Reply, ToolCall
 from tests.models.loopback import WEATHER, request, run
 from tests.replies import recorded

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from pytest_bfcl.extensions.training.rewards import reward
 from pytest_bfcl.replies import read_reply
-from pytest_bfcl.rewards import reward
 from tests.replies import recorded
 from tests.replies.recorded import ARGUMENTS, NAME
 from tests.replies.test_reading import ENTRY

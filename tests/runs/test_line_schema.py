@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 
 from pytest_bfcl import run
-from pytest_bfcl.cli import main
 from pytest_bfcl.runs.line_schema import result_line_schema
 from pytest_bfcl.settings import Settings
 
@@ -48,8 +46,3 @@ def test_other_shapes_do_not(lines: list[dict[str, Any]], change: dict[str, Any]
 def test_what_a_line_must_have(lines: list[dict[str, Any]], name: str) -> None:
     check = jsonschema.Draft202012Validator(result_line_schema())
     assert not check.is_valid({key: value for key, value in lines[0].items() if key != name})
-
-
-def test_the_verb_prints_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["schema", "result"]) == 0
-    assert json.loads(capsys.readouterr().out) == result_line_schema()

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.cli import main
+from pytest_bfcl.extensions.training.rewards import reward
 from pytest_bfcl.rescoring import open_data, score_lines
-from pytest_bfcl.rewards import reward
 from pytest_bfcl.runs.readings import BothReadings, Readings, documented_names
 from pytest_bfcl.session.evaluation import run
 from tests.runs.test_folder_families import ENTRY, folder

@@ -18,9 +18,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pytest_bfcl.decoding import DecodeError, decode
+from pytest_bfcl.extensions.splitting.content import call_key, document_key, sayings_of, turns_of, words
+from pytest_bfcl.extensions.splitting.splits import entries_of
 from pytest_bfcl.extras import require
-from pytest_bfcl.selection.content import call_key, document_key, sayings_of, turns_of, words
-from pytest_bfcl.selection.splits import entries_of
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet, Entry

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.extensions.contamination.benchmark import Finding
+from pytest_bfcl.extensions.splitting.splits import entries_of
 from pytest_bfcl.json_types import Parsed
-from pytest_bfcl.selection.splits import Part, Split, entries_of
+from pytest_bfcl.selection.splits import Part, Split
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pytest_bfcl.extensions.splitting.content import call_key, document_key
 from pytest_bfcl.extras import require
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.selection.content import call_key, document_key
 
 ENDINGS = (".jsonl", ".json", ".parquet", ".arrow")
 _DEPTH = 24

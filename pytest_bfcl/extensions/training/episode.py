@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_bfcl.checkers.grades import CALL_COST, Grades, grades_of
 from pytest_bfcl.conversation.dialogue import OVERFLOW, Dialogue
+from pytest_bfcl.extensions.training.grades import CALL_COST, Grades, grades_of
+from pytest_bfcl.extensions.training.rewards import as_entry, reward
 from pytest_bfcl.extensions.training.travelling import packed, unpacked
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.models.callable import on_the_wire
 from pytest_bfcl.replies import read_reply
-from pytest_bfcl.rewards import as_entry, reward
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.tools.schemas import compile_tools
 from pytest_bfcl.troubles import HarnessTrouble
@@ -76,7 +76,7 @@ class Episode:
         think: Thoughts in a text: ``auto`` as the decoder's family does, ``strip``, ``keep``.
         rules: ``official`` or ``corrected``.
         partial: The graded reward, turn by turn, instead of 1.0 or 0.0 at the end.
-        call_cost: What calls beyond need cost the graded reward (`pytest_bfcl.checkers.grades`); 0 for nothing.
+        call_cost: What calls beyond need cost the graded reward (`.grades`); 0 for nothing.
         settings: Further settings of a run (step limit, system prompt); the arguments above count before it.
         texts: The data set's wording (``open_data("official").texts``). Default: our own for own and bundled entries;
             that of the fetched set for official ones.

@@ -10,10 +10,10 @@ The policy writes its calls as text: by the benchmark's system prompt, or in a m
 
 from __future__ import annotations
 
+from pytest_bfcl.extensions.training.rewards import refuse_unreadable
 from pytest_bfcl.extensions.training.tasks import Tasks, episode_of, options_of
 from pytest_bfcl.extras import naming
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.rewards import refuse_unreadable
 from pytest_bfcl.transcript import Message
 
 with naming("the environment of SkyRL", "pip install skyrl-gym"):

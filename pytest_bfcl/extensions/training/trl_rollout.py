@@ -18,11 +18,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_bfcl.extensions.training.episode import Episode
+from pytest_bfcl.extensions.training.rewards import refuse_unreadable
 from pytest_bfcl.extensions.training.tasks import Tasks, episode_of, options_of
 from pytest_bfcl.extras import require
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.rewards import refuse_unreadable
 from pytest_bfcl.transcript import Message
 
 KEY = "bfcl"

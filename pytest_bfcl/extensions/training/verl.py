@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl import rewards
+from pytest_bfcl.extensions.training import rewards
 from pytest_bfcl.extensions.training.tasks import Options, Tasks, episode_of, key_of, options_of, reward_of
 from pytest_bfcl.extras import require
 from pytest_bfcl.failures import UsageError

@@ -16,11 +16,11 @@ from typing import Any
 from uuid import uuid4
 
 from pytest_bfcl.extensions.training.episode import Episode
+from pytest_bfcl.extensions.training.rewards import refuse_unreadable
 from pytest_bfcl.extensions.training.tasks import episode_of, options_of
 from pytest_bfcl.extensions.training.verl import AGENT
 from pytest_bfcl.extras import naming
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.rewards import refuse_unreadable
 from pytest_bfcl.transcript import Message
 
 with naming("the agent loop of verl", "pip install verl"):

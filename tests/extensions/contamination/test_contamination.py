@@ -13,9 +13,10 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.dataset import DataSet, Entry
+from pytest_bfcl.extensions.splitting.content import sayings_of, turns_of, words
+from pytest_bfcl.extensions.splitting.splits import entries_of
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.selection.content import sayings_of, turns_of, words
-from pytest_bfcl.selection.splits import Split, entries_of
+from pytest_bfcl.selection.splits import Split
 from pytest_bfcl.session.evaluation import open_data
 
 pytest.importorskip("datasketch", reason="needs the extra contamination")

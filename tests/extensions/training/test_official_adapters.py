@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from pytest_bfcl.extensions.splitting.splits import make_split
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.selection.splits import Part, make_split
+from pytest_bfcl.selection.splits import Part
 from pytest_bfcl.session.evaluation import open_data, run
 from pytest_bfcl.training import Tasks, tasks, trl, verl
 from tests.extensions.training.policies import first_reply, message, oracle

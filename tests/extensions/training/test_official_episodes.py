@@ -8,9 +8,9 @@ from collections.abc import Iterable
 import pytest
 
 from pytest_bfcl.dataset import DataSet, Entry
+from pytest_bfcl.extensions.training.rewards import reward
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.models.oracle import answer
-from pytest_bfcl.rewards import reward
 from pytest_bfcl.session.evaluation import open_data
 from pytest_bfcl.training import Episode
 from pytest_bfcl.transcript import Mode

@@ -12,8 +12,8 @@ from itertools import combinations
 from typing import Any
 
 from pytest_bfcl.dataset import Entry, FunctionDoc
-from pytest_bfcl.dataset.own_entry import field_findings
 from pytest_bfcl.dataset.schemas import Finding
+from pytest_bfcl.extensions.lab.authoring.own_entry import field_findings
 from pytest_bfcl.json_types import Fields, Parsed
 
 TODO = "TODO"

@@ -17,9 +17,9 @@ from pytest_bfcl.extensions.lab.generating.official import near_official
 from pytest_bfcl.extensions.lab.generating.proof import Facts, Unproved, proved
 from pytest_bfcl.extensions.lab.generating.single import KIND_OF, drafted, proved_single
 from pytest_bfcl.extensions.lab.generating.task import Task, entry_of, numbers_for, task_of
+from pytest_bfcl.extensions.splitting.content import question_key
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Parsed
-from pytest_bfcl.selection.content import question_key
 from pytest_bfcl.troubles import HarnessTrouble
 
 MOST_ATTEMPTS = 400

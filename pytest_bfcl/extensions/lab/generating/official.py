@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from pytest_bfcl.dataset import Entry
 from pytest_bfcl.decoding.ground_truth import ground_truth_calls, turn_ground_truth_calls
+from pytest_bfcl.extensions.splitting.content import call_key, sayings_of, turns_of
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.selection.content import call_key, sayings_of, turns_of
 
 if TYPE_CHECKING:
     from pytest_bfcl.extensions.contamination.benchmark import Benchmark

@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.cli import main
+from pytest_bfcl.extensions.lab.authoring.own_entry import json_schema
+from pytest_bfcl.runs.line_schema import result_line_schema
+from pytest_bfcl.session.events import event_schema
 
 from .test_tool_sources import SHOP
 
@@ -125,12 +128,9 @@ def test_an_entry_from_python_and_json_is_appended(tmp_path: Path, monkeypatch: 
         assert main(["new", "entry", "--from-json", "tools.json"]) == 2
 
 
-def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    (schema,) = [json.loads("".join(line for line in _text(capsys)))]
-    assert schema["required"] == ["id", "question"]
-    assert "simple_python" in json.dumps(schema["properties"]["category"])
-
-
-def _text(capsys: pytest.CaptureFixture[str]) -> str:
-    assert main(["schema"]) == 0
-    return capsys.readouterr().out
+@pytest.mark.parametrize(("words", "schema"), [
+    ([], json_schema()), (["result"], result_line_schema()), (["event"], event_schema()),
+], ids=["entry", "result", "event"])  # fmt: skip
+def test_the_schemas_are_printed(words: list[str], schema: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schema", *words]) == 0
+    assert json.loads(capsys.readouterr().out) == schema

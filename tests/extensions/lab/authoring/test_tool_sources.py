@@ -235,7 +235,7 @@ def test_an_mcp_server_that_is_not_there(where: str) -> None:
 def test_the_schema_of_own_entries_takes_the_bundled_ones() -> None:
     jsonschema = pytest.importorskip("jsonschema")
     from pytest_bfcl.dataset.opening import bundled_root
-    from pytest_bfcl.dataset.own_entry import OwnEntry, json_schema
+    from pytest_bfcl.extensions.lab.authoring.own_entry import OwnEntry, json_schema
 
     root = bundled_root()
     if root is None:
@@ -245,6 +245,7 @@ def test_the_schema_of_own_entries_takes_the_bundled_ones() -> None:
         for line in (root / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()[:5]:
             OwnEntry.model_validate_json(line)
             assert list(validator.iter_errors(json.loads(line))) == []
+    assert json_schema()["required"] == ["id", "question"]
     wrong = {"id": "", "question": 7, "function": [{"name": "a b"}], "category": "no_such"}
     assert {tuple(error.path)[:1] for error in validator.iter_errors(wrong)} >= {("id",), ("question",), ("category",)}
     assert open_dataset(root).own

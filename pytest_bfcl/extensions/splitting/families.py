@@ -12,7 +12,7 @@ Two entries are of one family when they share a trait, or are linked by entries 
 The functions of simulated systems, memories and web tools are no trait: every such entry has them, as all have English.
 ``strict`` makes them one, and lets a function's name alone decide; then few families are left. Between the two lies
 ``content``, which ``strict`` holds, too: families whose questions are nearly the same
-(`pytest_bfcl.selection.content.near_pairs`), or of whose conversations one makes all calls of the other, are one.
+(`content.near_pairs`), or of whose conversations one makes all calls of the other, are one.
 """
 
 from __future__ import annotations
@@ -22,14 +22,10 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from typing import Literal, get_args
 
 from pytest_bfcl.dataset.entry import Entry, FunctionDoc
-from pytest_bfcl.selection.content import near_pairs, turns_of
-
-By = Literal["family", "content", "strict"]
-"""What holds entries together; see the module."""
-KINDS: tuple[By, ...] = get_args(By)
+from pytest_bfcl.extensions.splitting.content import near_pairs, turns_of
+from pytest_bfcl.selection.splits import By, original_id
 
 Trait = tuple[Hashable, ...]
 
@@ -94,11 +90,6 @@ def traits(entry: Entry, by: By = "family") -> Iterator[Trait]:
         yield from (("function", _name(document)) for document in entry.all_functions)
     elif not row.stateful:
         yield from (("function", _name(document), _parameters(document)) for document in entry.all_functions)
-
-
-def original_id(entry_id: str) -> str:
-    """The id of the entry that a format-sensitivity entry asks again; others' own."""
-    return entry_id.rsplit(":", 1)[-1]
 
 
 def _is_users(message: object) -> bool:

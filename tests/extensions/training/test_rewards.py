@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from pytest_bfcl.extensions.training.rewards import MOST_PARTIAL, batch_rewards, compute_score, reward, reward_function
 from pytest_bfcl.failures import HarnessError, UsageError
-from pytest_bfcl.rewards import MOST_PARTIAL, batch_rewards, compute_score, reward, reward_function
 from pytest_bfcl.transcript import Reply, ToolCall
 
 DOCUMENT = {
@@ -160,7 +160,7 @@ def test_columns_as_trainers_pass_them():
 
 
 def test_columns_with_ids():
-    from pytest_bfcl.rewards import as_entry
+    from pytest_bfcl.extensions.training.rewards import as_entry
 
     entry = as_entry(ENTRY | {"id": "simple_python_7"})
     by_id = reward_function({"simple_python_7": entry})

@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.dataset import DataSet, Entry
+from pytest_bfcl.extensions.splitting.content import near_pairs, turns_of
+from pytest_bfcl.extensions.splitting.families import alike, families
+from pytest_bfcl.extensions.splitting.splits import make_split
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.selection.content import near_pairs, turns_of
-from pytest_bfcl.selection.families import KINDS, alike, families
-from pytest_bfcl.selection.splits import PARTS, Split, is_in, make_split, read_part
+from pytest_bfcl.selection.splits import KINDS, PARTS, Split, is_in, read_part
 from pytest_bfcl.session.evaluation import open_data
 
 

@@ -9,7 +9,7 @@ fixed scale (a valid answer is always 1.0, a wrong one at most `MOST_PARTIAL`):
 - all of it times expected/made when more calls were made than expected, so that flooding does not pay.
 
 Multi-turn conversations are graded turn by turn, for state and response, and calls beyond need cost
-(`pytest_bfcl.checkers.grades`). Entries that
+(`.grades`). Entries that
 expect no call, relevance entries, executed calls of retired categories, and answers of memory and web entries are right
 or wrong.
 """
@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.checkers.grades import CALL_COST, MOST_PARTIAL
+from pytest_bfcl.extensions.training.grades import CALL_COST, MOST_PARTIAL
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.formats.reading import TextReading
 from pytest_bfcl.json_types import Fields, Parsed
@@ -68,7 +68,7 @@ def reward(
         mode: How the calls are written; default: ``fc`` for native calls, else ``prompt``.
         underscore_names: Names went over the wire with dots replaced; default: as the called names prove.
         partial: Graded instead of strict, see the module.
-        call_cost: What calls beyond need cost a graded conversation (`pytest_bfcl.checkers.grades`); 0 for nothing.
+        call_cost: What calls beyond need cost a graded conversation (`.grades`); 0 for nothing.
         decoder: The format of calls written in texts (`pytest_bfcl.formats`), whatever the mode.
         think: Thoughts in a text: ``auto`` as the decoder's family does, ``strip``, ``keep``.
         services: What calls of executable entries reach; give one that is kept open, or each call makes its own.
@@ -77,8 +77,8 @@ def reward(
     output has no known shape: neither must look like a bad policy.
     """
     from pytest_bfcl.checkers import judge
-    from pytest_bfcl.checkers.grades import grades_of
     from pytest_bfcl.conversation.services import Services, is_executed
+    from pytest_bfcl.extensions.training.grades import grades_of
 
     known = as_entry(entry)
     transcript = as_transcript(known, output, mode=mode, underscore_names=underscore_names)

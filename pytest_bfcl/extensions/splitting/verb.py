@@ -20,9 +20,12 @@ if TYPE_CHECKING:
     from pytest_bfcl.selection.splits import Split
 
 
+SUMMARY = "part entries to train on from entries to test with"
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""
-    from pytest_bfcl.selection.families import KINDS
+    from pytest_bfcl.selection.splits import KINDS
 
     parser.add_argument(
         "data", nargs="+", metavar="DATA", help="bundled, official, a folder, or .jsonl files of your own"
@@ -39,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the split and say what is in it."""
-    from pytest_bfcl.selection.splits import make_split
+    from pytest_bfcl.extensions.splitting.splits import make_split
 
     data = _opened(args.data)
     split = make_split(data, train=args.train, seed=args.seed, by=args.by).write(args.output)
@@ -54,9 +57,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _leak(split: Split, data: DataSet) -> str:
     """How much training on one part tells of the other."""
-    from pytest_bfcl.selection.content import NEAR
-    from pytest_bfcl.selection.families import alike
-    from pytest_bfcl.selection.splits import entries_of
+    from pytest_bfcl.extensions.splitting.content import NEAR
+    from pytest_bfcl.extensions.splitting.families import alike
+    from pytest_bfcl.extensions.splitting.splits import entries_of
 
     pairs = [(one.id, other.id) for one, other in alike(list(entries_of(data)))]
     parted = ((one, other) for one, other in pairs if split.part_of(one) != split.part_of(other))

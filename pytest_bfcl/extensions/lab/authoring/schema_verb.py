@@ -6,6 +6,8 @@ import argparse
 
 from pytest_bfcl.printed import say_data
 
+SUMMARY = "print the JSON Schema of own entries, or of results"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""
@@ -24,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
     elif args.what == "event":
         from pytest_bfcl.session.events import event_schema as json_schema
     else:
-        from pytest_bfcl.dataset.own_entry import json_schema
+        from pytest_bfcl.extensions.lab.authoring.own_entry import json_schema
 
     text = json.dumps(json_schema(), indent=2) + "\n"
     if args.output:
