@@ -98,6 +98,20 @@ class Reply:
             return [{"name": c.name, "arguments": c.arguments} for c in self.tool_calls]
         return self.text
 
+    def as_message(self, turn: int, step: int) -> Message:
+        """The assistant's message that says it; ids of calls stay as they came, and null content stays null."""
+        message: Message = {"role": "assistant", "content": self.text}
+        if self.tool_calls:
+            message["tool_calls"] = [
+                {
+                    "id": call.id or f"call_{turn}_{step}_{number}",
+                    "type": "function",
+                    "function": {"name": call.name, "arguments": call.arguments},
+                }
+                for number, call in enumerate(self.tool_calls)
+            ]
+        return message
+
     def timed(self, latency_s: float, attempts: int) -> Reply:
         """The reply with the time it took and the attempts it needed."""
         return Reply(

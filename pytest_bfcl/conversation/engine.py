@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.conversation.world import World
     from pytest_bfcl.dataset import Entry, Texts
     from pytest_bfcl.models.base import Model, Request
-    from pytest_bfcl.runs import RequestDigests
+    from pytest_bfcl.runs import Requests
     from pytest_bfcl.settings import Settings
 
 
@@ -128,7 +128,7 @@ class _Conversation:
         self.model = model
         self.journal = journal
         self.on_reply = on_reply
-        self.digests: RequestDigests | None = None
+        self.requests: Requests | None = None
         self.dialogue = Dialogue(entry, model, settings, texts, repeat)
         self.transcript = self.dialogue.transcript
 
@@ -159,18 +159,17 @@ class _Conversation:
         request = self.dialogue.request()
         if self.journal is None:
             return await self._live(request)
-        from pytest_bfcl.runs.journal import ReplyKey, RequestDigests
+        from pytest_bfcl.runs import ReplyKey, Requests
 
-        self.digests = self.digests or RequestDigests()
-        digest = self.digests.of(request.messages, request.functions, request.parameters)
-        key = ReplyKey(
-            self.model.spec, self.model.mode, request.entry.id, request.repeat, request.turn, request.step, digest
-        )
-        known = self.journal.find(key)
-        if known is not None and problem_of(known) != TROUBLE:  # an earlier release kept those
-            return known
-        reply = await self._live(request)
-        self.journal.record(key, reply)
+        requests = self.requests = self.requests or Requests(self.transcript.started_at)
+        digest = requests.of(request.messages, request.functions, request.parameters)
+        turn, step = request.turn, request.step
+        key = ReplyKey(self.model.spec, self.model.mode, request.entry.id, request.repeat, turn, step, digest)
+        reply = self.journal.find(key)
+        if reply is None or problem_of(reply) == TROUBLE:  # an earlier release kept those
+            reply = await self._live(request)
+            self.journal.record(key, reply, requests.asked(request.messages, request.functions))
+        requests.answered(reply, turn, step)
         return reply
 
     async def _live(self, request: Request) -> Reply:

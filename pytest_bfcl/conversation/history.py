@@ -10,20 +10,11 @@ NOT_RUN = "Error during execution: the arguments of a call in this message are n
 
 
 def assistant_message(model: object, reply: Reply, turn: int = 0, step: int = 0) -> Message:
-    """A reply as the assistant's message; ids of calls stay as they came, and null content stays null.
+    """A reply as the assistant's message (`Reply.as_message`).
 
     An adapter with a method ``remember`` adds what its provider wants back: reasoning, signatures, encrypted items.
     """
-    message: Message = {"role": "assistant", "content": reply.text}
-    if reply.tool_calls:
-        message["tool_calls"] = [
-            {
-                "id": call.id or f"call_{turn}_{step}_{number}",
-                "type": "function",
-                "function": {"name": call.name, "arguments": call.arguments},
-            }
-            for number, call in enumerate(reply.tool_calls)
-        ]
+    message = reply.as_message(turn, step)
     remember = getattr(model, "remember", None)
     return message if remember is None else remember(reply, message)
 

@@ -9,7 +9,7 @@ import copy
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from pytest_bfcl.runs import ReplyKey
+    from pytest_bfcl.runs import Asked, ReplyKey
     from pytest_bfcl.transcript import Reply
 
 
@@ -20,8 +20,8 @@ class Journal(Protocol):
         """The recorded reply to exactly this request, if there is one."""
         ...
 
-    def record(self, key: ReplyKey, reply: Reply) -> None:
-        """Keep a reply; on return it is on disk."""
+    def record(self, key: ReplyKey, reply: Reply, asked: Asked | None = None) -> None:
+        """Keep a reply, and what it answers; on return it is on disk."""
         ...
 
 

@@ -243,20 +243,27 @@ class PlayedConversation(Dialogue):
     # -- the journal ---------------------------------------------------------------------------------------------
 
     def _key(self, turn: int, step: int) -> ReplyKey:
-        from pytest_bfcl.runs import ReplyKey, RequestDigests
+        from pytest_bfcl.runs import ReplyKey, request_digest
 
         asked = [message for messages in self.entry.question for message in messages]
-        digest = RequestDigests().of(asked, self.entry.all_functions, {"played": len(self.entry.question)})
+        digest = request_digest(asked, self.entry.all_functions, {"played": len(self.entry.question)})
         return ReplyKey(self.model.spec, "fc", self.entry.id, self.transcript.repeat, turn, step, digest)
 
     def _keep(self) -> None:
         """Every step of a finished conversation; half of one could not be gone on with."""
         if self.journal is None:
             return
-        for number, turn in enumerate(self.transcript.turns):
+        from pytest_bfcl.runs import Requests
+
+        transcript, requests = self.transcript, Requests(self.transcript.started_at)
+        said = [n for n, message in enumerate(self.messages) if message.get("role") == "assistant"]
+        before = iter(said[-len(transcript.steps) :])
+        for number, turn in enumerate(transcript.turns):
             for position, step in enumerate(turn.steps):
-                self.journal.record(self._key(number, position), step.reply)
-            if self.transcript.forced_quit and number + 1 == len(self.transcript.turns):
+                asked = requests.asked(self.messages[: next(before, None)], transcript.functions)
+                self.journal.record(self._key(number, position), step.reply, asked)
+                requests.answered(step.reply, number, position)
+            if transcript.forced_quit and number + 1 == len(transcript.turns):
                 self.journal.record(self._key(number, len(turn.steps)), Reply(finish_reason=STEP_LIMIT))
 
     def _recorded(self) -> list[list[Reply]] | None:

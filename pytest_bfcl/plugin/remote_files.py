@@ -1,6 +1,6 @@
 """Workers on other hosts: what they write comes back, what they need to know goes there.
 
-Such a worker keeps its journal, transcripts, snapshots and recorded pages in a folder of its own and sends every
+Such a worker keeps its journal, snapshots and recorded pages in a folder of its own and sends every
 change over a channel beside xdist's; the controller repeats it in the run directory. So a run on many hosts leaves one
 complete run directory, and when the controller is killed at most the last fraction of a second is missing from it.
 """
@@ -21,7 +21,7 @@ import pytest
 
 from pytest_bfcl.json_types import Parsed
 
-GROWING = ("journal", "transcripts", "web")
+GROWING = ("journal", "web")
 """Folders whose files are only appended to; files of others are replaced as a whole."""
 FOLDERS = (*GROWING, "snapshots")
 EVERY_S = 0.2
@@ -129,7 +129,7 @@ def known_files(path: Path, is_finished: Callable[[Parsed], bool]) -> dict[str, 
 def unused_name(path: Path, worker: str) -> str:
     """A name for a worker's files that no earlier part of the run has used: its files here start empty there."""
     number, name = 1, worker
-    while any((path / folder / f"{name}.jsonl{end}").exists() for folder in GROWING for end in ("", ".gz")):
+    while any((path / folder / f"{name}.jsonl").exists() for folder in GROWING):
         number += 1
         name = f"{worker}-{number}"
     return name

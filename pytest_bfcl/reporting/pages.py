@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from pytest_bfcl.checkers.corrected import CORRECTED_RULES
 from pytest_bfcl.dataset.known_issues import known_issues
@@ -19,11 +20,11 @@ from pytest_bfcl.reporting.functions import Documentation, as_json
 from pytest_bfcl.reporting.links import rerun_command
 from pytest_bfcl.reporting.listing import total_of
 from pytest_bfcl.reporting.replayed import results_again, stored_memory
-from pytest_bfcl.runs import EntryKey, TranscriptStore
+from pytest_bfcl.runs import Transcripts, record_key
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
-    from pytest_bfcl.runs import Fingerprint, ModelFingerprint, RunDirectory
+    from pytest_bfcl.runs import Fingerprint, ModelFingerprint, ResultLine, RunDirectory
     from pytest_bfcl.transcript import Transcript
 
 TEMPLATE = "entry.html.jinja"
@@ -181,10 +182,10 @@ def issues_of(fingerprint: Fingerprint) -> dict[tuple[str, str], str]:
     }
 
 
-def stored_of(store: TranscriptStore, record: Fields) -> Fields | None:
+def stored_of(transcripts: Transcripts, record: Fields) -> Fields | None:
     """The stored transcript of a result; a damaged one is simply not shown."""
     try:
-        return store.load(EntryKey(record["model"], record["mode"], record["id"], record.get("repeat") or 1))
+        return transcripts.load(record_key(cast("ResultLine", record)), record.get("started_at"))
     except HarnessError:
         return None
 
@@ -243,8 +244,11 @@ def _about(record: Fields, context: PageContext, request: str, place: str) -> Ab
 def _functions(entry: Entry | None, stored: Fields | None) -> Iterator[tuple[Fields, str]]:
     """What was offered, as sent where that is known; held-out functions with a note of the turn they came in."""
     sent = (stored or {}).get("functions") or (entry.function if entry is not None else [])
-    yield from ((document, "") for document in sent[:MAX_FUNCTIONS] if isinstance(document, Mapping))
-    for turn, documents in entry.missed_function.items() if entry is not None else ():
+    later = entry.missed_function if entry is not None else {}
+    names = {document["name"] for documents in later.values() for document in documents}
+    known = (each for each in sent if isinstance(each, Mapping) and each.get("name") not in names)
+    yield from ((document, "") for document in islice(known, MAX_FUNCTIONS))
+    for turn, documents in later.items():
         yield from ((document, f"from turn {turn + 1} on") for document in documents)
 
 

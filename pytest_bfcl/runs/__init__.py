@@ -1,4 +1,4 @@
-"""The run directory: append-only results, journal, transcripts, snapshots; resume, import, export, merge."""
+"""The run directory: append-only results, journal, snapshots; resume, import, export, merge."""
 
 from __future__ import annotations
 
@@ -17,10 +17,8 @@ if TYPE_CHECKING:
     from pytest_bfcl.runs.fingerprint import utc_now as utc_now
     from pytest_bfcl.runs.journal import Journal as Journal
     from pytest_bfcl.runs.journal import ReplyKey as ReplyKey
-    from pytest_bfcl.runs.journal import RequestDigests as RequestDigests
     from pytest_bfcl.runs.journal import journal_line as journal_line
     from pytest_bfcl.runs.journal import read_journal_line as read_journal_line
-    from pytest_bfcl.runs.journal import request_digest as request_digest
     from pytest_bfcl.runs.lines import DamagedLine as DamagedLine
     from pytest_bfcl.runs.lines import json_line as json_line
     from pytest_bfcl.runs.lines import read_json_lines as read_json_lines
@@ -30,6 +28,11 @@ if TYPE_CHECKING:
     from pytest_bfcl.runs.replay_lines import line_from_transcript as line_from_transcript
     from pytest_bfcl.runs.replay_lines import read_replay_lines as read_replay_lines
     from pytest_bfcl.runs.replay_lines import transcript_from_line as transcript_from_line
+    from pytest_bfcl.runs.requests import Asked as Asked
+    from pytest_bfcl.runs.requests import RequestDigests as RequestDigests
+    from pytest_bfcl.runs.requests import Requests as Requests
+    from pytest_bfcl.runs.requests import request_digest as request_digest
+    from pytest_bfcl.runs.result_line import EntryKey as EntryKey
     from pytest_bfcl.runs.result_line import ReplayLine as ReplayLine
     from pytest_bfcl.runs.result_line import ResultLine as ResultLine
     from pytest_bfcl.runs.results import error_record as error_record
@@ -42,10 +45,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.runs.snapshots import Snapshots as Snapshots
     from pytest_bfcl.runs.snapshots import snapshots_of as snapshots_of
     from pytest_bfcl.runs.summary_types import Summary as Summary
-    from pytest_bfcl.runs.transcripts import EntryKey as EntryKey
-    from pytest_bfcl.runs.transcripts import Place as Place
-    from pytest_bfcl.runs.transcripts import TranscriptStore as TranscriptStore
-    from pytest_bfcl.runs.transcripts import packed_transcript as packed_transcript
+    from pytest_bfcl.runs.transcripts import Transcripts as Transcripts
 
 _HOMES = {
     "RunDirectory": "directory",
@@ -58,10 +58,8 @@ _HOMES = {
     "utc_now": "fingerprint",
     "Journal": "journal",
     "ReplyKey": "journal",
-    "RequestDigests": "journal",
     "journal_line": "journal",
     "read_journal_line": "journal",
-    "request_digest": "journal",
     "DamagedLine": "lines",
     "json_line": "lines",
     "read_json_lines": "lines",
@@ -71,6 +69,11 @@ _HOMES = {
     "line_from_transcript": "replay_lines",
     "read_replay_lines": "replay_lines",
     "transcript_from_line": "replay_lines",
+    "Asked": "requests",
+    "RequestDigests": "requests",
+    "Requests": "requests",
+    "request_digest": "requests",
+    "EntryKey": "result_line",
     "ReplayLine": "result_line",
     "ResultLine": "result_line",
     "error_record": "results",
@@ -83,28 +86,26 @@ _HOMES = {
     "Snapshots": "snapshots",
     "snapshots_of": "snapshots",
     "Summary": "summary_types",
-    "EntryKey": "transcripts",
-    "Place": "transcripts",
-    "TranscriptStore": "transcripts",
-    "packed_transcript": "transcripts",
+    "Transcripts": "transcripts",
 }
 
 __all__ = [
     "RULES_VERSION",
+    "Asked",
     "DamagedLine",
     "EntryKey",
     "Fingerprint",
     "Journal",
     "ModelFingerprint",
-    "Place",
     "ReplayLine",
     "ReplyKey",
     "RequestDigests",
+    "Requests",
     "ResultLine",
     "RunDirectory",
     "Snapshots",
     "Summary",
-    "TranscriptStore",
+    "Transcripts",
     "default_path",
     "entry_from_line",
     "error_record",
@@ -115,7 +116,6 @@ __all__ = [
     "json_line",
     "line_from_transcript",
     "merge_runs",
-    "packed_transcript",
     "plugin_version",
     "read_journal_line",
     "read_json_lines",

@@ -1,7 +1,7 @@
 """The run directory (docs/contracts.md, "The run directory"): one folder, one writer, everything append-only.
 
 The process that reports outcomes opens it with `RunDirectory.start` and holds its lock; workers only add their own
-files through `Journal` and `TranscriptStore`; readers use `RunDirectory.open`.
+files through `Journal`; readers use `RunDirectory.open`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -32,18 +33,16 @@ from pytest_bfcl.runs.lines import (
     write_atomically,
 )
 from pytest_bfcl.runs.paths import refuse_links_out
-from pytest_bfcl.runs.result_line import ResultLine
+from pytest_bfcl.runs.result_line import EntryKey, ResultLine
 from pytest_bfcl.runs.results import ResultsFile, StoredResults, is_settled, record_key
 from pytest_bfcl.runs.snapshots import Snapshots, folder_name, snapshots_of
 from pytest_bfcl.runs.summary_types import Summary, problem_of_run, problem_of_summary
-from pytest_bfcl.runs.transcripts import EntryKey, TranscriptStore
+from pytest_bfcl.runs.transcripts import Transcripts
 from pytest_bfcl.selection.sharding import MOST_SHARDS
 from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
-
-    from pytest_bfcl.transcript import Transcript
 
 RUN_FILE = "run.json"
 RESULTS_FILE = "results.jsonl"
@@ -105,7 +104,6 @@ class RunDirectory:
         self._earlier: bytes | None = None
         self._results: LineAppender | None = None
         self._read: ResultsFile | None = None
-        self._transcripts: TranscriptStore | None = None
 
     # Opening.
 
@@ -180,10 +178,6 @@ class RunDirectory:
         else:
             self._results.append_bytes(text.encode() + b"\n")
 
-    def save_transcript(self, transcript: Transcript) -> None:
-        """Keep one conversation's messages."""
-        self.transcripts.save(transcript)
-
     def write_summary(self, summary: Summary) -> None:
         """Replace ``summary.json``, and note in ``run.json`` how many lines it was made from."""
         self.fingerprint = replace(
@@ -226,12 +220,10 @@ class RunDirectory:
     def close(self) -> None:
         """Sync everything to disk and release the lock; closing twice is fine."""
         try:
-            if self._transcripts is not None:
-                self._transcripts.close()
             if self._results is not None:
                 self._results.close()
         finally:
-            self._results = self._transcripts = None
+            self._results = None
             if self._lock is not None:
                 self._lock.release()
                 self._lock = None
@@ -317,21 +309,14 @@ class RunDirectory:
         """Where the processes' journals are."""
         return self.path / "journal"
 
-    @property
-    def transcripts_dir(self) -> Path:
-        """Where the transcripts are."""
-        return self.path / "transcripts"
-
     def journal(self, process: str = "main") -> Journal:
         """This run's journal, to be written under ``process``."""
         return Journal(self.journal_dir, process)
 
-    @property
-    def transcripts(self) -> TranscriptStore:
-        """This run's transcripts."""
-        if self._transcripts is None:
-            self._transcripts = TranscriptStore(self.transcripts_dir)
-        return self._transcripts
+    @cached_property
+    def transcripts(self) -> Transcripts:
+        """This run's conversations, as far as they got when they are first asked for."""
+        return Transcripts(self.path)
 
     def snapshots(self, model: str, repeat: int = 1) -> Snapshots:
         """The memory snapshots of one model; repeats beyond the first have a folder of their own."""

@@ -1,23 +1,21 @@
-"""Every reply the moment it arrives, so that nothing paid for is asked twice.
+"""Every reply the moment it arrives, with what was asked, so that nothing paid for is asked twice.
 
-One file per process (``journal/<process>.jsonl``), one line per reply. Continuing a run reads the files of all
-processes; only positions stay in memory, bodies are read when asked for.
+One file per process (``journal/<process>.jsonl``), one line per reply: the key first, then what the request says
+beyond the lines before it (`Asked`), the reply last. Continuing a run reads the files of all processes; only positions
+stay in memory, bodies are read when asked for. `Transcripts` puts whole conversations together.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from operator import is_not
+from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.runs.fields import is_number, shortened_json
-from pytest_bfcl.runs.lines import DamagedLine, LineAppender, json_line_of_parsed, parse_object, plain, read_json_lines
+from pytest_bfcl.runs.lines import DamagedLine, LineAppender, json_line_of_parsed, parse_object, read_json_lines
+from pytest_bfcl.runs.requests import Asked
 from pytest_bfcl.transcript import ProviderState, Reply, Served, ToolCall
 from pytest_bfcl.troubles import HarnessTrouble
 
@@ -35,85 +33,6 @@ class ReplyKey(NamedTuple):
     turn: int
     step: int
     request_sha256: str
-
-
-class RequestDigests:
-    """Digests of the requests of one conversation: messages and tools that were in an earlier one are not read again.
-
-    Messages and documents are recognised by identity, so they must not be changed once they were sent.
-    """
-
-    def __init__(self) -> None:
-        self._seen: list[Fields] = []
-        self._messages = hashlib.sha256()
-        self._documents: tuple[Fields, ...] = ()
-        self._functions = _NO_DOCUMENTS
-
-    def of(
-        self,
-        messages: Sequence[Fields],
-        functions: Sequence[Fields] = (),
-        parameters: Fields | None = None,
-    ) -> str:
-        """As `request_digest`."""
-        if len(messages) < len(self._seen) or any(map(is_not, self._seen, messages)):
-            self._seen, self._messages = [], hashlib.sha256()
-        for message in messages[len(self._seen) :]:
-            self._messages.update(_canonical(message))
-            self._seen.append(message)
-        if len(functions) != len(self._documents) or any(map(is_not, self._documents, functions)):
-            self._documents, self._functions = tuple(functions), _documents_digest(functions)
-        whole = hashlib.sha256(self._messages.digest() + self._functions + _parameters_digest(parameters or {}))
-        return whole.hexdigest()
-
-
-def request_digest(
-    messages: Sequence[Fields],
-    functions: Sequence[Fields] = (),
-    parameters: Fields | None = None,
-) -> str:
-    """SHA-256 of a request (hex): the same messages, tools and parameters give the same digest in every process."""
-    return RequestDigests().of(messages, functions, parameters)
-
-
-def _parameters_digest(parameters: Fields) -> bytes:
-    """The same for all requests of most runs; told apart by their spelling in Python, which keeps 1, 1.0 and true."""
-    values = dict(parameters)
-    if not _SCALARS.issuperset(map(type, values.values())):
-        return hashlib.sha256(_canonical(values)).digest()
-    return _scalars_digest(tuple(zip(values, map(type, values.values()), values.values(), strict=True)))
-
-
-_SCALARS = frozenset((str, int, float, bool, type(None)))
-
-
-@lru_cache(maxsize=64)
-def _scalars_digest(parameters: tuple[tuple[str, type, object], ...]) -> bytes:
-    return hashlib.sha256(_canonical({name: value for name, _, value in parameters})).digest()
-
-
-def _documents_digest(documents: Sequence[Fields]) -> bytes:
-    """Most of a request's bytes: as they stand in the data, whose hash the run keeps, and by the quickest writer."""
-    return hashlib.sha256(json_line_of_parsed(documents)).digest()
-
-
-_NO_DOCUMENTS = _documents_digest(())
-_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
-_QUOTED = json.encoder.encode_basestring_ascii
-_PLAIN_MESSAGE = {"role", "content"}
-
-
-def _canonical(value: object) -> bytes:
-    """A value as JSON in one spelling, one line."""
-    if type(value) is dict and value.keys() == _PLAIN_MESSAGE:
-        content, role = value["content"], value["role"]
-        if type(content) is str and type(role) is str:  # most messages: a fifth of the time
-            return f'{{"content":{_QUOTED(content)},"role":{_QUOTED(role)}}}\n'.encode()
-    try:
-        text = _CANONICAL(value)
-    except (TypeError, ValueError, RecursionError):
-        text = _CANONICAL(plain(value))
-    return text.encode() + b"\n"
 
 
 def reply_to_dict(reply: Reply) -> Parsed:
@@ -178,9 +97,9 @@ def _check_reply(values: object) -> None:
             raise TypeError(f"reply.tool_calls has {shortened_json(call)}, not a call")
 
 
-def journal_line(key: ReplyKey, reply: Reply) -> Parsed:
-    """One reply as its line says it."""
-    return {
+def journal_line(key: ReplyKey, reply: Reply, asked: Asked | None = None, written: Container[str] = ()) -> Parsed:
+    """One reply as its line says it; ``written``: digests of parts that earlier lines have."""
+    line: Parsed = {
         "model": key.model,
         "mode": key.mode,
         "id": key.entry_id,
@@ -188,14 +107,22 @@ def journal_line(key: ReplyKey, reply: Reply) -> Parsed:
         "turn": key.turn,
         "step": key.step,
         "request_sha256": key.request_sha256,
-        "reply": reply_to_dict(reply),
     }
+    if asked is not None:
+        line["started_at"], line["kept"] = asked.started_at, asked.kept
+        if new := [digest for digest in asked.parts if digest not in written]:
+            line["new"], line["parts"] = new, [asked.parts[digest] for digest in new]
+        if asked.functions_sha256:
+            line["functions_sha256"] = asked.functions_sha256
+        line["messages"] = asked.messages
+    line["reply"] = reply_to_dict(reply)
+    return line
 
 
 def read_journal_line(line: Fields) -> tuple[ReplyKey, Reply]:
     """The inverse of `journal_line`. Raises `ValueError` saying what is wrong with the line."""
     try:
-        return _key_of(line), reply_from_dict(line["reply"])
+        return key_of(line), reply_from_dict(line["reply"])
     except KeyError as error:
         raise ValueError(f"not a journal line: {error.args[0]} is missing") from None
     except TypeError as error:
@@ -215,6 +142,7 @@ class Journal:
         self._files: list[Path] = []
         self._index: dict[int, tuple[int, int, int]] = {}  # by the hash of the key, which need not be held so
         self._writer: LineAppender | None = None
+        self._parts: set[str] = set()
         if directory.is_dir():
             for path in sorted(directory.glob("*.jsonl")):
                 self._read(path)
@@ -236,18 +164,21 @@ class Journal:
                 stream.seek(offset)
                 line = parse_object(stream.read(length))
             # The index holds hashes: compare the key itself before believing it.
-            return reply_from_dict(line["reply"]) if _key_of(line) == key else None
+            return reply_from_dict(line["reply"]) if key_of(line) == key else None
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise HarnessError(
                 HarnessTrouble.STORAGE, f"cannot read a reply back from {self._files[file]}: {error}"
             ) from error
 
-    def record(self, key: ReplyKey, reply: Reply) -> None:
+    def record(self, key: ReplyKey, reply: Reply, asked: Asked | None = None) -> None:
         """Append one reply; it has left this process when the call returns. Raises `HarnessError` on a full disk."""
         if self._writer is None:
             self._writer = LineAppender(self.path)
-        offset, length = self._writer.append_bytes(json_line_of_parsed(journal_line(key, reply)))
+        line = journal_line(key, reply, asked, self._parts)
+        offset, length = self._writer.append_bytes(json_line_of_parsed(line))
         self._index[hash(key)] = (self._number(self.path), offset, length)
+        if asked is not None:
+            self._parts.update(asked.parts)
 
     def close(self) -> None:
         """Flush to disk and close."""
@@ -282,7 +213,7 @@ class Journal:
             return len(self._files) - 1
 
 
-def _key_of(line: Fields) -> ReplyKey:
+def key_of(line: Fields) -> ReplyKey:
     """What a line answers. Raises `KeyError` for a missing field, `TypeError` for one of another type."""
     for name, kind in _KEY.items():
         if type(line[name]) is not kind:

@@ -12,10 +12,12 @@ from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.runs.directory import RunDirectory, is_run, join_selections, missing_shards, shards_of
 from pytest_bfcl.runs.fingerprint import Fingerprint
 from pytest_bfcl.runs.lines import OnDamaged
+from pytest_bfcl.runs.packed_transcripts import INDEX_SUFFIX
 from pytest_bfcl.runs.paths import below
+from pytest_bfcl.runs.result_line import EntryKey
 from pytest_bfcl.runs.results import is_settled, record_key
 from pytest_bfcl.runs.snapshots import damaged_snapshots
-from pytest_bfcl.runs.transcripts import INDEX_SUFFIX, EntryKey, TranscriptStore
+from pytest_bfcl.runs.transcripts import Transcripts
 
 SHOWN = 5
 """Members of a list in a message."""
@@ -30,7 +32,7 @@ def merge_runs(runs: Sequence[Path], out: Path, on_damaged: OnDamaged | None = N
 
     They must be parts of one whole: the same data, models, parameters, rules, repeats and seed, and the same selection
     but for the shard. Where runs overlap, a verdict beats an error, and among verdicts the run named last wins.
-    Journals, recordings, transcripts and snapshots are copied. Summaries are not: summarise the result. What the parts
+    Journals, recordings and snapshots are copied. Summaries are not: summarise the result. What the parts
     lack (a shard, results, an end) is in the state of the result, which then is not ``finished``. Raises `UnfitError`
     when the runs measured different things, `UsageError` when there is nothing to do.
     """
@@ -139,8 +141,8 @@ def _copy_files(source: Path, out: Path, number: int, on_damaged: OnDamaged | No
         for file in sorted((source / folder).glob(pattern)):
             _copy(source, file, out / folder / f"{number:02d}-{file.name}")
     damaged = {each.path: each for each in damaged_snapshots(source / "snapshots")}
-    transcripts = TranscriptStore(source / "transcripts")
-    transcripts.find_cut()
+    transcripts = Transcripts(source)
+    transcripts.find_damage()
     if on_damaged is not None:
         for each in (*transcripts.damaged(), *damaged.values()):
             on_damaged(each)

@@ -6,7 +6,7 @@ Lines written by others hold what they hold: `pytest_bfcl.runs.fields` checks th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Any, Literal, NamedTuple, NotRequired, TypedDict
 
 from pytest_bfcl.json_types import Parsed
 
@@ -18,6 +18,15 @@ Figures = Number | Sequence[Sequence[Number | None]] | None
 """A number, or turns → steps → number; ``None`` where nothing was measured."""
 Output = str | Sequence[Any] | None
 """A raw reply: text, a list of ``{name, arguments}``, or turns → steps → such replies."""
+
+
+class EntryKey(NamedTuple):
+    """What one result or conversation is about; ``repeat`` counts from 1."""
+
+    model: str
+    mode: str
+    entry_id: str
+    repeat: int = 1
 
 
 class CallForm(TypedDict, total=False):

@@ -15,8 +15,7 @@ from pytest_bfcl.failures import Verdict
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.runs.fields import problem_of, shape_problem
 from pytest_bfcl.runs.lines import DamagedLine, OnDamaged, open_regular, parse_object, whole_lines
-from pytest_bfcl.runs.result_line import Conversation, Key, ReplayLine, ResultLine, VerdictFields
-from pytest_bfcl.runs.transcripts import EntryKey
+from pytest_bfcl.runs.result_line import Conversation, EntryKey, Key, ReplayLine, ResultLine, VerdictFields
 from pytest_bfcl.transcript import Arguments, Call, Step, Transcript
 
 

@@ -1,205 +1,186 @@
-"""The messages exactly as sent and received, one compressed record per entry.
+"""Whole conversations, put together from the journal (and from what earlier releases kept, `PackedTranscripts`).
 
-``transcripts/<process>.jsonl.gz`` holds one gzip member per entry (``zcat`` reads the file as ordinary JSON lines),
-beside it ``<process>.index.jsonl`` says where each member lies. One file instead of thousands keeps large runs quick;
-a crash can tear only the member being written, which the index then does not list.
+A line of the journal has what its request says beyond the line before it (`Asked`). Lines of one conversation share
+``started_at``; one that was gone on with begins where the earlier one ended, or parted from it.
 """
 
 from __future__ import annotations
 
-import gzip
-import zlib
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 from pytest_bfcl.dataset.index import LineFiles
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.runs.lines import (
-    LONGEST_LINE,
-    DamagedLine,
-    LineAppender,
-    OnDamaged,
-    json_line_of_parsed,
-    parse_object,
-    read_json_lines,
-)
-from pytest_bfcl.transcript import Transcript
+from pytest_bfcl.runs.journal import key_of, read_journal_line
+from pytest_bfcl.runs.lines import LONGEST_LINE, DamagedLine, open_regular, parse_object, whole_lines
+from pytest_bfcl.runs.packed_transcripts import PackedTranscripts
+from pytest_bfcl.runs.result_line import EntryKey
 from pytest_bfcl.troubles import HarnessTrouble
 
-INDEX_SUFFIX = ".index.jsonl"
-BEYOND = "the index leads beyond its end"
-LONGEST_ASKED = 1 << 20
-"""Bytes of a member up to which reading tells whether they are there."""
-GZIP = 16 + zlib.MAX_WBITS
-"""What `zlib` calls data with the header and checksum of a gzip file."""
+_HEAD = re.compile(
+    rb'\{"model":"([^"\\]*)","mode":"([^"\\]*)","id":"([^"\\]*)","repeat":(\d{1,9}),"turn":\d+,"step":\d+,'
+    rb'"request_sha256":"\w+"(?:,"started_at":"[^"\\]*","kept":\d+)?(?:,"new":\[([\w",]*)\])?'
+)
+_END = b"}}\n"
+Place = tuple[int, int, int]
+"""Number of a file, offset and length of a line in it."""
 
 
-class EntryKey(NamedTuple):
-    """What one result or transcript is about; ``repeat`` counts from 1."""
+class Transcripts:
+    """The conversations of the run in a folder, as far as they got; it is looked through once."""
 
-    model: str
-    mode: str
-    entry_id: str
-    repeat: int = 1
-
-
-def packed_transcript(transcript: Transcript) -> tuple[EntryKey, bytes]:
-    """One conversation's messages and offered functions, compressed as `TranscriptStore` keeps them."""
-    key = EntryKey(transcript.model, transcript.mode, transcript.entry_id, transcript.repeat)
-    return key, _packed(key, {"messages": transcript.messages, "functions": transcript.functions})
-
-
-def _packed(key: EntryKey, record: Fields) -> bytes:
-    body = _key_dict(key) | dict(record)
-    return gzip.compress(json_line_of_parsed(body), compresslevel=1, mtime=0)
-
-
-class Place(NamedTuple):
-    """Where a transcript lies: its file, and in it offset and length in bytes."""
-
-    path: Path
-    offset: int
-    length: int
-
-
-class TranscriptStore:
-    """The transcripts of one run; one writer per process name, readers see all processes."""
-
-    def __init__(self, directory: Path, process: str = "main") -> None:
-        self.directory = directory
-        self._data_path = directory / f"{process}.jsonl.gz"
-        self._index_path = directory / f"{process}{INDEX_SUFFIX}"
-        self._writers: tuple[LineAppender, LineAppender] | None = None
-        self._index: dict[EntryKey, Place] | None = None
-        self._damaged_lines: list[DamagedLine] = []
+    def __init__(self, run: Path) -> None:
+        self._files: list[Path] = []
+        self._folder = run / "transcripts"
+        self._journal = run / "journal"
+        self._read = LineFiles()
+        self._bad_lines: list[DamagedLine] = []
         self._unreadable: dict[Path, dict[EntryKey, str]] = {}
-        self._files = LineFiles()
 
-    def save(self, transcript: Transcript) -> None:
-        """Append one conversation's messages and offered functions."""
-        self.append_member(*packed_transcript(transcript))
+    def load(self, key: EntryKey, started_at: str | None = None) -> Parsed | None:
+        """The conversation of a trial: ``messages`` as sent, with the last reply; ``functions`` offered beside them.
 
-    def save_record(self, key: EntryKey, record: Fields) -> None:
-        """Append one record under ``key``; the last one saved counts."""
-        self.append_member(key, _packed(key, record))
-
-    def append_member(self, key: EntryKey, member: bytes) -> None:
-        """Append a record that is compressed already (`packed_transcript`)."""
-        data, index = self._writers or self._open()
-        offset, length = data.append_bytes(member)
-        index.append_bytes(json_line_of_parsed(_key_dict(key) | {"offset": offset, "length": length}))
-        if self._index is not None:
-            self._index[key] = Place(self._data_path, offset, length)
-
-    def load(self, key: EntryKey) -> Parsed | None:
-        """The record of ``key`` (``messages``, ``functions`` …), or ``None`` when none was saved."""
-        place = self.index().get(key)
-        if place is None:
-            return None
-        path, offset, length = place
+        ``started_at``: of the trial's result line; what was said in a conversation begun later is not taken.
+        ``None`` where nothing was kept. Raises `HarnessError` (kind ``storage``) for what cannot be read.
+        """
+        path = self._journal
         try:
-            if length > LONGEST_ASKED and offset + length > path.stat().st_size:
-                raise ValueError(BEYOND)  # nobody asks the system for that much room
-            if len(member := self._files.read(path, offset, length)) < length:
-                raise ValueError(BEYOND)
-            return parse_object(_unpacked(member))
-        except (OSError, ValueError, zlib.error) as error:
+            lines = [self._line(*place) for place in self._places[0].get(key, ())]
+            found = self._conversation(_chained(lines, started_at))
+            if found is None and (place := self._packed.places.get(key)) is not None:
+                path = place.path
+                found = self._packed.load(key, self._read)
+            return found
+        except (OSError, ValueError, LookupError, TypeError) as error:
             self._unreadable.setdefault(path, {})[key] = str(error)
             raise HarnessError(
                 HarnessTrouble.STORAGE, f"cannot read the transcript of {key.entry_id} from {path}: {error}"
             ) from error
 
-    def index(self) -> dict[EntryKey, Place]:
-        """Where every saved transcript lies."""
-        if self._index is None:
-            self._index = {}
-            for path in sorted(self.directory.glob(f"*{INDEX_SUFFIX}")):
-                data = data_of(path)
-                found = _read_index(path, self._damaged_lines.append)
-                self._index.update((key, Place(data, *place)) for key, place in found)
-        return self._index
-
     def damaged(self) -> Iterator[DamagedLine]:
-        """Lines of the index that cannot be read, and data files with transcripts that could not be (``line`` 0)."""
-        yield from self._damaged_lines
+        """Lines that cannot be read, and files with transcripts that could not be (``line`` 0), as far as met."""
+        yield from (*self._bad_lines, *self._packed.damaged)
         for path, found in self._unreadable.items():
             key, why = next(iter(found.items()))
             count = "1 transcript" if len(found) == 1 else f"{len(found)} transcripts"
             yield DamagedLine(path, 0, f"{count} cannot be read, the first of {key.entry_id}: {why}")
 
-    def find_cut(self) -> None:
-        """Look for transcripts behind the end of their file, as `load` does for one; `damaged` tells of them."""
-        for key, (path, offset, length) in self.index().items():
+    def find_damage(self) -> None:
+        """Look for lines that are cut off and for packed transcripts behind the end of their file."""
+        assert self._places is not None
+        for path, key, why in self._packed.cut():
+            self._unreadable.setdefault(path, {})[key] = why
+
+    @cached_property
+    def _packed(self) -> PackedTranscripts:
+        return PackedTranscripts(self._folder)
+
+    @cached_property
+    def _places(self) -> tuple[dict[EntryKey, list[Place]], dict[str, Place]]:
+        """Where the lines of each trial lie, and by digest where each part does."""
+        entries: dict[EntryKey, list[Place]] = {}
+        parts: dict[str, Place] = {}
+        for path in sorted(self._journal.glob("*.jsonl")):
+            self._files.append(path)
+            offset = 0
             try:
-                if offset + length > path.stat().st_size:
-                    self._unreadable.setdefault(path, {})[key] = BEYOND
+                with open_regular(path) as file:
+                    for line, raw in enumerate(whole_lines(file), 1):
+                        place = len(self._files) - 1, offset, len(raw)
+                        offset += len(raw)
+                        try:
+                            if raw.strip():
+                                key, new = _read_head(raw)
+                                entries.setdefault(key, []).append(place)
+                                parts.update(dict.fromkeys(new, place))
+                        except (ValueError, KeyError, TypeError) as error:
+                            self._bad_lines.append(DamagedLine(path, line, str(error)))
             except OSError as error:
-                self._unreadable.setdefault(path, {})[key] = error.strerror or str(error)
+                self._bad_lines.append(DamagedLine(path, 1, error.strerror or str(error)))
+        return entries, parts
 
-    def records(self) -> Iterator[tuple[EntryKey, Parsed]]:
-        """All transcripts, in no particular order."""
-        for key in list(self.index()):
-            record = self.load(key)
-            if record is not None:
-                yield key, record
+    def _line(self, number: int, offset: int, length: int) -> Parsed:
+        return parse_object(self._read.read(self._files[number], offset, length))
 
-    def close(self) -> None:
-        """Flush to disk and close."""
-        for writer in self._writers or ():
-            writer.close()
-        self._writers = None
-        self._files = LineFiles()
+    def _conversation(self, lines: Sequence[Fields]) -> Parsed | None:
+        """The last request of a chain with its reply; ``None`` where no line has what was asked."""
+        messages: list[Fields] = []
+        replies: list[Fields] = []
+        digests: dict[str, None] = {}
+        last = 0
+        for line in lines:
+            key, reply = read_journal_line(line)
+            replies.append(reply.as_message(key.turn, key.step))
+            if "messages" in line:
+                if not 0 <= line["kept"] <= len(messages):
+                    raise ValueError("lines of the conversation are missing")
+                messages[line["kept"] :] = _objects(line["messages"])
+                last = len(replies)
+                if digest := line.get("functions_sha256"):
+                    digests[digest] = None
+        if not last:
+            return None
+        functions: list[Fields] = []
+        for digest in digests:  # what was offered at the start, then what was added
+            known = {document["name"] for document in functions}
+            functions += [document for document in _objects(self._part(digest)) if document["name"] not in known]
+        return {"messages": [*self._resolved(messages, replies), replies[last - 1]], "functions": functions}
 
-    def _open(self) -> tuple[LineAppender, LineAppender]:
-        end = max((offset + length for _, (offset, length) in _read_index(self._index_path)), default=0)
-        if self._data_path.exists() and self._data_path.stat().st_size > end:
-            with open(self._data_path, "r+b") as file:  # a member torn by a crash: nothing lists it
-                file.truncate(end)
-        # Members are not lines: a missing last newline is normal, so the appender must not add one.
-        self._writers = (LineAppender(self._data_path, lines=False), LineAppender(self._index_path))
-        return self._writers
+    def _resolved(self, messages: Sequence[Fields], replies: Sequence[Fields]) -> Iterator[Fields]:
+        """The messages, replies and parts in the place of what stands for them; each reply at most once."""
+        free = size = 0
+        for message in messages:
+            if message.keys() == {"reply"}:
+                if not free <= message["reply"] < len(replies):
+                    raise ValueError(f"there is no reply {message['reply']} of the conversation")
+                free = message["reply"] + 1
+                message = replies[free - 1]
+            elif message.keys() == {"sha256"}:
+                (message,) = _objects([self._part(message["sha256"])])
+                size += len(str(message.get("content")))
+                if size > LONGEST_LINE:
+                    raise ValueError("longer than any conversation")
+            yield message
 
-
-def _unpacked(data: bytes) -> bytes:
-    """One gzip member; raises `ValueError` when it is cut off, or larger than any transcript."""
-    unpacker = zlib.decompressobj(GZIP)
-    content = unpacker.decompress(data, LONGEST_LINE)
-    if not unpacker.eof:
-        raise ValueError("the compressed data is cut off, or too large")
-    return content
-
-
-def _read_index(path: Path, on_damaged: OnDamaged | None = None) -> Iterator[tuple[EntryKey, tuple[int, int]]]:
-    if not path.is_file():
-        return
-    for line in read_json_lines(path, on_damaged):
-        found = indexed(line.value)
-        if found is not None:
-            yield found
-        elif on_damaged is not None:
-            on_damaged(DamagedLine(path, line.number, "no place of a transcript"))
-
-
-def indexed(line: Fields) -> tuple[EntryKey, tuple[int, int]] | None:
-    """What a line of an index tells: a transcript, its offset and length in bytes; ``None`` when it tells no such."""
-    texts = [line.get(name) for name in ("model", "mode", "id")]
-    numbers = [line.get(name) for name in ("repeat", "offset", "length")]
-    if all(isinstance(text, str) for text in texts) and all(map(is_place, numbers)):
-        return EntryKey(line["model"], line["mode"], line["id"], line["repeat"]), (line["offset"], line["length"])
-    return None
+    def _part(self, digest: str) -> Any:
+        if (place := self._places[1].get(digest)) is None:
+            raise ValueError("a part of the conversation is missing")
+        line = self._line(*place)
+        return line["parts"][line["new"].index(digest)]
 
 
-def data_of(index: Path) -> Path:
-    """The file an index is of."""
-    return index.with_name(index.name.removesuffix(INDEX_SUFFIX) + ".jsonl.gz")
+def _objects(value: Any) -> list[Parsed]:
+    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+        raise ValueError("what should be a list of objects is none")
+    return value
 
 
-def is_place(value: object) -> bool:
-    """Whether a value can be a position or a length in a file, in bytes."""
-    return type(value) is int and 0 <= value < 1 << 48
+def _read_head(raw: bytes) -> tuple[EntryKey, list[str]]:
+    """Whose line it is, and the digests of its parts. Raises what `parse_object` and `key_of` do."""
+    match = _HEAD.match(raw)
+    if match is not None and raw.endswith(_END):
+        model, mode, entry_id, repeat, new = (each.decode() for each in match.groups(b""))
+        return EntryKey(model, mode, entry_id, int(repeat)), new.strip('"').split('","') if new else []
+    line = parse_object(raw)
+    key = key_of(line)
+    return EntryKey(key.model, key.mode, key.entry_id, key.repeat), list(line.get("new", ()))
 
 
-def _key_dict(key: EntryKey) -> Parsed:
-    return {"id": key.entry_id, "model": key.model, "mode": key.mode, "repeat": key.repeat}
+def _chained(lines: Sequence[Fields], until: str | None) -> list[Fields]:
+    """The lines of the conversation begun last, by turn and step; what it took over from earlier ones before them.
+
+    Of a trial that was held again a later conversation has the lines from where the two part.
+    """
+    begun: dict[str, dict[tuple[int, int], Fields]] = {}
+    for line in lines:
+        began = str(line.get("started_at", ""))
+        if until is None or began <= until:
+            begun.setdefault(began, {})[line["turn"], line["step"]] = line
+    chain: dict[tuple[int, int], Fields] = {}
+    for _, own in sorted(begun.items()):
+        chain = {place: line for place, line in chain.items() if place < min(own)} | own
+    return [chain[place] for place in sorted(chain)]

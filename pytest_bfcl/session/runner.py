@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.conversation import Journal
     from pytest_bfcl.dataset import DataSet, Entry
     from pytest_bfcl.models import Model
-    from pytest_bfcl.runs import ReplyKey, ResultLine
+    from pytest_bfcl.runs import Asked, ReplyKey, ResultLine
     from pytest_bfcl.settings import Settings
     from pytest_bfcl.transcript import Reply, Transcript
 
@@ -168,7 +168,6 @@ class Runner:
             async with self._place(trial.contender):
                 transcript = await trial.contender.switch.converse(entry, with_model)
             trial.contender.users_trouble.answered()
-            self.store.save(transcript)
         except AdapterError as error:
             trial.contender.users_trouble.failed(error)
             raise
@@ -333,6 +332,6 @@ class _DrainedJournal:
             raise HarnessError(HarnessTrouble.STOPPED, STOPPING)
         return reply
 
-    def record(self, key: ReplyKey, reply: Reply) -> None:
+    def record(self, key: ReplyKey, reply: Reply, asked: Asked | None = None) -> None:
         """Keep a reply."""
-        self.journal.record(key, reply)
+        self.journal.record(key, reply, asked)

@@ -1,4 +1,4 @@
-"""What one process keeps of a run: replies, messages, memories, recorded pages; in memory without a folder.
+"""What one process keeps of a run: replies with what they answer, memories, recorded pages; in memory without a folder.
 
 Result lines are not its business: the process that reports writes those (`pytest_bfcl.runs.RunDirectory`).
 """
@@ -14,8 +14,6 @@ from pytest_bfcl.conversation import HeldSnapshots
 if TYPE_CHECKING:
     from pytest_bfcl.conversation import Journal, Snapshots
     from pytest_bfcl.runs import Journal as JournalFiles
-    from pytest_bfcl.runs import TranscriptStore
-    from pytest_bfcl.transcript import Transcript
 
 
 class Store:
@@ -34,7 +32,6 @@ class Store:
         self.process = process
         self._note = note or (lambda text: None)
         self._journal: JournalFiles | None = None
-        self._transcripts: TranscriptStore | None = None
         self._snapshots: dict[tuple[str, int], Snapshots] = {}
 
     @property
@@ -52,20 +49,6 @@ class Store:
             for line in self._journal.damaged:
                 self._note(f"damaged line: {line}; the reply on it is asked for again")
         return self._journal
-
-    def save(self, transcript: Transcript) -> None:
-        """Keep one conversation's messages. Raises `HarnessError` (kind ``storage``) when the disk is full."""
-        if (transcripts := self.transcripts) is not None:
-            transcripts.save(transcript)
-
-    @property
-    def transcripts(self) -> TranscriptStore | None:
-        """The conversations kept so far, those of earlier parts included."""
-        if self._transcripts is None and self.path is not None:
-            from pytest_bfcl.runs import TranscriptStore
-
-            self._transcripts = TranscriptStore(self.path / "transcripts", self.process)
-        return self._transcripts
 
     def snapshots(self, model: str, repeat: int) -> Snapshots:
         """The memories of one model and repeat."""
@@ -87,7 +70,6 @@ class Store:
 
     def close(self) -> None:
         """Flush and close; what is asked for afterwards is opened again."""
-        for file in (self._journal, self._transcripts):
-            if file is not None:
-                file.close()
-        self._journal = self._transcripts = None
+        if self._journal is not None:
+            self._journal.close()
+            self._journal = None

@@ -10,6 +10,7 @@ from pytest_bfcl.conversation import dialogue as module
 from pytest_bfcl.conversation.dialogue import Dialogue
 from pytest_bfcl.dataset import Entry
 from pytest_bfcl.failures import AdapterError, HarnessError
+from pytest_bfcl.runs import EntryKey, Journal, Transcripts
 from pytest_bfcl.transcript import Call, Reply, ToolCall, Transcript
 
 from .worlds import DOCS, SETTINGS, TEXTS, Listed, calls, shelf_entry, user
@@ -199,7 +200,7 @@ class Book:
     def find(self, key):
         return self.replies.get(key)
 
-    def record(self, key, reply):
+    def record(self, key, reply, asked=None):
         self.replies[key] = reply
 
 
@@ -222,6 +223,27 @@ def test_a_broken_off_conversation_goes_on_in_the_middle():
     transcript = hold(shelf_entry(), rest, journal=journal)
     assert len(rest.requests) == 1
     assert [step.results for step in transcript.steps] == [['{"count": 2}'], []]
+
+
+@pytest.mark.parametrize("mode", ["fc", "prompt"])
+@pytest.mark.parametrize("broken", [False, True])
+def test_the_journal_has_the_whole_conversation(tmp_path, mode, broken):
+    """Each message once, in a conversation that was broken off and gone on with too."""
+    entry = shelf_entry(("a", "", "b"), missed={1: ["add_book"]})
+    said = calls(("list_books", "{}")) if mode == "fc" else "[list_books()]"
+    replies = [said, said, "first", "second", "third"]
+    if broken:
+        with pytest.raises(AdapterError), Journal(tmp_path / "journal") as journal:
+            hold(entry, Listed(*replies[:2], AdapterError("timeout", "no answer"), mode=mode), journal=journal)
+        replies = replies[2:]
+    with Journal(tmp_path / "journal", "later" if broken else "main") as journal:
+        transcript = hold(entry, Listed(*replies, mode=mode), journal=journal)
+    key = EntryKey(transcript.model, mode, entry.id)
+    found = Transcripts(tmp_path).load(key, transcript.started_at)
+    assert found["messages"] == transcript.messages
+    assert [f["name"] for f in found["functions"]] == (["list_books", "add_book"] if mode == "fc" else [])
+    whole = b"".join(path.read_bytes() for path in (tmp_path / "journal").iterdir())
+    assert [whole.count(f'"{word}"'.encode()) for word in ("first", "second", "third")] == [1, 1, 1]
 
 
 def test_a_changed_request_is_asked_again():

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from pytest_bfcl.conversation import converse, played
 from pytest_bfcl.conversation.played import OVER, RECORDED, PlayedConversation
 from pytest_bfcl.failures import AdapterError
+from pytest_bfcl.runs import EntryKey, Journal, Transcripts
 from pytest_bfcl.transcript import Reply, ToolCall, Transcript
 from tests.conversation.test_engine import Book, area_entry
 from tests.conversation.worlds import DOCS, SETTINGS, TEXTS, shelf_entry
@@ -311,7 +313,7 @@ async def never(game: PlayedConversation) -> None:
 
 
 @pytest.mark.parametrize("entry", [shelf_entry(("a", "b")), area_entry()], ids=["executed", "compared"])
-def test_a_recorded_conversation_is_played_by_nobody(entry: Any) -> None:
+def test_a_recorded_conversation_is_played_by_nobody(entry: Any, tmp_path: Path) -> None:
     async def area(game: PlayedConversation) -> None:
         game.begin_turn()
         await game.call("geometry.area", {"a": 3})
@@ -325,6 +327,10 @@ def test_a_recorded_conversation_is_played_by_nobody(entry: Any) -> None:
     assert [(key.turn, key.step) for key in journal.replies] == (
         [(0, 0), (0, 1), (1, 0), (1, 1)] if entry.row.multi_step else [(0, 0)]
     )
+    with Journal(tmp_path / "journal") as files:
+        kept = hold(entry, play, journal=files)
+    found = Transcripts(tmp_path).load(EntryKey(kept.model, "fc", entry.id), kept.started_at)
+    assert found == {"messages": kept.messages, "functions": kept.functions}
     for key in list(journal.replies):  # half of a conversation is none
         kept = journal.replies.pop(key)
         with pytest.raises(Exception, match="asked again"):

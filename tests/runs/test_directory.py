@@ -10,12 +10,21 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.failures import HarnessError, UsageError
-from pytest_bfcl.runs import DamagedLine, EntryKey, ModelFingerprint, ReplyKey, RunDirectory, default_path, error_record
+from pytest_bfcl.runs import (
+    DamagedLine,
+    EntryKey,
+    ModelFingerprint,
+    ReplyKey,
+    Requests,
+    RunDirectory,
+    default_path,
+    error_record,
+)
 from pytest_bfcl.runs.directory import is_run, join_selections, missing_shards, same_results
 from pytest_bfcl.scoring import summarise
 from pytest_bfcl.selection.sharding import MOST_SHARDS
 from pytest_bfcl.transcript import Reply
-from tests.runs.samples import SPEC, conversation, fingerprint, single
+from tests.runs.samples import SPEC, fingerprint, single
 
 
 def test_a_run_is_written_and_read_back(tmp_path: Path) -> None:
@@ -108,11 +117,10 @@ def test_two_writers_are_refused_across_processes(tmp_path: Path) -> None:
 
 def test_journal_transcripts_and_snapshots_have_their_places(tmp_path: Path) -> None:
     key = ReplyKey(SPEC, "fc", "simple_python_1", 1, 0, 0, "f" * 64)
-    _, transcript = conversation()
+    question = {"role": "user", "content": "hi"}
     with RunDirectory.create(tmp_path / "run", fingerprint()) as run:
         with run.journal("gw0") as journal:
-            journal.record(key, Reply("hello"))
-        run.save_transcript(transcript)
+            journal.record(key, Reply("hello"), Requests("").asked([question], ()))
         store = run.snapshots(SPEC)
         assert store.load("kv", "student") is None
         store.save("kv", "student", "memory_kv_prereq_22-student-0", {"core_memory": {"a": "é"}})
@@ -120,9 +128,9 @@ def test_journal_transcripts_and_snapshots_have_their_places(tmp_path: Path) -> 
         assert run.snapshots(SPEC, repeat=2).load("kv", "student") is None
     again = RunDirectory.open(tmp_path / "run")
     assert again.journal().find(key) == Reply("hello")
-    loaded = again.transcripts.load(EntryKey(SPEC, "fc", transcript.entry_id))
+    loaded = again.transcripts.load(EntryKey(SPEC, "fc", "simple_python_1"))
     assert loaded is not None
-    assert loaded["messages"] == transcript.messages
+    assert loaded["messages"] == [question, Reply("hello").as_message(0, 0)]
     snapshots = again.snapshots(SPEC)
     assert snapshots.load("kv", "student") == {"core_memory": {"a": "b"}}
     assert snapshots.checkpoint("kv", "memory_kv_prereq_22-student-0") == {"core_memory": {"a": "é"}}

@@ -8,10 +8,10 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.failures import AdapterError, UsageError
-from pytest_bfcl.runs import DamagedLine, EntryKey, ReplyKey, RunDirectory, error_record, merge_runs
+from pytest_bfcl.runs import DamagedLine, EntryKey, ReplyKey, Requests, RunDirectory, error_record, merge_runs
 from pytest_bfcl.runs.merge import find_runs
 from pytest_bfcl.transcript import Reply
-from tests.runs.samples import SPEC, conversation, fingerprint, single
+from tests.runs.samples import SPEC, fingerprint, pack_transcripts, single
 
 ERROR = AdapterError("timeout", "slow").verdict
 
@@ -65,18 +65,20 @@ def test_where_runs_overlap_verdicts_beat_errors_and_the_last_verdict_wins(tmp_p
 
 
 def test_journals_transcripts_and_snapshots_come_along(tmp_path: Path) -> None:
-    _, transcript = conversation()
     keys = [ReplyKey(SPEC, "fc", f"e{n}", 1, 0, 0, "0" * 64) for n in range(2)]
     for number, key in enumerate(keys):
-        with RunDirectory.create(tmp_path / str(number), fingerprint()) as run:
-            with run.journal() as journal:
-                journal.record(key, Reply(str(number)))
-            transcript.repeat = number + 1
-            run.save_transcript(transcript)
+        with RunDirectory.create(tmp_path / str(number), fingerprint()) as run, run.journal() as journal:
+            journal.record(key, Reply(str(number)), Requests("").asked([{"number": number}], [{"name": "f"}]))
+        pack_transcripts(tmp_path / str(number) / "transcripts", "main", [{"id": "old", "repeat": number + 1}])
+        with RunDirectory.start(tmp_path / str(number), fingerprint()) as run:
             run.snapshots(SPEC).save("kv", f"scenario{number}", "x", number)
     merged = merge_runs([tmp_path / "0", tmp_path / "1"], tmp_path / "out")
     assert [merged.journal().find(key) for key in keys] == [Reply("0"), Reply("1")]
-    assert merged.transcripts.load(EntryKey(SPEC, "fc", transcript.entry_id, 2)) is not None
+    for number in range(2):
+        found = merged.transcripts.load(EntryKey(SPEC, "fc", f"e{number}"))
+        assert found is not None
+        assert (found["messages"][0], found["functions"]) == ({"number": number}, [{"name": "f"}])
+        assert merged.transcripts.load(EntryKey(SPEC, "fc", "old", number + 1)) is not None
     assert merged.snapshots(SPEC).load("kv", "scenario0") == 0
     # And it can be continued.
     with RunDirectory.start(tmp_path / "out", fingerprint()) as run:

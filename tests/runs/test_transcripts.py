@@ -1,138 +1,186 @@
+"""Whole conversations from the lines of a journal."""
+
 from __future__ import annotations
 
-import gzip
 import json
-import zlib
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pytest_bfcl.failures import HarnessError
-from pytest_bfcl.runs import EntryKey, TranscriptStore, transcripts
-from pytest_bfcl.runs.transcripts import BEYOND, indexed
-from tests.runs.samples import SPEC, conversation
+from pytest_bfcl.runs import EntryKey, Journal, ReplyKey, Requests, Transcripts, transcripts
+from pytest_bfcl.runs.requests import LONG
+from pytest_bfcl.transcript import Reply, ToolCall
+from tests.runs.samples import SPEC, pack_transcripts
+
+KEY = EntryKey(SPEC, "fc", "a")
+TOOLS = [{"name": "ls", "description": "é"}, {"name": "ls", "description": "twice"}]
+CALL = Reply(tool_calls=(ToolCall("ls", "{}"),))
+ASKED = {"role": "user", "content": "List"}
+RESULT = {"role": "tool", "tool_call_id": "call_0_0_0", "content": "[]"}
+CALLED = CALL.as_message(0, 0)
+DONE = Reply("Done.")
 
 
-def test_records_come_back_from_every_process(tmp_path: Path) -> None:
-    _, transcript = conversation()
-    first, second = TranscriptStore(tmp_path, "gw0"), TranscriptStore(tmp_path, "gw1")
-    first.save(transcript)
-    transcript.repeat = 2
-    second.save(transcript)
-    first.close()
-    second.close()
-    reader = TranscriptStore(tmp_path)
-    assert set(reader.index()) == {EntryKey(SPEC, "fc", "multi_turn_base_7", n) for n in (1, 2)}
-    assert all(record["messages"] == transcript.messages for _, record in reader.records())
-    assert reader.load(EntryKey(SPEC, "fc", "other")) is None
+class Held:
+    """A conversation that goes on: what the journal is told of it."""
+
+    def __init__(self, journal: Journal, began: str = "2026-01-01T10:00:00.000Z", key: EntryKey = KEY) -> None:
+        self.journal, self.key = journal, key
+        self.requests = Requests(began)
+        self.messages: list[dict[str, Any]] = []
+
+    def reply_key(self, turn: int, step: int) -> ReplyKey:
+        return ReplyKey(*self.key, turn, step, f"{turn}{step}" * 8)
+
+    def step(
+        self,
+        turn: int,
+        step: int,
+        new: Sequence[dict[str, Any]],
+        reply: Reply,
+        tools: Any = TOOLS,
+        *,
+        live: bool = True,
+    ) -> None:
+        """Ask with these messages; ``live`` or found in the journal; the reply is history then."""
+        self.messages += new
+        if live:
+            asked = self.requests.asked(list(self.messages), tools)
+            self.journal.record(self.reply_key(turn, step), reply, asked)
+        self.requests.answered(reply, turn, step)
+        self.messages.append(reply.as_message(turn, step))
 
 
-def test_the_file_reads_as_ordinary_gzip(tmp_path: Path) -> None:
-    store = TranscriptStore(tmp_path)
-    for number in range(3):
-        store.save_record(EntryKey(SPEC, "fc", f"e_{number}"), {"messages": [{"content": "é" * number}]})
-    store.close()
-    lines = gzip.decompress((tmp_path / "main.jsonl.gz").read_bytes()).decode().splitlines()
-    assert [json.loads(line)["id"] for line in lines] == ["e_0", "e_1", "e_2"]
+def lines(run: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for path in sorted((run / "journal").iterdir()) for line in path.read_text().splitlines()]
 
 
-def test_a_member_torn_by_a_crash_is_cut_off_before_going_on(tmp_path: Path) -> None:
-    store = TranscriptStore(tmp_path)
-    store.save_record(EntryKey(SPEC, "fc", "a"), {"messages": ["one"]})
-    store.close()
-    data = tmp_path / "main.jsonl.gz"
-    data.write_bytes(data.read_bytes() + b"\x1f\x8b\x08torn")
-    index = tmp_path / "main.index.jsonl"
-    index.write_bytes(index.read_bytes() + b'{"id":"torn"')
-    store = TranscriptStore(tmp_path)
-    store.save_record(EntryKey(SPEC, "fc", "b"), {"messages": ["two"]})
-    assert store.load(EntryKey(SPEC, "fc", "b")) is not None
-    store.close()
-    reader = TranscriptStore(tmp_path)
-    assert [record["messages"] for _, record in reader.records()] == [["one"], ["two"]]
-    assert gzip.decompress(data.read_bytes()).count(b"\n") == 2
+def test_every_word_is_written_once_and_comes_back_in_order(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "journal")
+    for entry in "ab":
+        held = Held(journal, key=KEY._replace(entry_id=entry))
+        held.step(0, 0, [ASKED], CALL)
+        held.step(0, 1, [RESULT], DONE, [*TOOLS, {"name": "cd"}])
+        held.step(1, 0, [{"role": "user", "content": "x" * LONG}], Reply(None))
+    first, second, third, fourth, *_, last = lines(tmp_path)
+    assert (first["kept"], first["messages"], first["parts"]) == (0, [ASKED], [TOOLS])
+    assert (second["kept"], second["messages"], len(second["new"])) == (1, [{"reply": 0}, RESULT], 1)
+    assert (third["kept"], third["messages"]) == (3, [{"reply": 1}, {"sha256": third["new"][0]}])
+    assert fourth["functions_sha256"] == first["functions_sha256"]
+    assert "parts" not in fourth
+    assert "parts" not in last
+    for entry in "ab":
+        found = Transcripts(tmp_path).load(KEY._replace(entry_id=entry))
+        assert found == {"messages": held.messages, "functions": [*TOOLS, {"name": "cd"}]}
+    assert Transcripts(tmp_path).load(KEY._replace(repeat=2)) is None
+    assert Transcripts(tmp_path / "none").load(KEY) is None
 
 
-def test_a_damaged_member_is_an_error_of_the_harness(tmp_path: Path) -> None:
-    store, key = TranscriptStore(tmp_path), EntryKey(SPEC, "fc", "a")
-    store.save_record(key, {"messages": [{"content": "words " * 50}]})
-    store.close()
-    data = tmp_path / "main.jsonl.gz"
-    whole = data.read_bytes()
-    other = zlib.compress(b'{"messages":[]}')
-    for damaged in (whole[:-9], whole[:20] + b"\0" * (len(whole) - 20), whole[:-8] + b"\0" * 8, b"words", b"", other):
-        data.write_bytes(damaged)
-        with pytest.raises(HarnessError, match="cannot read the transcript of a"):
-            TranscriptStore(tmp_path).load(key)
+def test_a_message_that_is_not_the_reply_as_it_came_is_written(tmp_path: Path) -> None:
+    held = Held(Journal(tmp_path / "journal"))
+    held.step(0, 0, [{"role": "assistant", "content": "Hi"}, ASKED], CALL, ())
+    held.messages[-1] = {**held.messages[-1], "reasoning_content": "hm"}
+    held.step(0, 1, [RESULT], CALL, ())
+    held.step(0, 2, [RESULT], DONE, ())
+    assert [line["messages"] for line in lines(tmp_path)][1:] == [[held.messages[2], RESULT], [{"reply": 1}, RESULT]]
+    held.messages.insert(3, RESULT)  # a call got an answer that it lacked
+    held.step(0, 3, [ASKED], DONE, ())
+    assert lines(tmp_path)[-1]["kept"] == 4
+    assert Transcripts(tmp_path).load(KEY) == {"messages": held.messages, "functions": []}
 
 
-def test_indexes_tell_where_transcripts_lie(tmp_path: Path) -> None:
-    store, keys = TranscriptStore(tmp_path), [EntryKey(SPEC, "fc", name, 2) for name in "ab"]
-    for key in keys:
-        store.save_record(key, {"messages": [key.entry_id]})
-    known = store.index()
-    store.save_record(keys[0], {"messages": ["again"]})
-    assert [store.load(key)["messages"] for key in keys] == [["again"], ["b"]]  # type: ignore[index]
-    assert known is store.index()
-    store.close()
-    store.close()
-    assert [record["id"] for _, record in store.records()] == ["a", "b"]
-    assert [record["repeat"] for _, record in TranscriptStore(tmp_path).records()] == [2, 2]
+@pytest.mark.parametrize("former", [False, True])
+def test_a_conversation_that_was_gone_on_with_is_one(tmp_path: Path, former: bool) -> None:
+    """Its first part in a file that sorts behind, perhaps of a release that wrote replies alone."""
+    first = Held(Journal(tmp_path / "journal", "main"))
+    if former:
+        first.journal.record(first.reply_key(0, 0), CALL)
+        pack_transcripts(tmp_path / "transcripts", "main", [{"id": "a", "messages": ["old"]}])
+        assert Transcripts(tmp_path).load(KEY) == {
+            "id": "a", "model": SPEC, "mode": "fc", "repeat": 1, "messages": ["old"]
+        }  # fmt: skip
+    else:
+        first.step(0, 0, [ASKED], CALL)
+        first.step(0, 1, [RESULT], Reply("Lost"))
+        first.step(1, 0, [ASKED], Reply("too"))
+    second = Held(Journal(tmp_path / "journal", "gw0"), "2026-01-02T10:00:00.000Z")
+    second.step(0, 0, [ASKED], CALL, live=False)
+    second.step(0, 1, [RESULT], DONE)
+    assert Transcripts(tmp_path).load(KEY) == {
+        "messages": [ASKED, CALLED, RESULT, DONE.as_message(0, 1)],
+        "functions": TOOLS,
+    }
+    if not former:  # the line of the first part tells of the first part
+        found = Transcripts(tmp_path).load(KEY, "2026-01-01T10:00:00.000Z")
+        assert found is not None
+        assert found["messages"] == first.messages
+
+
+def spoilt(place: int, **fields: Any) -> Any:
+    def spoil(journal: Path) -> None:
+        kept = [json.loads(line) for line in journal.read_text().splitlines()]
+        kept[place] |= fields
+        journal.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in kept))
+
+    return spoil
+
+
+MISSING = "a part of the conversation is missing"
 
 
 @pytest.mark.parametrize(
-    ("line", "found"),
+    ("spoil", "why"),
     [
-        ({}, True), ({"repeat": 0, "offset": 0, "length": 0}, True), ({"model": 1}, False), ({"mode": None}, False),
-        ({"id": []}, False),
-        ({"repeat": True}, False), ({"offset": -1}, False), ({"length": 1.0}, False), ({"offset": 2**48}, False),
-        ({"length": 2**48 - 1}, True),
+        (lambda path: path.write_bytes(b"".join(path.read_bytes().splitlines(True)[1:])), "lines of the conversation"),
+        (spoilt(1, kept=9), "lines of the conversation"), (spoilt(1, kept="1"), "'<=' not supported"),
+        (spoilt(1, messages="x"), "what should be a list"), (spoilt(0, messages=[1]), "what should be a list"),
+        (spoilt(1, messages=[{"reply": 0}, {"reply": 0}]), "there is no reply 0"),
+        (spoilt(1, messages=[{"reply": 2}]), "there is no reply 2"),
+        (spoilt(1, messages=[{"sha256": "f"}]), MISSING),
+        (spoilt(0, parts=[]), "list index out of range"), (spoilt(0, new=["f"]), MISSING),
+        (spoilt(0, parts=[[{}]]), "name"), (spoilt(1, reply={}), "text is missing|tool_calls is missing"),
     ],
 )  # fmt: skip
-def test_lines_of_an_index(line: dict[str, object], found: bool) -> None:
-    whole = {"model": "m", "mode": "fc", "id": "a", "repeat": 1, "offset": 2, "length": 3} | line
-    expected = (EntryKey("m", "fc", "a", whole["repeat"]), (whole["offset"], whole["length"])) if found else None  # type: ignore[arg-type]
-    assert indexed(whole) == expected
+def test_what_cannot_be_read_is_told_by_file(tmp_path: Path, spoil: Any, why: str) -> None:
+    held = Held(Journal(tmp_path / "journal"))
+    held.step(0, 0, [ASKED], CALL)
+    held.step(0, 1, [RESULT], DONE)
+    spoil(tmp_path / "journal" / "main.jsonl")
+    run = Transcripts(tmp_path)
+    with pytest.raises(HarnessError, match=rf"cannot read the transcript of a .*{why}"):
+        run.load(KEY)
+    assert f"{tmp_path / 'journal'}:0: 1 transcript cannot be read, the first of a: " in str(*run.damaged())
 
 
-def test_what_cannot_be_read_is_told_by_file(tmp_path: Path) -> None:
-    store = TranscriptStore(tmp_path)
-    for name in "abc":
-        store.save_record(EntryKey(SPEC, "fc", name), {"messages": [name * 100]})
-    store.close()
-    data, index = tmp_path / "main.jsonl.gz", tmp_path / "main.index.jsonl"
-    index.write_text(index.read_text() + "no json\n{}\n")
-    whole = data.read_bytes()
-    reader = TranscriptStore(tmp_path)
-    assert len(reader.index()) == 3
-    assert [str(each) for each in reader.damaged()] == [
-        f"{index}:4: not JSON: Expecting value at column 1", f"{index}:5: no place of a transcript"
-    ]  # fmt: skip
-    data.write_bytes(whole[:-1])
-    reader.find_cut()
-    assert str(list(reader.damaged())[-1]) == f"{data}:0: 1 transcript cannot be read, the first of c: {BEYOND}"
-    data.write_bytes(whole[:10])
-    reader.find_cut()
-    assert "3 transcripts cannot be read, the first of c" in str(list(reader.damaged())[-1])
-    data.unlink()
-    fresh = TranscriptStore(tmp_path)
-    fresh.find_cut()
-    assert "No such file" in str(list(fresh.damaged())[-1])
-    with pytest.raises(HarnessError):
-        list(fresh.records())
+def test_lines_that_are_none_are_left_out_and_told(tmp_path: Path) -> None:
+    with Journal(tmp_path / "journal") as journal:
+        for entry in ("a", 'ö"', "c"):
+            Held(journal, key=KEY._replace(entry_id=entry)).step(0, 0, [ASKED], DONE)
+    path = tmp_path / "journal" / "main.jsonl"
+    path.write_bytes(path.read_bytes()[:-9] + b"\n\n{}\n")
+    (tmp_path / "journal" / "odd.jsonl").mkdir()
+    run = Transcripts(tmp_path)
+    run.find_damage()
+    assert [(each.path.name, each.line) for each in run.damaged()] == [
+        ("main.jsonl", 3),
+        ("main.jsonl", 5),
+        ("odd.jsonl", 1),
+    ]
+    for entry in ("a", 'ö"'):
+        assert run.load(KEY._replace(entry_id=entry)) == {
+            "messages": [ASKED, DONE.as_message(0, 0)],
+            "functions": TOOLS,
+        }
+    assert run.load(KEY._replace(entry_id="c")) is None
 
 
-def test_an_index_that_leads_far_beyond_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store, key = TranscriptStore(tmp_path), EntryKey(SPEC, "fc", "a")
-    store.save_record(key, {"messages": ["x"]})
-    store.close()
-    index = tmp_path / "main.index.jsonl"
-    line = json.loads(index.read_text())
-    for length in (transcripts.LONGEST_ASKED + 1, 1 << 40):
-        index.write_text(json.dumps(line | {"length": length}) + "\n")
-        with pytest.raises(HarnessError, match=BEYOND):
-            TranscriptStore(tmp_path).load(key)
-    index.write_text(json.dumps(line) + "\n")
-    monkeypatch.setattr(transcripts, "LONGEST_LINE", 5)
-    with pytest.raises(HarnessError, match="cut off, or too large"):
-        TranscriptStore(tmp_path).load(key)
+def test_parts_repeated_without_end_are_not_unfolded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = Held(Journal(tmp_path / "journal"))
+    held.step(0, 0, [{"role": "system", "content": "x" * LONG}] * 3, DONE)
+    assert Transcripts(tmp_path).load(KEY) is not None
+    monkeypatch.setattr(transcripts, "LONGEST_LINE", 2 * LONG)
+    with pytest.raises(HarnessError, match="longer than any conversation"):
+        Transcripts(tmp_path).load(KEY)

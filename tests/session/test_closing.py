@@ -30,7 +30,6 @@ from pytest_bfcl.session.records import _placed
 from pytest_bfcl.session.result import RunInterrupted, RunResult
 from pytest_bfcl.session.users_model import UsersModelTrouble
 from pytest_bfcl.settings import Settings
-from pytest_bfcl.transcript import Transcript
 from tests.runs.samples import fingerprint, single
 
 FC, PROMPT = ModelFingerprint("a:m@fc", "fc"), ModelFingerprint("a:m@prompt", "prompt")
@@ -151,8 +150,7 @@ def test_counts_of_a_result() -> None:
 def test_what_a_process_keeps(tmp_path: Path) -> None:
     notes: list[str] = []
     memory = Store()
-    assert (memory.journals, memory.journal, memory.transcripts, memory.archive("web")) == (False, None, None, None)
-    memory.save(Transcript("a", "simple_python"))
+    assert (memory.journals, memory.journal, memory.archive("web")) == (False, None, None)
     assert memory.snapshots("m", 1) is memory.snapshots("m", 1) is not memory.snapshots("m", 2)
     (tmp_path / "journal").mkdir()
     (tmp_path / "journal" / "old.jsonl").write_text("torn")
@@ -163,11 +161,9 @@ def test_what_a_process_keeps(tmp_path: Path) -> None:
     assert journal is store.journal is not None
     assert len(notes) == 1
     assert notes[0].endswith("; the reply on it is asked for again")
-    store.save(Transcript("a", "simple_python", "m"))
     store.snapshots("m", 2).save("kv", "s", "e", {"x": 1})
     store.close()
     store.close()
-    assert sorted(path.name for path in (tmp_path / "transcripts").iterdir()) == ["gw1.index.jsonl", "gw1.jsonl.gz"]
     assert store.journal is not journal
     assert Store(tmp_path).snapshots("m", 2).load("kv", "s") == {"x": 1}
 

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Protocol
 from pytest_bfcl.conversation import RunStopped
 from pytest_bfcl.extensions.cluster.messages import (
     Answered,
-    Conversation,
     Ended,
     Event,
     Hello,
@@ -300,7 +299,7 @@ class Driver:
             self._halt(error.message)
 
     def _apply(self, slot: _Slot, event: Event) -> None:
-        if isinstance(event, Answered | Conversation | Memory | Recorded):
+        if isinstance(event, Answered | Memory | Recorded):
             self._store.keep(event)
             if isinstance(event, Answered):
                 slot.answered_at = time.monotonic()

@@ -15,7 +15,6 @@ from pytest_bfcl.json_types import Fields
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet, Entry
-    from pytest_bfcl.runs import EntryKey
     from pytest_bfcl.session.earlier import DoneKey
     from pytest_bfcl.settings import Price
     from pytest_bfcl.transcript import Mode
@@ -93,7 +92,7 @@ class Hello(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """A reply has arrived: its line of the journal."""
+    """A reply has arrived: its line of the journal, with what it answers."""
 
     key: DoneKey
     line: bytes
@@ -104,13 +103,6 @@ class Spent(NamedTuple):
 
     label: str
     usd: float
-
-
-class Conversation(NamedTuple):
-    """A conversation's messages, compressed (`pytest_bfcl.runs.packed_transcript`)."""
-
-    key: EntryKey
-    member: bytes
 
 
 class Recorded(NamedTuple):
@@ -151,7 +143,7 @@ class Ended(NamedTuple):
     """Nothing more will come."""
 
 
-Event = Answered | Spent | Conversation | Memory | Recorded | Lined | Noted | Switched | Troubled | Ended
+Event = Answered | Spent | Memory | Recorded | Lined | Noted | Switched | Troubled | Ended
 
 
 def pieces(events: Sequence[Event], size: int = PIECE) -> list[bytes]:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.dataset.categories import CATEGORIES
-from pytest_bfcl.extensions.cluster.messages import Answered, Conversation, Memory, Recorded
+from pytest_bfcl.extensions.cluster.messages import Answered, Memory, Recorded
 from pytest_bfcl.failures import HarnessError
-from pytest_bfcl.runs import DamagedLine, TranscriptStore, read_journal_line, read_json_lines, snapshots_of
+from pytest_bfcl.runs import DamagedLine, read_journal_line, read_json_lines, snapshots_of
 from pytest_bfcl.runs.archives import NAMES
 from pytest_bfcl.runs.lines import LineAppender
 from pytest_bfcl.runs.paths import below
@@ -26,7 +26,7 @@ Place = tuple[Path, int, int]
 
 
 class RunStore:
-    """Replies, messages, memories and recordings of one run.
+    """Replies, memories and recordings of one run.
 
     Replies of trials that have no line yet are held (those of earlier parts: where they lie), so that an actor which
     takes a trial over gets every reply that was paid for. Without ``path`` everything stays in memory.
@@ -44,7 +44,6 @@ class RunStore:
         self._replies: dict[DoneKey, list[bytes | Place]] = {}
         self._memories: dict[tuple[str, int, str, str], Memory] = {}
         self._files: dict[str, LineAppender] = {}
-        self._transcripts = TranscriptStore(path / "transcripts", PROCESS) if path is not None else None
 
     # -- before --------------------------------------------------------------------------------------------------
 
@@ -79,7 +78,7 @@ class RunStore:
 
     # -- as it comes ---------------------------------------------------------------------------------------------
 
-    def keep(self, event: Answered | Conversation | Memory | Recorded) -> None:
+    def keep(self, event: Answered | Memory | Recorded) -> None:
         """Write down what an actor tells; it has left this process on return. Raises `HarnessError` (``storage``)."""
         if isinstance(event, Answered):
             self._append(f"journal/{PROCESS}.jsonl", event.line)
@@ -90,11 +89,8 @@ class RunStore:
             else:
                 snapshots = snapshots_of(self.path, event.model, event.repeat)
                 snapshots.save(event.backend, event.scenario, event.entry_id, event.content)
-        elif isinstance(event, Recorded):
-            if self.path is not None and _is_recording(event.name):
-                self._append(event.name, event.lines)
-        elif self._transcripts is not None:
-            self._transcripts.append_member(event.key, event.member)
+        elif _is_recording(event.name):
+            self._append(event.name, event.lines)
 
     def _append(self, name: str, lines: bytes) -> None:
         if self.path is None:
@@ -132,7 +128,7 @@ class RunStore:
 
     def close(self) -> None:
         """Flush to disk and close."""
-        for file in (*self._files.values(), *((self._transcripts,) if self._transcripts else ())):
+        for file in self._files.values():
             file.close()
         self._files.clear()
 

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING
 
 from pytest_bfcl.conversation import Budget, HeldSnapshots
 from pytest_bfcl.conversation.budget import reply_cost
-from pytest_bfcl.extensions.cluster.messages import Answered, Conversation, Event, Memory, Recorded, Spent, pieces
-from pytest_bfcl.runs import journal_line, json_line, packed_transcript, read_journal_line
+from pytest_bfcl.extensions.cluster.messages import Answered, Event, Memory, Recorded, Spent, pieces
+from pytest_bfcl.runs import journal_line, json_line, read_journal_line
 from pytest_bfcl.runs.lines import parse_object
 from pytest_bfcl.session import Store
 from pytest_bfcl.session.earlier import base_of, done_key
 
 if TYPE_CHECKING:
     from pytest_bfcl.conversation import Snapshots
-    from pytest_bfcl.runs import ReplyKey
+    from pytest_bfcl.runs import Asked, ReplyKey
     from pytest_bfcl.settings import Price
-    from pytest_bfcl.transcript import Reply, Transcript
+    from pytest_bfcl.transcript import Reply
 
 
 class Outbox:
@@ -57,6 +57,7 @@ class StreamedJournal:
         self._twice = twice
         self._known: dict[ReplyKey, Reply] = {}
         self._of_entry: dict[tuple[str, int], list[ReplyKey]] = {}
+        self._parts: set[str] = set()
 
     def learn(self, lines: Iterable[bytes]) -> None:
         """Take in lines of the journal."""
@@ -79,10 +80,12 @@ class StreamedJournal:
         """The recorded reply to exactly this request, if there is one."""
         return self._known.get(key)
 
-    def record(self, key: ReplyKey, reply: Reply) -> None:
-        """Send a reply on its way."""
+    def record(self, key: ReplyKey, reply: Reply, asked: Asked | None = None) -> None:
+        """Send a reply on its way, with what it answers."""
         known_as = done_key(key.entry_id, key.model, key.repeat, self._twice)
-        self._outbox.put(Answered(known_as, json_line(journal_line(key, reply))))
+        self._outbox.put(Answered(known_as, json_line(journal_line(key, reply, asked, self._parts))))
+        if asked is not None:
+            self._parts.update(asked.parts)
 
 
 class StreamedSnapshots(HeldSnapshots):
@@ -125,10 +128,6 @@ class StreamedStore(Store):
     def journal(self) -> StreamedJournal:
         """The replies of the trials given so far."""
         return self._streamed
-
-    def save(self, transcript: Transcript) -> None:
-        """Send one conversation's messages."""
-        self._outbox.put(Conversation(*packed_transcript(transcript)))
 
     def snapshots(self, model: str, repeat: int) -> StreamedSnapshots:
         """The memories of one model and repeat."""

@@ -89,7 +89,7 @@ class Finished:
 
     def messages(self, line: Fields) -> list[dict[str, Any]]:
         """The messages of a trial as they were sent and received; empty where no transcript was kept."""
-        found = self.run.transcripts.load(record_key(line))  # type: ignore[arg-type]
+        found = self.run.transcripts.load(record_key(line), line.get("started_at"))  # type: ignore[arg-type]
         return [dict(message) for message in (found or {}).get("messages") or ()]
 
 

@@ -18,7 +18,8 @@ from pytest_bfcl.extensions.own_tests.pointers import Difference, differences, m
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Request
-from pytest_bfcl.runs.journal import reply_from_dict, reply_to_dict, request_digest
+from pytest_bfcl.runs import request_digest
+from pytest_bfcl.runs.journal import reply_from_dict, reply_to_dict
 from pytest_bfcl.runs.lines import DamagedLine, json_line, read_json_lines
 
 if TYPE_CHECKING:

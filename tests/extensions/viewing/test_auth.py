@@ -12,7 +12,8 @@ from pytest_bfcl.extensions.viewing.auth import Auth
 from pytest_bfcl.extensions.viewing.runs import open_runs
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.reporting.links import safe_id
-from pytest_bfcl.runs import EntryKey, TranscriptStore
+from pytest_bfcl.runs import Journal, ReplyKey, Requests
+from pytest_bfcl.transcript import Reply
 from tests.extensions.viewing.samples import MODELS, TOKEN, Looking, Tags, client, dated, records, runs_of
 from tests.reporting.samples import record, stored_run
 
@@ -142,12 +143,10 @@ def hostile_run(folder: Path, name: str = "hostile") -> Path:
     summary["gate"] = {"verdict": SAID, "checks": [{"name": SAID, "ok": False, "why": SAID}]}
     summary["fingerprint"] = facts
     (run / "summary.json").write_text(json.dumps(summary))
-    store = TranscriptStore(run / "transcripts")
     function = {"name": SAID, "description": SAID, "parameters": {"properties": {SAID: {"type": SAID}}}}
-    messages = [{"role": SAID, "content": SAID}, {"role": "assistant", "content": SAID}]
-    said = {"messages": messages, "functions": [function]}
-    store.save_record(EntryKey(SAID, "fc", "simple_python_0", 1), said)
-    store.close()
+    asked = Requests(None).asked([{"role": SAID, "content": SAID}], [function])
+    with Journal(run / "journal") as journal:
+        journal.record(ReplyKey(SAID, "fc", "simple_python_0", 1, 0, 0, "0" * 64), Reply(SAID), asked)
     wire = {
         "check": SAID, "group": SAID, "model": SAID, "api": SAID, "endpoint": SAID, "state": "broke", "rule": SAID,
         "where": SAID, "counts": {"broke": 1}, "why": SAID, "proof": SAID,

@@ -1,0 +1,163 @@
+"""The requests of one conversation as the journal has them: the digest of each, and what none before it said."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from operator import is_not
+from typing import NamedTuple
+
+from pytest_bfcl.json_types import Fields
+from pytest_bfcl.runs.lines import json_line_of_parsed, plain
+from pytest_bfcl.transcript import Reply
+
+
+class RequestDigests:
+    """Digests of the requests of one conversation: messages and tools that were in an earlier one are not read again.
+
+    Messages and documents are recognised by identity, so they must not be changed once they were sent.
+    """
+
+    def __init__(self) -> None:
+        self._seen: list[Fields] = []
+        self._messages = hashlib.sha256()
+        self._documents: tuple[Fields, ...] = ()
+        self._functions = _NO_DOCUMENTS
+
+    def of(
+        self,
+        messages: Sequence[Fields],
+        functions: Sequence[Fields] = (),
+        parameters: Fields | None = None,
+    ) -> str:
+        """As `request_digest`."""
+        if len(messages) < len(self._seen) or any(map(is_not, self._seen, messages)):
+            self._seen, self._messages = [], hashlib.sha256()
+        for message in messages[len(self._seen) :]:
+            self._messages.update(_canonical(message))
+            self._seen.append(message)
+        documents = self._functions_digest(functions)
+        whole = hashlib.sha256(self._messages.digest() + documents + _parameters_digest(parameters or {}))
+        return whole.hexdigest()
+
+    def _functions_digest(self, functions: Sequence[Fields]) -> bytes:
+        if len(functions) != len(self._documents) or any(map(is_not, self._documents, functions)):
+            self._documents, self._functions = tuple(functions), _documents_digest(functions)
+        return self._functions
+
+
+def request_digest(
+    messages: Sequence[Fields],
+    functions: Sequence[Fields] = (),
+    parameters: Fields | None = None,
+) -> str:
+    """SHA-256 of a request (hex): the same messages, tools and parameters give the same digest in every process."""
+    return RequestDigests().of(messages, functions, parameters)
+
+
+def _parameters_digest(parameters: Fields) -> bytes:
+    """The same for all requests of most runs; told apart by their spelling in Python, which keeps 1, 1.0 and true."""
+    values = dict(parameters)
+    if not _SCALARS.issuperset(map(type, values.values())):
+        return hashlib.sha256(_canonical(values)).digest()
+    return _scalars_digest(tuple(zip(values, map(type, values.values()), values.values(), strict=True)))
+
+
+_SCALARS = frozenset((str, int, float, bool, type(None)))
+
+
+@lru_cache(maxsize=64)
+def _scalars_digest(parameters: tuple[tuple[str, type, object], ...]) -> bytes:
+    return hashlib.sha256(_canonical({name: value for name, _, value in parameters})).digest()
+
+
+def _documents_digest(documents: Sequence[Fields]) -> bytes:
+    """Most of a request's bytes: as they stand in the data, whose hash the run keeps, and by the quickest writer."""
+    return hashlib.sha256(json_line_of_parsed(documents)).digest()
+
+
+_NO_DOCUMENTS = _documents_digest(())
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+_QUOTED = json.encoder.encode_basestring_ascii
+_PLAIN_MESSAGE = {"role", "content"}
+
+
+def _canonical(value: object) -> bytes:
+    """A value as JSON in one spelling, one line."""
+    if type(value) is dict and value.keys() == _PLAIN_MESSAGE:
+        content, role = value["content"], value["role"]
+        if type(content) is str and type(role) is str:  # most messages: a fifth of the time
+            return f'{{"content":{_QUOTED(content)},"role":{_QUOTED(role)}}}\n'.encode()
+    try:
+        text = _CANONICAL(value)
+    except (TypeError, ValueError, RecursionError):
+        text = _CANONICAL(plain(value))
+    return text.encode() + b"\n"
+
+
+LONG = 4_096
+"""Characters from which a message is a part of its own: prompts with many functions, lists of files."""
+
+
+class Asked(NamedTuple):
+    """What a request says that the lines before it do not.
+
+    ``started_at`` is when its conversation began; ``kept``: how many messages of the line before it begins with;
+    ``messages``: the others, where ``{"reply": n}`` stands for the n-th reply of the conversation (from 0) as it came
+    and ``{"sha256": …}`` for a part; ``functions_sha256``: the part that is the list of the functions offered beside
+    them, empty for none; ``parts``: what is long and often the same, by its digest.
+    """
+
+    started_at: str
+    kept: int
+    messages: Sequence[Fields]
+    functions_sha256: str
+    parts: Mapping[str, Fields | Sequence[Fields]]
+
+
+class Requests(RequestDigests):
+    """The requests of one conversation, told in the order in which they are sent and answered."""
+
+    def __init__(self, started_at: str | None) -> None:
+        super().__init__()
+        self._started_at = started_at or ""
+        self._told: list[Fields] = []
+        self._replies: list[tuple[Reply, int, int]] = []
+        self._passed = 0
+
+    def answered(self, reply: Reply, turn: int, step: int) -> None:
+        """A reply to the last request: from now on it is history."""
+        self._replies.append((reply, turn, step))
+
+    def asked(self, messages: Sequence[Fields], functions: Sequence[Fields]) -> Asked:
+        """What this request says beyond those for which this was called before."""
+        parts: dict[str, Fields | Sequence[Fields]] = {}
+        kept = 0
+        for old, new in zip(self._told, messages, strict=False):
+            if old is not new:
+                break
+            kept += 1
+        self._told = list(messages)
+        told = [self._by_reference(message, parts) for message in messages[kept:]]
+        self._passed = len(self._replies)
+        digest = ""
+        if functions:
+            digest = self._functions_digest(functions).hex()
+            parts[digest] = functions
+        return Asked(self._started_at, kept, told, digest, parts)
+
+    def _by_reference(self, message: Fields, parts: dict[str, Fields | Sequence[Fields]]) -> Fields:
+        if self._passed < len(self._replies) and message.get("role") == "assistant":
+            for number in range(self._passed, len(self._replies)):
+                reply, turn, step = self._replies[number]
+                if message == reply.as_message(turn, step):
+                    self._passed = number + 1
+                    return {"reply": number}
+        content = message.get("content")
+        if type(content) is not str or len(content) < LONG:
+            return message
+        digest = hashlib.sha256(_canonical(message)).hexdigest()
+        parts[digest] = message
+        return {"sha256": digest}
