@@ -136,7 +136,7 @@ def _build_controller(
     plugins.register(failures, "bfcl-short-summary")
     plugins.register(Terminal(session, run, results, end, failures), "bfcl-terminal")
     plugins.register(FoldedErrors(), "bfcl-folding")
-    plugins.register(Progress(session.config, run), "bfcl-progress")
+    run.listeners.append(Progress(session.config, run).see)
     plugins.register(KeptReports(session.config), "bfcl-kept-reports")
     if any(map(plugins.hasplugin, ("xdist", "xdist.plugin"))):  # by entry point or by -p
         from pytest_bfcl.plugin.distribution import Distribution

@@ -41,11 +41,8 @@ class Source:
 
     definition: pytest.FixtureDef[Any]
     own: bool
-
-    @property
-    def shared(self) -> bool:
-        """Whether the model is the same for the whole session, so that entries can be asked together."""
-        return self.own or self.definition.scope == "session"
+    shared: bool
+    """Whether the model is the same for the whole session, so that entries can be asked together."""
 
 
 class Conversations:
@@ -65,9 +62,10 @@ class Conversations:
         self.model_failed = False
         self._interrupted = False
         self.model_loop: asyncio.AbstractEventLoop | None = None
-        self._trials: dict[EntryItem, Trial] = {}
+        self._lent_trials: dict[EntryItem, Trial] = {}
         self._transcripts: dict[EntryItem, Transcript] = {}
         self._planned: set[int] = set()
+        self._sources: dict[pytest.FixtureDef[Any], Source] = {}
 
     def skip_reason(self, category: str) -> str | None:
         """Why no model of the run can be asked a category of the data set, ``None`` when one can."""
@@ -82,17 +80,16 @@ class Conversations:
 
     def create_models(self) -> None:
         """Make the adapters the items will ask for; raises `UsageError` before anything has run."""
-        for contender in {item.contender for item in self.items if pytest_internals.is_ours(_definition(item))}:
+        for contender in {
+            item.contender for item in self.items if pytest_internals.is_ours(item.file.model_definition)
+        }:
             contender.check_key()
 
     # -- items ---------------------------------------------------------------------------------------------------
 
     def trial_of(self, item: EntryItem) -> Trial:
         """The item as a trial: with the user's model, once that is known."""
-        trial = self._trials.get(item)
-        if trial is None:
-            trial = self._trials[item] = item.trial
-        return trial
+        return self._lent_trials.get(item, item.trial)
 
     def entry_of(self, item: EntryItem) -> Entry:
         """The item's entry, parsed once while it is needed; raises `HarnessError` for a broken line."""
@@ -102,8 +99,7 @@ class Conversations:
         """The item's conversation: held ahead, or now. Raises `AdapterError`, `HarnessError`, `RunStopped`."""
         self.loop = loop
         if item not in self._transcripts:  # asked for by a fixture of the project before
-            definition = _definition(item)
-            source = Source(definition, pytest_internals.is_ours(definition) or item.contender.has_made(model))
+            source = self._source(item, model)
             try:
                 self._transcripts[item] = self._transcript(item, model, loop, source)
             except AdapterError as error:
@@ -115,13 +111,23 @@ class Conversations:
     def release(self, item: EntryItem) -> None:
         """The item is over."""
         self._transcripts.pop(item, None)
-        self._runner.discard(self._trials.pop(item) if item in self._trials else item.trial)
+        self._runner.discard(self._lent_trials.pop(item, item.trial))
+
+    def _source(self, item: EntryItem, model: object) -> Source:
+        definition = item.file.model_definition
+        source = self._sources.get(definition)
+        if source is None:
+            own = pytest_internals.is_ours(definition)
+            source = self._sources[definition] = Source(definition, own, own or definition.scope == "session")
+        if not source.own and item.contender.has_made(model):
+            return Source(definition, own=True, shared=True)
+        return source
 
     def _transcript(self, item: EntryItem, model: object, loop: Loop, source: Source) -> Transcript:
         contender = item.contender if source.own else self._lent(item, model, source)
         if contender is not item.contender:
-            self._trials[item] = item.trial_of(contender)
-        trial = self.trial_of(item)
+            self._lent_trials[item] = item.trial_of(contender)
+        trial = self._lent_trials.get(item, item.trial)
         elsewhere = self.model_loop not in (None, loop.loop) and not source.own
         if not source.shared or elsewhere:
             self._say_slow(source)
@@ -163,7 +169,7 @@ class Conversations:
         return [
             other.trial if source.own else other.trial_of(self._lent(other, model, source))
             for other in self._upcoming(item)
-            if _definition(other) is source.definition and not other.get_closest_marker("skip")
+            if other.file.model_definition is source.definition and not other.get_closest_marker("skip")
         ]
 
     def _upcoming(self, item: EntryItem) -> Sequence[EntryItem]:
@@ -228,11 +234,6 @@ class Conversations:
             f"the model fixture has {source.definition.scope} scope: entries are asked one after the other, which is "
             'slow; give it scope="session" and they are asked together'
         )
-
-
-def _definition(item: EntryItem) -> pytest.FixtureDef[Any]:
-    """The definition of the model fixture that the item uses."""
-    return pytest_internals.definition_used(item, item.file.model_fixture)
 
 
 def _wraps(source: Source) -> bool:

@@ -32,8 +32,8 @@ class SessionData:
         self._plan = plan
         self._directory = config.invocation_params.dir
         self._named_checks: dict[str, list[str | None]] = {}
-        self._categories: dict[str, str | None] = {}
-        """By node id."""
+        self.categories: dict[str, str | None] = {}
+        """By node id, as far as they are known."""
         self.left_out: list[str] = []
         """What pytest would have collected, where the benchmark is run in its place."""
         self.arguments = self._take_arguments()
@@ -109,12 +109,12 @@ class SessionData:
 
     def category_at(self, nodeid: str) -> str | None:
         """The category of an item known by its node id only; a line of a user's file may name another than its id."""
-        if nodeid not in self._categories:
+        if nodeid not in self.categories:
             category = category_at(nodeid)
             if category is not None and selection.virtual_argument(nodeid) is None:
                 category = self.category_of(selection.entry_id_of(nodeid)) or category
-            self._categories[nodeid] = category
-        return self._categories[nodeid]
+            self.categories[nodeid] = category
+        return self.categories[nodeid]
 
     def category_of(self, entry_id: str) -> str | None:
         """The category of an entry of a file, or of the chosen set."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
@@ -29,20 +29,29 @@ class KeptReports:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
+        self._counted: dict[str, list[Any]] | None = None
         self._prints = bool(_PRINTING & set(config.getoption("reportchars", None) or ""))
         self._timed = config.getoption("durations", None) is not None
-        self._latest: tuple[str, bool] = "", False  # a node id, and whether it is an entry's: three reports an item
+        self._are_entries: dict[str, bool] = {}
+        """By file."""
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """After the terminal has counted it. The report itself stays as it is: others (pytest-html) may hold it."""
         if report.outcome != "passed" or self._prints or hasattr(report, "wasxfail"):
             return
-        if report.nodeid != self._latest[0]:
-            self._latest = report.nodeid, category_at(report.nodeid) is not None
-        if self._latest[1]:
-            kept = _small(report) if self._timed or report.when == "call" else None
-            pytest_internals.replace_counted(self._config, report, kept)
+        file = report.location[0]
+        if file not in self._are_entries:
+            self._are_entries[file] = category_at(report.nodeid) is not None
+        if not self._are_entries[file]:
+            return
+        if self._counted is None:
+            self._counted = pytest_internals.counted(self._config)
+        kept = _small(report) if self._timed or report.when == "call" else None
+        for category in ("passed", ""):  # the terminal has just counted it
+            held = self._counted.get(category)
+            if held and held[-1] is report:  # a passed setup or teardown, which is counted nowhere, may go
+                held[-1:] = () if kept is None else (kept,)
 
 
 def _small(report: pytest.TestReport) -> pytest.TestReport:

@@ -88,6 +88,8 @@ class EntryFile(pytest.Module):
     categories: list[str]
     virtual: bool
     only: set[str] | None
+    model_definition: pytest.FixtureDef[Any]
+    """The fixture its items get their model from."""
 
     @classmethod
     def make(
@@ -143,7 +145,7 @@ class EntryFile(pytest.Module):
             return "bfcl_entry", "bfcl_transcript", model
         return (model,)
 
-    @property
+    @cached_property
     def model_fixture(self) -> str:
         """Name of the fixture that brings the model."""
         return self.fixtures_used[-1]
@@ -197,6 +199,8 @@ class EntryItem(pytest.Function):
         check = first.obj if first is not None else CHECKS[parent.fixtures_used]
         shared = pytest_internals.shared_fixtures(first)
         item: EntryItem = cls.from_parent(parent, name=name, originalname=ref.id, callobj=check, **shared)
+        if first is None:
+            parent.model_definition = pytest_internals.definition_used(item, parent.model_fixture)
         if label:
             pytest_internals.set_label(item, parent, ref.id, label)
         item.ref, item.variant = ref, variant

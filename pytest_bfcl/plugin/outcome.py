@@ -155,7 +155,8 @@ class Outcomes:
             kind = str(record["reason"]).partition(":")[2] or "checker"
             kinds = AdapterError if record["tag"] == FailureTag.ADAPTER_ERROR else HarnessError
             raise kinds(kind, str(detail.get("error") or record["reason"]), advice=str(detail.get("advice") or ""))
-        self._expectations.mark(item, record)
+        if self._expectations.failures:
+            self._expectations.mark(item, record)
 
     def _keep_error(self, item: EntryItem, error: BenchmarkError) -> ResultLine:
         record = item.stash[RECORD] = self._runner.errored(self._conversations.trial_of(item), error)

@@ -11,6 +11,7 @@ import pytest
 from pytest_bfcl.plugin.sink import Sink
 
 if TYPE_CHECKING:
+    from pytest_bfcl.runs import ResultLine
     from pytest_bfcl.session.run import Run
 
 FIRST_S = 3.0
@@ -26,11 +27,10 @@ class Progress:
         self._started = time.monotonic()
         self._next = self._started + FIRST_S
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+    def see(self, line: ResultLine, text: str | None) -> None:
         """After a finished entry, say where the run stands, if it is time."""
         now = time.monotonic()
-        if now < self._next or not hasattr(report, "bfcl"):
+        if now < self._next:
             return
         reporter: Any = self._config.pluginmanager.getplugin("terminalreporter")
         if reporter is None or not reporter.isatty or os.environ.get("CI"):

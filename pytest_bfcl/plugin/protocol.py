@@ -8,7 +8,8 @@ skips or expects failure, ``--setup-show``, ``--pdb``. Reports and records are t
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator
+from collections.abc import Generator
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
@@ -43,7 +44,8 @@ OPTIONS = ("setuponly", "setupshow", "setupplan", "usepdb")
 MARKS = frozenset(("skip", "skipif", "xfail"))
 """The marks that pytest heeds while an item runs."""
 CURRENT = "PYTEST_CURRENT_TEST"
-_Phase = Literal["setup", "call", "teardown"]
+INTERRUPTIONS = (pytest.exit.Exception, KeyboardInterrupt)
+_Call = pytest.CallInfo[Any]
 
 
 class ItemProtocol:
@@ -77,11 +79,11 @@ class ItemProtocol:
         """Run the item, or leave it to pytest."""
         if self._setup is None or not isinstance(item, EntryItem) or not self._is_alone(item):
             return None
-        hook = item.ihook
+        hook = item.file.hooks or item.ihook
         hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
         self._current = item
         try:
-            self._run(item, nextitem)
+            self._run(item, nextitem, hook)
         finally:
             self._current = None
             os.environ.pop(CURRENT, None)
@@ -91,7 +93,7 @@ class ItemProtocol:
 
     def _is_alone(self, item: EntryItem) -> bool:
         """Whether no fixture, node or mark but ours is about it, and the session's fixtures are filled."""
-        if self._conversations.loop is None or _is_marked(item):
+        if self._conversations.loop is None or (item.own_markers and _is_marked(item)):
             return False
         file = item.file
         if file not in self._files:
@@ -102,25 +104,24 @@ class ItemProtocol:
             )
         return self._files[file]
 
-    def _run(self, item: EntryItem, nextitem: pytest.Item | None) -> None:
-        hook, session = item.ihook, item.session
+    def _run(self, item: EntryItem, nextitem: pytest.Item | None, hook: Any) -> None:
+        session, log = item.session, hook.pytest_runtest_logreport
         keywords: dict[str, Literal[1]] = dict.fromkeys(item.keywords, 1)
-        call = _called(lambda: self._setup(item=item), "setup")
+        call: _Call = pytest.CallInfo.from_call(partial(self._setup, item=item), "setup", INTERRUPTIONS)
         if call.excinfo is not None:
-            hook.pytest_runtest_logreport(report=hook.pytest_runtest_makereport(item=item, call=call))
+            log(report=hook.pytest_runtest_makereport(item=item, call=call))
         else:
-            hook.pytest_runtest_logreport(report=pytest_internals.report_of(item, call, keywords))
-            hook.pytest_runtest_logreport(report=self._checked(item, keywords))
+            log(report=pytest_internals.report_of(item, call, keywords))
+            log(report=self._checked(item, keywords))
         ends = session.shouldfail or session.shouldstop
         if ends or nextitem is None or nextitem.parent is not item.parent:  # the session's fixtures, another's nodes
             self._outcomes.tear_down(item)
-            left = None if ends else nextitem
-            call = _called(lambda: hook.pytest_runtest_teardown(item=item, nextitem=left), "teardown")
-            report = hook.pytest_runtest_makereport(item=item, call=call)
+            ending = partial(hook.pytest_runtest_teardown, item=item, nextitem=None if ends else nextitem)
+            call = pytest.CallInfo.from_call(ending, "teardown", INTERRUPTIONS)
+            log(report=hook.pytest_runtest_makereport(item=item, call=call))
         else:
-            call = _called(lambda: self._outcomes.tear_down(item), "teardown")
-            report = pytest_internals.report_of(item, call, keywords)
-        hook.pytest_runtest_logreport(report=report)
+            call = pytest.CallInfo.from_call(partial(self._outcomes.tear_down, item), "teardown", INTERRUPTIONS)
+            log(report=pytest_internals.report_of(item, call, keywords))
 
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """Inside of what stays around the setup."""
@@ -135,18 +136,16 @@ class ItemProtocol:
         self._current.funcargs[self._current.file.model_fixture] = self._conversations.model()
 
     def _checked(self, item: EntryItem, keywords: dict[str, Literal[1]]) -> pytest.TestReport:
-        if _is_marked(item):  # when it was judged: a failure is expected
-            call = _called(lambda: item.ihook.pytest_runtest_call(item=item), "call")
+        if item.own_markers and _is_marked(item):  # when it was judged: a failure is expected
+            call: _Call = pytest.CallInfo.from_call(
+                partial(item.ihook.pytest_runtest_call, item=item), "call", INTERRUPTIONS
+            )
             report: pytest.TestReport = item.ihook.pytest_runtest_makereport(item=item, call=call)
             return report
-        call = _called(lambda: self._outcomes.failure_of(item), "call")
+        call = pytest.CallInfo.from_call(partial(self._outcomes.failure_of, item), "call", INTERRUPTIONS)
         shown = self._outcomes.shown(item, call.result) if call.result is not None else None
         return self._outcomes.decided(item, pytest_internals.report_of(item, call, keywords, shown))
 
 
 def _is_marked(node: Node) -> bool:
     return any(mark.name in MARKS for mark in node.own_markers)
-
-
-def _called(function: Callable[[], Any], when: _Phase) -> pytest.CallInfo[Any]:
-    return pytest.CallInfo.from_call(function, when, reraise=(pytest.exit.Exception, KeyboardInterrupt))

@@ -217,7 +217,9 @@ def report_of(
         "passed" if failure is None else "failed",
         failure,
         call.when,  # type: ignore[arg-type]
-        [(f"Captured {kind} {when}", text) for when, kind, text in item._report_sections],
+        [(f"Captured {kind} {when}", text) for when, kind, text in item._report_sections]
+        if item._report_sections
+        else (),
         call.duration,
         call.start,
         call.stop,
@@ -245,16 +247,10 @@ def skipped(why: str) -> BaseException:
     return pytest.skip.Exception(why, _use_item_location=True)
 
 
-def replace_counted(config: pytest.Config, report: object, kept: object | None) -> None:
-    """Let the terminal reporter, which has just counted a report of a pass, hold another in its place, or none.
-
-    A passed setup or teardown, which is counted nowhere, may go; a passed call may not.
-    """
-    reporter = config.pluginmanager.getplugin("terminalreporter")
-    for category in ("passed", ""):
-        held = getattr(reporter, "stats", {}).get(category)
-        if held and held[-1] is report:
-            held[-1:] = [kept] if kept is not None else []
+def counted(config: pytest.Config) -> dict[str, list[Any]]:
+    """The terminal reporter's lists of reports, by what they are counted as."""
+    found: dict[str, list[Any]] = getattr(config.pluginmanager.getplugin("terminalreporter"), "stats", {})
+    return found
 
 
 @contextlib.contextmanager

@@ -48,9 +48,9 @@ class Results:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Write the record of a finished item; count failures that are not ours."""
-        if str(report.outcome) == "rerun":
-            return
         text: str | None = getattr(report, "bfcl", None)
+        if str(report.outcome) == "rerun" or (text is None and report.outcome == "passed"):
+            return
         record = self._record_of(report, text)
         if record is None:
             self.foreign_failures += report.failed and not hasattr(report, "wasxfail")
@@ -102,7 +102,8 @@ class Results:
 
     def receive(self, record: ResultLine, text: str | None = None) -> None:
         """Keep one record (``text`` is its line, where it is known) and tell whoever listens."""
-        opened(self.run)
+        if self.run.directory is None:
+            opened(self.run)
         self.run.take(record, text)
         if (reason := self.run.spent_out) is not None:
             self._session.notices.stop(reason)

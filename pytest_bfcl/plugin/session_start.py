@@ -99,6 +99,7 @@ class SessionStart:
         items = self._conversations.items
         here = not self._session.distributed
         if here:
+            self._session.data.categories |= {item.nodeid: item.ref.category for item in items}
             self._results.plan([item.nodeid for item in items])
             self._gates.refuse_unreachable([item.nodeid for item in session.items], self._conversations.skip_reason)
             for line in cost_lines(item.trial for item in items):

@@ -44,9 +44,9 @@ def own_way(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     ids: list[str] = []
     run = protocol.ItemProtocol._run
 
-    def noted(self: protocol.ItemProtocol, item: EntryItem, nextitem: pytest.Item | None) -> None:
+    def noted(self: protocol.ItemProtocol, item: EntryItem, *more: Any) -> None:
         ids.append(item.ref.id)
-        run(self, item, nextitem)
+        run(self, item, *more)
 
     monkeypatch.setattr(protocol.ItemProtocol, "_run", noted)
     return ids
@@ -176,9 +176,9 @@ def test_nothing_of_an_entry_is_kept_when_it_is_over(project: Project, monkeypat
     items: list[EntryItem] = []
     run = protocol.ItemProtocol._run
 
-    def kept(self: protocol.ItemProtocol, item: EntryItem, nextitem: pytest.Item | None) -> None:
+    def kept(self: protocol.ItemProtocol, item: EntryItem, *more: Any) -> None:
         items.append(item)
-        run(self, item, nextitem)
+        run(self, item, *more)
 
     monkeypatch.setattr(protocol.ItemProtocol, "_run", kept)
     project.run("-m", "simple_python", "--bfcl-report=none").assert_outcomes(passed=4, deselected=7)
