@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.endings import UnknownEnding
+from pytest_bfcl.extensions.litellm.model import LitellmModel
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.models import create_model
 from pytest_bfcl.models.chat import read_completion
-from pytest_bfcl.models.litellm import LitellmModel
 from pytest_bfcl.models.spec import parse_spec
 from pytest_bfcl.models.wire import REPLY_LIMIT
 from pytest_bfcl.redaction import discreet, public_url, redact, url_secrets

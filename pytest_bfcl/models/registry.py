@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
-from pytest_bfcl import entry_points, extras
+from pytest_bfcl import entry_points
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.formats.reading import TextReading
 from pytest_bfcl.models.base import Model
@@ -38,35 +38,6 @@ LOCAL_SERVERS = {
 }
 """Provider → (default base URL, what it is). The base URL comes from --bfcl-base-url or <PROVIDER>_BASE_URL."""
 
-LITELLM_PROVIDERS = {
-    "azure": ("AZURE_API_KEY", "AZURE_API_BASE", "AZURE_API_VERSION"),
-    "azure_ai": ("AZURE_AI_API_KEY", "AZURE_AI_API_BASE"),
-    "bedrock": ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION_NAME"),
-    "cerebras": ("CEREBRAS_API_KEY",),
-    "cohere": ("COHERE_API_KEY",),
-    "cohere_chat": ("COHERE_API_KEY",),
-    "databricks": ("DATABRICKS_API_KEY", "DATABRICKS_API_BASE"),
-    "deepinfra": ("DEEPINFRA_API_KEY",),
-    "deepseek": ("DEEPSEEK_API_KEY",),
-    "fireworks_ai": ("FIREWORKS_AI_API_KEY",),
-    "gemini": ("GEMINI_API_KEY",),
-    "groq": ("GROQ_API_KEY",),
-    "huggingface": ("HF_TOKEN",),
-    "mistral": ("MISTRAL_API_KEY",),
-    "moonshot": ("MOONSHOT_API_KEY",),
-    "nvidia_nim": ("NVIDIA_NIM_API_KEY",),
-    "ollama_chat": (),
-    "openrouter": ("OPENROUTER_API_KEY",),
-    "perplexity": ("PERPLEXITYAI_API_KEY",),
-    "replicate": ("REPLICATE_API_KEY",),
-    "sambanova": ("SAMBANOVA_API_KEY",),
-    "together_ai": ("TOGETHERAI_API_KEY",),
-    "vertex_ai": ("GOOGLE_APPLICATION_CREDENTIALS", "VERTEXAI_PROJECT", "VERTEXAI_LOCATION"),
-    "watsonx": ("WATSONX_API_KEY", "WATSONX_URL", "WATSONX_PROJECT_ID"),
-    "xai": ("XAI_API_KEY",),
-}
-"""Providers whose wire format litellm speaks, with the environment variables they need."""
-
 
 @dataclass(frozen=True, slots=True)
 class ProviderInfo:
@@ -83,7 +54,6 @@ _EMBEDDED = (
     ProviderInfo("openai", "OpenAI, or any OpenAI-compatible endpoint with --bfcl-base-url", ("OPENAI_API_KEY",)),
     ProviderInfo("anthropic", "Anthropic's Messages, thinking carried on", ("ANTHROPIC_API_KEY",)),
     *(ProviderInfo(name, what, (), via=f"OpenAI-compatible, {url}") for name, (url, what) in LOCAL_SERVERS.items()),
-    ProviderInfo("litellm", "litellm:PROVIDER/NAME, any provider litellm knows", via="litellm"),
     ProviderInfo("replay", "replay:PATH, stored replies: replay lines, a run directory, official results", ("PATH",)),
     ProviderInfo("oracle", "answers from the ground truth; shows that the harness can score 100 %"),
     ProviderInfo("idle", "does nothing and says so; what it passes asks for nothing"),
@@ -93,12 +63,11 @@ _EMBEDDED = (
 
 def list_providers() -> list[ProviderInfo]:
     """Every provider that can be named in a spec: embedded, through litellm, and from other packages."""
-    hosted = [
-        ProviderInfo(name, f"{name} through litellm", needs, via="litellm") for name, needs in LITELLM_PROVIDERS.items()
-    ]
-    foreign = [_foreign_info(point) for point in entry_points.offered("models").values()]
-    known = {info.name for info in (*_EMBEDDED, *hosted)}
-    return [*_EMBEDDED, *hosted, *(info for info in foreign if info.name not in known)]
+    offered = entry_points.offered("models")
+    foreign = [_foreign_info(point) for name, point in offered.items() if name not in _BUILDERS]
+    many = entry_points.load(offered["litellm"], "provider").needs if "litellm" in offered else {}
+    hosted = [ProviderInfo(name, f"{name} through litellm", needs, via="litellm") for name, needs in many.items()]
+    return [*_EMBEDDED, *(info for info in foreign if info.name not in many), *hosted]
 
 
 def create_model(spec: str | ModelSpec, settings: Settings, *, dataset: Any = None, mode: Mode | None = None) -> Model:
@@ -124,7 +93,7 @@ def create_model(spec: str | ModelSpec, settings: Settings, *, dataset: Any = No
 def check_provider(spec: ModelSpec, settings: Settings) -> None:
     """Raise `UsageError` for a spec whose provider does not exist, or whose factory's ``check`` refuses it."""
     _builder(spec)
-    if spec.provider not in _BUILDERS and (point := entry_points.find("models", spec.provider)) is not None:
+    if spec.provider not in _BUILDERS and (point := _offering(spec.provider)) is not None:
         check = getattr(entry_points.load(point, "provider"), "check", None)
         if check is not None:
             check(spec, settings)
@@ -137,15 +106,9 @@ def _builder(spec: ModelSpec) -> Builder:
     provider = spec.provider
     if provider in _BUILDERS:
         return _BUILDERS[provider]
-    if provider == "litellm" or provider in LITELLM_PROVIDERS:
-        return _through_litellm(spec)
-    point = entry_points.find("models", provider)
+    point = _offering(provider)
     if point is not None:
         return _foreign(point)
-    from pytest_bfcl.models.prices import litellm_providers
-
-    if provider in litellm_providers():
-        return _through_litellm(spec)
     if not spec.name and (likely := _likely_provider(provider)):
         name = provider.replace("_", "-")
         meant = f"{name[:-3]}@fc" if name.endswith("-fc") else name  # bfcl-eval's way to ask for native calls
@@ -161,9 +124,12 @@ def _builder(spec: ModelSpec) -> Builder:
     )
 
 
-def _through_litellm(spec: ModelSpec) -> Builder:
-    extras.require("litellm", f"{spec.text}, which is asked through litellm,")
-    return _litellm
+def _offering(provider: str) -> EntryPoint | None:
+    """Who offers a provider: a package by its name, else the one called ``litellm`` where it ``takes`` such."""
+    point, many = entry_points.find("models", provider), entry_points.find("models", "litellm")
+    if point is None and many is not None and entry_points.load(many, "provider").takes(provider):
+        return many
+    return point
 
 
 _LIKELY = (
@@ -241,17 +207,6 @@ def _api(spec: ModelSpec, settings: Settings, url: str, mode: Mode) -> Api:
     raise UsageError(f"unknown API {name!r}; known: {', '.join(APIS)}")
 
 
-def _litellm(spec: ModelSpec, settings: Settings, mode: Mode | None, dataset: Any) -> Model:
-    from pytest_bfcl.models.litellm import LitellmModel
-
-    if settings.api not in (None, "chat"):
-        raise UsageError(
-            f"{spec.text} is asked through litellm, which speaks chat completions only; for the API {settings.api} "
-            "write openai:NAME with --bfcl-base-url"
-        )
-    return LitellmModel(spec, settings, mode or "fc")
-
-
 def _replay(spec: ModelSpec, settings: Settings, mode: Mode | None, dataset: Any) -> Model:
     from pytest_bfcl.models.replay import ReplayModel
 
@@ -288,6 +243,7 @@ _BUILDERS: dict[str, Builder] = {
 
 _OWN = {
     "lexical": ProviderInfo("lexical", "a demonstration without a language model: word overlap, no network"),
+    "litellm": ProviderInfo("litellm", "litellm:PROVIDER/NAME, any provider litellm knows", via="litellm"),
     "agent": ProviderInfo(
         "agent", "agent:MODULE:FACTORY, an agent of your own that plays whole entries", ("MODULE",), ("fc",)
     ),

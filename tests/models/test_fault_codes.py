@@ -11,9 +11,6 @@ import pytest
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.models.base import ToolsRefused
 from pytest_bfcl.models.faults import ErrorInBody, error_in, first_words, http_fault, looks_like_a_page, retry_after
-from pytest_bfcl.models.litellm import LitellmModel
-from pytest_bfcl.models.spec import parse_spec
-from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import Reply
 
 OVERFLOW = "This model's maximum context length is 8192 tokens."
@@ -239,40 +236,3 @@ def test_the_first_words_of_a_body() -> None:
     assert first_words("<html><p>\nBusy") == "Busy"
     assert first_words("") == "nothing"
     assert len(first_words("x" * 500)) <= 121
-
-
-class Raised(Exception):
-    """As litellm raises: the name of the class, a status, a text, the provider's headers."""
-
-    def __init__(self, status: int, text: str, headers: dict[str, str] | None = None) -> None:
-        super().__init__(text)
-        self.status_code = status
-        self.message = text
-        self.litellm_response_headers = headers or {}
-
-
-@pytest.mark.parametrize(
-    ("name", "status", "text", "headers", "kind"),
-    [
-        ("ContextWindowExceededError", 400, f"BedrockException: Context Window Error - {aws(WAIT)}", {}, "server"),
-        ("ContextWindowExceededError", 400, f"BedrockException - {aws('too many tokens')}", AMZ, "rate_limit"),
-        ("ContextWindowExceededError", 400, f"litellm.ContextWindowExceededError: {PYTHON}", {}, "rate_limit"),
-        ("ContextWindowExceededError", 400, f"OpenAIException - {OVERFLOW}", {}, "context_overflow"),
-        ("ContentPolicyViolationError", 400, f"AzureException - {error(BUSY, type='server_error')}", {}, "server"),
-        ("ContentPolicyViolationError", 400, "flagged by our safety system", {}, "content_filter"),
-        ("BadRequestError", 400, f"OpenAIException - {error('slow', code='rate_limit_exceeded')}", {}, "rate_limit"),
-        ("RateLimitError", 429, f"BedrockException: {aws('too many tokens')}", {}, "rate_limit"),
-        ("BadRequestError", 400, "messages must alternate", {}, "bad_request"),
-    ],
-)
-def test_exceptions_of_litellm_the_same_way(
-    name: str, status: int, text: str, headers: dict[str, str], kind: str
-) -> None:
-    model = LitellmModel(parse_spec("litellm:bedrock/x"), Settings())
-    raised = type(name, (Raised,), {})(status, text, headers)
-    found = model._outcome(raised, tools_sent=False)
-    if isinstance(found, AdapterError):
-        assert (found.kind, found.retryable) == (kind, kind in PASSING)
-    else:
-        assert found is not None
-        assert found.problem == kind

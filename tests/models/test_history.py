@@ -165,23 +165,6 @@ def test_a_policy_goes_before_the_dialect():
     assert "reasoning_content" not in remembered(reply, message, dialect_of("openai"), "drop")
 
 
-def test_litellm_sends_signatures_back():
-    from pytest_bfcl.models.litellm import LitellmModel
-    from pytest_bfcl.models.spec import parse_spec
-
-    model = LitellmModel(parse_spec("gemini:gemini-3-pro@fc"), Settings())
-    message = {
-        "content": None, "reasoning_content": "hm", "thinking_blocks": [{"type": "thinking", "signature": "a"}],
-        "tool_calls": [{"id": LONG, "type": "function", "function": {"name": "f", "arguments": "{}"},
-                        "provider_specific_fields": {"thought_signature": "b"}}],
-    }  # fmt: skip
-    reply = read_completion({"choices": [{"message": message, "finish_reason": "tool_calls"}]})
-    plain = {"role": "assistant", "content": None, "tool_calls": [{"id": LONG, "function": {}}]}
-    kept = model.remember(reply, plain)
-    assert kept["tool_calls"][0]["provider_specific_fields"] == {"thought_signature": "b"}
-    assert kept["thinking_blocks"] == message["thinking_blocks"]
-
-
 def test_a_key_that_comes_back_in_a_field_is_hidden(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-private-0123456789")
 

@@ -117,15 +117,10 @@ def test_a_local_server_never_gets_the_openai_key(monkeypatch):
     assert "private" not in repr(vars(model)) + repr(vars(model.server))
 
 
-def test_plain_provider_names_go_to_litellm():
-    for provider in ("gemini", "mistral", "bedrock", "groq", "xai", "deepseek", "fireworks_ai"):
-        assert create_model(f"{provider}:m", Settings()).route == f"{provider}/m"
-
-
 def test_listed_names_are_unique_and_complete():
     names = [info.name for info in list_providers()]
     assert len(names) == len(set(names))
-    assert {"openai", "vllm", "litellm", "replay", "oracle", "lexical", "scripted", "anthropic"} <= set(names)
+    assert {"openai", "vllm", "replay", "oracle", "scripted", "anthropic"} <= set(names)
 
 
 def make_parrot(spec, settings, mode):
@@ -203,9 +198,6 @@ def test_stores_keys_and_versions():
     assert anthropic.server.key_variable == "ANTHROPIC_API_KEY"
     with pytest.raises(UsageError, match="unknown API 'odd'; known: chat, responses, completions, anthropic"):
         create_model("vllm:m", Settings(api="odd"))
-    with pytest.raises(UsageError, match="speaks chat completions only"):
-        create_model("gemini:m", Settings(api="responses"))
-    assert create_model("gemini:m", Settings(api="chat")).mode == "fc"
 
 
 @pytest.mark.parametrize(
@@ -236,7 +228,7 @@ def test_a_server_of_the_run_goes_before_what_the_user_says():
     ],
 )
 def test_who_says_the_mode(mode, asked, settings, chosen):
-    for provider in ("oracle:", "idle:", "openai:m", "gemini:m"):
+    for provider in ("oracle:", "idle:", "openai:m"):
         assert create_model(f"{provider}{mode}", Settings(mode=settings), mode=asked).mode == chosen
 
 
@@ -271,8 +263,6 @@ def test_names_without_a_provider(spec, meant):
 
 def test_lists_of_providers():
     infos = {info.name: info for info in list_providers()}
-    assert infos["gemini"].needs == ("GEMINI_API_KEY",)
-    assert (infos["gemini"].via, infos["gemini"].modes) == ("litellm", ("fc", "prompt"))
     assert (infos["openai"].via, infos["vllm"].via) == ("built in", "OpenAI-compatible, http://localhost:8000/v1")
     assert infos["agent"].modes == ("fc",)
     with pytest.raises(UsageError, match="unknown provider 'nobody'"):

@@ -17,10 +17,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from pytest_bfcl.failures import AdapterError, UsageError
-from pytest_bfcl.models import ToolsRefused, parse_spec
-from pytest_bfcl.models.breaker import EndpointUnreachable
-from pytest_bfcl.models.litellm import (
+from pytest_bfcl.extensions.litellm.model import (
     LitellmModel,
     _causes,
     _environment_secrets,
@@ -31,9 +28,15 @@ from pytest_bfcl.models.litellm import (
     _Words,
     load_litellm,
 )
+from pytest_bfcl.failures import AdapterError, UsageError
+from pytest_bfcl.models import ToolsRefused, parse_spec
+from pytest_bfcl.models.breaker import EndpointUnreachable
+from pytest_bfcl.models.chat import read_completion
 from pytest_bfcl.models.retrying import RetryPolicy
 from pytest_bfcl.settings import Settings
 from tests.models.loopback import CLOCK, WEATHER, completion, request, run, serving, tool_call
+from tests.models.test_fault_codes import AMZ, BUSY, OVERFLOW, PASSING, PYTHON, WAIT, aws
+from tests.models.test_fault_codes import error as said
 
 pytestmark = pytest.mark.filterwarnings("ignore:Items? .* on TypedDict:UserWarning")  # litellm's own classes
 
@@ -233,6 +236,7 @@ def ask(vendor: Vendor, answer: Any, status: int = 200, headers=None, req=None, 
     return run(work()), seen
 
 
+@pytest.mark.slow
 @each_vendor
 def test_tools_go_out_and_several_calls_come_back(vendor):
     calls = [("weather_lookup", {"town": "Bern", "days": [1, 2]}), ("clock", {"zone": "UTC"})]
@@ -253,6 +257,7 @@ def test_tools_go_out_and_several_calls_come_back(vendor):
     assert reply.problem is None
 
 
+@pytest.mark.slow
 @each_vendor
 def test_one_call_and_text(vendor):
     reply, _ = ask(vendor, vendor.answer(None, [("clock", {})]))
@@ -262,6 +267,7 @@ def test_one_call_and_text(vendor):
     assert reply.latency_s is not None
 
 
+@pytest.mark.slow
 @each_vendor
 def test_a_refused_key(vendor):
     with pytest.raises(AdapterError) as caught:
@@ -271,6 +277,7 @@ def test_a_refused_key(vendor):
     assert not any(value in str(caught.value) for value in KEYS.values() if "unit-test" in value)
 
 
+@pytest.mark.slow
 @each_vendor
 def test_a_rate_limit_is_retried(vendor):
     with pytest.raises(AdapterError) as caught:
@@ -279,6 +286,7 @@ def test_a_rate_limit_is_retried(vendor):
     assert caught.value.retryable
 
 
+@pytest.mark.slow
 @each_vendor
 def test_a_server_error_is_retried(vendor):
     with pytest.raises(AdapterError) as caught:
@@ -286,12 +294,14 @@ def test_a_server_error_is_retried(vendor):
     assert caught.value.retryable, caught.value
 
 
+@pytest.mark.slow
 @each_vendor
 def test_a_context_overflow_is_the_models(vendor):
     reply, _ = ask(vendor, vendor.error(400, vendor.overflow), 400)
     assert reply.problem == "context_overflow"
 
 
+@pytest.mark.slow
 @each_vendor
 def test_an_unreadable_answer_is_ours_and_retried(vendor):
     with pytest.raises(AdapterError) as caught:
@@ -299,6 +309,7 @@ def test_an_unreadable_answer_is_ours_and_retried(vendor):
     assert caught.value.retryable, caught.value
 
 
+@pytest.mark.slow
 @each_vendor
 def test_a_conversation_with_results_goes_out(vendor):
     """The second step of a conversation: the call and its result in the history."""
@@ -312,6 +323,7 @@ def test_a_conversation_with_results_goes_out(vendor):
     assert "12:00" in json.dumps(seen.body)
 
 
+@pytest.mark.slow
 def test_length_and_filter():
     vendor = Anthropic()
     cut = vendor.answer("half an ans", []) | {"stop_reason": "max_tokens"}
@@ -322,6 +334,7 @@ def test_length_and_filter():
     assert ask(vendor, blocked)[0].problem == "content_filter"
 
 
+@pytest.mark.slow
 def test_nobody_listens():
     model = LitellmModel(
         parse_spec("groq:llama-3.1-8b-instant"), Settings(base_url="http://127.0.0.1:1/v1"), "fc", policy=RetryPolicy(0)
@@ -339,6 +352,7 @@ def test_names():
     assert (model.route, model.spec) == ("openrouter/meta-llama/x:free", "openrouter:meta-llama/x:free@prompt")
 
 
+@pytest.mark.slow
 def test_it_stays_at_home():
     import litellm
 
@@ -352,6 +366,7 @@ def test_it_stays_at_home():
     assert {logging.getLogger(name).level for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")} == {logging.ERROR}
 
 
+@pytest.mark.slow
 def test_a_stream_with_parameters_and_headers(monkeypatch):
     from tests.models.test_streams import CHAT, sse
 
@@ -418,6 +433,7 @@ def ended(vendor: str, word: Any, *, stream: bool) -> str:
     return run(work())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 @pytest.mark.parametrize(
     ("vendor", "word", "expected"),
@@ -436,6 +452,7 @@ def test_endings_are_the_providers_words(monkeypatch, vendor, word, expected, st
     assert ended(vendor, word, stream=stream) == expected
 
 
+@pytest.mark.slow
 def test_a_stream_without_a_word_is_no_stop(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789")
     assert ended("openai", None, stream=True) == "ending none"
@@ -602,3 +619,44 @@ def test_a_stream_begins_with_its_first_piece(said):
     body, first = run(_streamed(SimpleNamespace(acompletion=acompletion), {}))
     assert body["choices"] == [{"finish_reason": "end_turn" if said else None, "message": {"content": "hi"}}]
     assert first >= 0.1
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "text", "headers", "kind"),
+    [
+        ("ContextWindowExceededError", 400, f"BedrockException: Context Window Error - {aws(WAIT)}", {}, "server"),
+        ("ContextWindowExceededError", 400, f"BedrockException - {aws('too many tokens')}", AMZ, "rate_limit"),
+        ("ContextWindowExceededError", 400, f"litellm.ContextWindowExceededError: {PYTHON}", {}, "rate_limit"),
+        ("ContextWindowExceededError", 400, f"OpenAIException - {OVERFLOW}", {}, "context_overflow"),
+        ("ContentPolicyViolationError", 400, f"AzureException - {said(BUSY, type='server_error')}", {}, "server"),
+        ("ContentPolicyViolationError", 400, "flagged by our safety system", {}, "content_filter"),
+        ("BadRequestError", 400, f"OpenAIException - {said('slow', code='rate_limit_exceeded')}", {}, "rate_limit"),
+        ("RateLimitError", 429, f"BedrockException: {aws('too many tokens')}", {}, "rate_limit"),
+        ("BadRequestError", 400, "messages must alternate", {}, "bad_request"),
+    ],
+)
+def test_exceptions_of_litellm_the_same_way(
+    name: str, status: int, text: str, headers: dict[str, str], kind: str
+) -> None:
+    error = of(name, text, status)
+    error.litellm_response_headers = headers  # type: ignore[attr-defined]
+    found = model("litellm:bedrock/x")._outcome(error, tools_sent=False)
+    if isinstance(found, AdapterError):
+        assert (found.kind, found.retryable) == (kind, kind in PASSING)
+    else:
+        assert found is not None
+        assert found.problem == kind
+
+
+def test_litellm_sends_signatures_back():
+    model = LitellmModel(parse_spec("gemini:gemini-3-pro@fc"), Settings())
+    message = {
+        "content": None, "reasoning_content": "hm", "thinking_blocks": [{"type": "thinking", "signature": "a"}],
+        "tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{}"},
+                        "provider_specific_fields": {"thought_signature": "b"}}],
+    }  # fmt: skip
+    reply = read_completion({"choices": [{"message": message, "finish_reason": "tool_calls"}]})
+    plain = {"role": "assistant", "content": None, "tool_calls": [{"id": "call_1", "function": {}}]}
+    kept = model.remember(reply, plain)
+    assert kept["tool_calls"][0]["provider_specific_fields"] == {"thought_signature": "b"}
+    assert kept["thinking_blocks"] == message["thinking_blocks"]
