@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Kind = Literal[
     "verbs", "checks", "feeders", "fixtures", "models", "apis", "categories", "checkers", "decoders", "parsers",
-    "simulators", "listeners", "exporters", "sinks", "gates",
+    "simulators", "listeners", "exporters", "sinks", "transforms", "gates",
 ]  # fmt: skip
 """What can be added, the group's name without its prefix.
 
@@ -37,6 +37,7 @@ Kind = Literal[
 - ``exporters``: a function ``(run directory, folder) -> files``, a format of ``export --format``.
 - ``sinks``: what makes a sink of a run, told of its lines while it goes on (`pytest_bfcl.session.sinks`).
 - ``gates``: what makes a gate of an option's texts (`pytest_bfcl.scoring.gating.OthersGate`).
+- ``transforms``: ``(entry, chance) -> fields that change``, for `--bfcl-transform`.
 - ``listeners``: a function ``(run directory, summary)``, called when a run is over.
 """
 

@@ -33,7 +33,6 @@ BUILT_IN: Mapping[str, str] = {
     "MemoryAPI_vector": "agentic.memory_vector",
     "MemoryAPI_rec_sum": "agentic.memory_rec_sum",
     "WebSearchAPI": "agentic.web_search",
-    "UsageReports": "simulators.usage_reports",
 }
 """Class name as entries write it → module that defines a class of that name."""
 

@@ -123,17 +123,13 @@ def test_documents_come_from_signature_and_docstring() -> None:
     assert Lamp.documents()[0]["parameters"]["properties"]["colours"]["default"] == ["white"]
 
 
-DESCRIBED = [name for name in registry.BUILT_IN if name != "UsageReports"]
-"""Those with tools of their own; a transform gives that one its tools, entry by entry."""
-
-
 def available(class_name: str) -> str:
     if importlib.util.find_spec(f"pytest_bfcl.{registry.BUILT_IN[class_name]}") is None:
         pytest.skip(f"{class_name} is not there yet")
     return class_name
 
 
-@pytest.mark.parametrize("class_name", DESCRIBED)
+@pytest.mark.parametrize("class_name", registry.BUILT_IN)
 def test_every_tool_is_described_to_a_model(class_name: str) -> None:
     documents = documents_of(available(class_name))
     assert documents
@@ -146,7 +142,7 @@ def test_every_tool_is_described_to_a_model(class_name: str) -> None:
             assert schema["type"] in ("string", "integer", "float", "boolean", "array", "dict"), f"{where}({name})"
 
 
-@pytest.mark.parametrize("class_name", DESCRIBED)
+@pytest.mark.parametrize("class_name", registry.BUILT_IN)
 @pytest.mark.golden
 def test_signatures_agree_with_the_official_documents(class_name: str, official: Any) -> None:
     category = {"Memory": f"memory_{class_name[10:]}", "WebSea": "web_search_base"}.get(class_name[:6])

@@ -8,12 +8,15 @@ from typing import Any
 
 import pytest
 
+from pytest_bfcl import entry_points
 from pytest_bfcl.dataset import open_dataset
 from pytest_bfcl.dataset.categories import GROUPS
-from pytest_bfcl.dataset.transforms import TRANSFORMS, read_transforms, split_id, transform
+from pytest_bfcl.dataset.transforms import read_transforms, split_id, transform
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.session.evaluation import open_data, run
 from pytest_bfcl.settings import Settings
+
+TRANSFORMS = tuple(entry_points.offered("transforms"))
 
 TOOL: dict[str, Any] = {
     "name": "get_weather",
@@ -77,7 +80,7 @@ def test_what_each_does(data: Any) -> None:
 @pytest.mark.parametrize("mode", ["fc", "prompt"])
 def test_the_oracle_passes_under_every_one(mode: str) -> None:
     """Every bundled entry whose kind a transform applies to; a few of the long conversations."""
-    settings = Settings(transforms=tuple(TRANSFORMS))
+    settings = Settings(transforms=TRANSFORMS)
     found = run("bundled", f"oracle:@{mode}", settings=settings, categories=["single_turn"])
     assert [record["id"] for record in found.records if record["outcome"] != "passed"] == []
     (model,) = found.summary["models"].values()
@@ -95,7 +98,7 @@ def test_the_oracle_passes_under_every_one(mode: str) -> None:
 def test_the_oracle_passes_conversations_too(mode: str) -> None:
     data = open_data("bundled")
     names = [name for name in data.categories() if name.startswith("multi_turn")]
-    refs = [each for name in names for ref in data.index(name)[:2] for each in data.variants(ref, tuple(TRANSFORMS))]
+    refs = [each for name in names for ref in data.index(name)[:2] for each in data.variants(ref, TRANSFORMS)]
     found = run([data.load(ref) for ref in refs], f"oracle:@{mode}")
     assert [(record["id"], record["reason"]) for record in found.records if record["outcome"] != "passed"] == []
     assert len(refs) == 2 * len(names) * (1 + len(TRANSFORMS))

@@ -1,0 +1,158 @@
+"""What the transforms change: each the fields that are another, by chance that an entry's id decides.
+
+What is right stays right: where a tool or a parameter gets another name, it gets it in the answer too.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pytest_bfcl.dataset.entry import Entry, FunctionDoc
+from pytest_bfcl.dataset.renames import Renames
+from pytest_bfcl.extensions.transforms.renaming import renamed
+
+REPORTS = "UsageReports"
+"""The simulator that answers calls of distractors."""
+
+
+def shuffle_tools(entry: Entry, chance: random.Random) -> dict[str, Any]:
+    """The tools in another order."""
+    return {"function": _moved(entry.function, chance)}
+
+
+def rename_tools(entry: Entry, chance: random.Random) -> dict[str, Any]:
+    """Every tool under another name of the same meaning: words joined otherwise."""
+    taken = {str(doc["name"]) for doc in entry.all_functions}
+    return renamed(entry, Renames(tools={name: _fresh(_other_spelling(name, "tool"), taken) for name in sorted(taken)}))
+
+
+def rename_parameters(entry: Entry, chance: random.Random) -> dict[str, Any]:
+    """Every parameter under another name of the same meaning: words joined otherwise."""
+    names: dict[str, dict[str, str]] = {}
+    for doc in entry.all_functions:
+        taken = set((doc.get("parameters") or {}).get("properties") or {})
+        names[doc["name"]] = {name: _fresh(_other_spelling(name, "value"), taken) for name in sorted(taken)}
+    return renamed(entry, Renames(parameters=names))
+
+
+def distractors(entry: Entry, chance: random.Random) -> dict[str, Any]:
+    """Beside each tool one that talks about it and does something else; the right ones come first."""
+    taken = {str(doc["name"]) for doc in entry.all_functions}
+    made = [_distractor(doc, taken) for doc in entry.function]
+    changes: dict[str, Any] = {"function": [*entry.function, *made]}
+    if entry.row.stateful:
+        reports = {doc["name"]: about["name"] for doc, about in zip(made, entry.function, strict=True)}
+        changes["involved_classes"] = [*entry.involved_classes, REPORTS]
+        changes["initial_config"] = {**entry.initial_config, REPORTS: {"tools": reports}}
+    return changes
+
+
+def enum_order(entry: Entry, chance: random.Random) -> dict[str, Any]:
+    """Allowed values in another order."""
+    return {"function": [_mapped(doc, "enum", lambda values: _moved(values, chance)) for doc in entry.function]}
+
+
+def short_descriptions(entry: Entry, chance: random.Random) -> dict[str, Any]:
+    """Of every description the first sentence."""
+    return {"function": [_mapped(doc, "description", _first_sentence) for doc in entry.function]}
+
+
+def whitespace(entry: Entry, chance: random.Random) -> dict[str, Any]:
+    """The user's words with blanks and line breaks where nobody expects them."""
+    return {"question": _reworded_question(entry, lambda text: _loose(text, chance))}
+
+
+def lower_case(entry: Entry, chance: random.Random) -> dict[str, Any]:
+    """The user's words in small letters."""
+    return {"question": _reworded_question(entry, str.lower)}
+
+
+def upper_case(entry: Entry, chance: random.Random) -> dict[str, Any]:
+    """The user's words in capitals."""
+    return {"question": _reworded_question(entry, str.upper)}
+
+
+def _moved(values: Sequence[Any], chance: random.Random) -> list[Any]:
+    """In another order, where there is another."""
+    moved = list(values)
+    if len(moved) > 1:
+        for _ in range(8):
+            chance.shuffle(moved)
+            if moved != list(values):
+                break
+        else:
+            moved.reverse()
+    return moved
+
+
+def _other_spelling(name: str, noun: str) -> str:
+    """``get_weather`` → ``getWeather``, ``getWeather`` → ``get_weather``; one word gets the noun at its end."""
+    if "_" in name.strip("_"):
+        first, *others = name.split("_")
+        return first + "".join(part[:1].upper() + part[1:] for part in others)
+    apart = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name)
+    return apart[:1] + apart[1:].lower() if apart != name else f"{name}_{noun}"
+
+
+def _fresh(name: str, taken: set[str]) -> str:
+    """A name nobody has yet."""
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name
+
+
+def _distractor(doc: FunctionDoc, taken: set[str]) -> FunctionDoc:
+    name = str(doc["name"])
+    words = name.replace(".", "_")[:48]
+    told = f"Reports how often the tool {name} was used lately and by whom. It does not do what {name} does."
+    number = {"type": "integer", "description": "How many days to look back."}
+    return {
+        "name": _fresh(f"{words}_usage_report", taken),
+        "description": told,
+        "parameters": {"type": "dict", "properties": {"days": number}, "required": []},
+    }
+
+
+def _mapped(value: Any, key: str, change: Callable[[Any], Any]) -> Any:
+    """A document with every value under ``key`` changed, except where ``key`` is a parameter's name."""
+    if isinstance(value, list):
+        return [_mapped(each, key, change) for each in value]
+    if not isinstance(value, dict):
+        return value
+    made: dict[str, Any] = {}
+    for name, each in value.items():
+        if name == "properties" and isinstance(each, dict):
+            made[name] = {parameter: _mapped(schema, key, change) for parameter, schema in each.items()}
+        elif name == key and isinstance(each, str | list):
+            made[name] = change(each)
+        elif name in ("default", "enum", "required"):
+            made[name] = each
+        else:
+            made[name] = _mapped(each, key, change)
+    return made
+
+
+def _first_sentence(text: Any) -> Any:
+    return re.split(r"(?<=[.!?])\s", text.strip(), maxsplit=1)[0] if isinstance(text, str) else text
+
+
+def _reworded_question(entry: Entry, change: Callable[[str], str]) -> list[Any]:
+    """The question with the users' words changed."""
+    return [
+        [
+            {**message, "content": change(message["content"])}
+            if message.get("role") == "user" and isinstance(message.get("content"), str)
+            else message
+            for message in turn
+        ]
+        for turn in entry.question
+    ]
+
+
+def _loose(text: str, chance: random.Random) -> str:
+    parts = re.split(r"( )", text)
+    return "  " + "".join(part if part != " " else chance.choice((" ", "  ", "   ", " \n")) for part in parts) + " \n"
