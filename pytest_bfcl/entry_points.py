@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Kind = Literal[
     "verbs", "checks", "feeders", "fixtures", "models", "apis", "categories", "checkers", "decoders", "parsers",
-    "simulators", "listeners", "exporters", "sinks", "transforms", "gates",
+    "engines", "simulators", "simulator_sets", "listeners", "exporters", "sinks", "transforms", "gates",
 ]  # fmt: skip
 """What can be added, the group's name without its prefix.
 
@@ -38,6 +38,8 @@ Kind = Literal[
 - ``sinks``: what makes a sink of a run, told of its lines while it goes on (`pytest_bfcl.session.sinks`).
 - ``gates``: what makes a gate of an option's texts (`pytest_bfcl.scoring.gating.OthersGate`).
 - ``transforms``: ``(entry, chance) -> fields that change``, for `--bfcl-transform`.
+- ``simulator_sets``: a module, a value of ``--bfcl-simulators`` (`pytest_bfcl.simulators.registry.SimulatorSet`).
+- ``engines``: ``serve``: ``(specs, base URL) -> Fleet`` (`pytest_bfcl.session.serving.started`).
 - ``listeners``: a function ``(run directory, summary)``, called when a run is over.
 """
 

@@ -162,7 +162,7 @@ def _store_path(session: Session, path: Path) -> Path:
 
 
 def _require_simulators(session: Session) -> None:
-    if session.settings.simulators == "reference":
-        from pytest_bfcl.simulators.reference import require_reference
+    if session.settings.simulators != "own":
+        from pytest_bfcl.simulators import simulator_set
 
-        require_reference()
+        simulator_set(session.settings.simulators).require()

@@ -19,13 +19,12 @@ class Engines:
     """The session's engines, on the controller: started once, however many workers ask them, ended in every ending."""
 
     def __init__(self, session: Session, run: Run) -> None:
-        from pytest_bfcl.session.serving.fleet import Fleet, specs_to_start
+        from pytest_bfcl.session.serving.started import fleet_of
 
         self._session = session
         self._run = run
-        self._fleet = Fleet()
+        self._fleet = fleet_of(session.specs, session.settings.base_url)
         self._started = False
-        self._specs = specs_to_start(session.specs, session.settings.base_url)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
@@ -41,8 +40,6 @@ class Engines:
 
     def start(self) -> None:
         """Start what is not started and wait until requests are taken; raises `pytest.UsageError`."""
-        from pytest_bfcl.session.serving.fleet import FOLDER
-
         if self._started or self._session.plan.dry_run:
             return
         self._started = True
@@ -51,9 +48,7 @@ class Engines:
         config.add_cleanup(self._fleet.stop)
         say = pytest_internals.line_writer(config)
         try:
-            self._fleet.start(
-                self._specs, self._run.folder / FOLDER, arguments=self._session.settings.serve or "", said=say
-            )
+            self._fleet.start(self._run.folder, arguments=self._session.settings.serve or "", said=say)
         except UsageError as error:
             raise pytest.UsageError(str(error)) from None
         self._session.serve_at(self._fleet.addresses)

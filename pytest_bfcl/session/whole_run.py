@@ -20,7 +20,7 @@ from pytest_bfcl.session import Contender, EarlierParts, Runner, Store, Trial, p
 from pytest_bfcl.session.contender import asked_mode, check_contenders, variant_label
 from pytest_bfcl.session.result import DryRun, RunResult
 from pytest_bfcl.session.run import Run
-from pytest_bfcl.session.serving.fleet import FOLDER, Fleet, specs_to_start
+from pytest_bfcl.session.serving.started import Fleet, fleet_of
 from pytest_bfcl.session.skips import skips_ahead
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.troubles import HarnessTrouble
@@ -71,7 +71,7 @@ class WholeRun:
         self._infos = parse_model_info(model_info or {}, "--bfcl-model-info")
         self.contenders = self._contenders(models)
         specs = [each.spec for each in self.contenders if each.spec is not None]
-        self._engines = [] if settings.serve is None else specs_to_start(specs, settings.base_url)
+        self._fleet = None if settings.serve is None else fleet_of(specs, settings.base_url)
         self._categories = {each.id: each.category for each in chosen}
         self.run = Run(
             self, self.contenders, settings, self.earlier,
@@ -81,7 +81,6 @@ class WholeRun:
         self.run.check_gates([each.label for each in self.contenders])
         self._mine = self._shard()
         self._broken: set[str] = set()
-        self._fleet = Fleet()
         self.result: RunResult | None = None
         """What the run came to, once it is over; for whoever cancels it, too."""
 
@@ -138,10 +137,10 @@ class WholeRun:
             store = Store(self.run.path, note=note)
             self.runner = Runner(
                 self.data, self.contenders, self.settings, store, search=search, note=note, on_switch=on_switch,
-                halted=self._fleet.trouble,
+                halted=self._fleet.trouble if self._fleet else None,
             )  # fmt: skip
             return
-        if self._engines:
+        if self._fleet:
             raise UsageError(
                 "--bfcl-serve starts engines on this machine only, which a cluster may not reach: "
                 "start them yourself and give --bfcl-base-url"
@@ -236,7 +235,7 @@ class WholeRun:
             await self.runner.aclose()
             run.end(None)
             return self._result(None)
-        if not self._engines:
+        if not self._fleet:
             self._check_keys(trials)
         await self.runner.ready(min(self.settings.concurrency, len(trials)) or 1)
         with ExitStack() as stack:
@@ -247,8 +246,8 @@ class WholeRun:
             stopped: str | None = INTERRUPTED
             interruption: BaseException | None = None
             try:
-                if self._engines and trials:
-                    await self._start_engines(stack, said)
+                if self._fleet and trials:
+                    await self._start(self._fleet, stack, said)
                     self._check_keys(trials)
                 stopped = await self._keep_all(trials) or run.unanswered()
             except (asyncio.CancelledError, KeyboardInterrupt) as error:  # the latter where SIGINT was ignored before
@@ -280,16 +279,16 @@ class WholeRun:
             for contender in self.contenders:
                 contender.check_key()
 
-    async def _start_engines(self, stack: ExitStack, said: Callable[[str], None]) -> None:
-        """Start them, until ``stack`` ends; a run whose engines do not start leaves nothing but their logs."""
-        stack.callback(self._fleet.stop)
+    async def _start(self, fleet: Fleet, stack: ExitStack, said: Callable[[str], None]) -> None:
+        """Start the engines, until ``stack`` ends; a run whose engines do not start leaves nothing but their logs."""
+        stack.callback(fleet.stop)
         logs = self.run.path or Path(stack.enter_context(TemporaryDirectory(prefix="pytest-bfcl-")))
         try:
-            await self._fleet.launch(self._engines, logs / FOLDER, arguments=self.settings.serve or "", said=said)
+            await fleet.launch(logs, arguments=self.settings.serve or "", said=said)
         except UsageError:
             self.run.withdraw()
             raise
-        served = {**self.settings.served, **self._fleet.addresses}
+        served = {**self.settings.served, **fleet.addresses}
         self.settings = replace(self.settings, served=served)
 
     async def _keep_all(self, trials: Sequence[Trial]) -> str | None:

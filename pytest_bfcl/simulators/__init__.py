@@ -8,6 +8,7 @@ from pytest_bfcl.simulators.registry import (
     registered_names,
     simulator_class,
     simulator_names,
+    simulator_set,
 )
 from pytest_bfcl.simulators.toolkit import ERROR_PREFIX, Oversized, Simulator, serialise, tool
 
@@ -25,6 +26,7 @@ __all__ = [
     "serialise",
     "simulator_class",
     "simulator_names",
+    "simulator_set",
     "split_call",
     "tool",
 ]

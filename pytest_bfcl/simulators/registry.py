@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from pytest_bfcl import entry_points
 from pytest_bfcl.failures import UsageError
@@ -93,7 +93,7 @@ def create_simulator(
     long_context: bool = False,
     texts: Fields | None = None,
     sentences: Mapping[str, str] | None = None,
-    kind: Literal["own", "reference"] = "own",
+    kind: str = "own",
     **context: Any,
 ) -> Simulator:
     """A fresh simulator in its initial state.
@@ -104,23 +104,35 @@ def create_simulator(
         long_context: Load the long-context variant (simulators spec §9).
         texts: Long-context constants by name; ``None`` for our own.
         sentences: The data set's templates for texts in results, by place; ``None`` for our own words.
-        kind: ``reference`` runs the classes of an installed ``bfcl_eval`` behind the same interface; classes that
-            reach files or the network there (memory, web search) and classes it does not have stay our own.
+        kind: ``own``, or what an extension offers as ``pytest_bfcl.simulator_sets``: ``reference`` has the classes
+            of an installed ``bfcl_eval`` behind the same interface; a class that a set does not have stays our own.
         **context: Passed to the class's ``load`` (memory stores, search providers).
 
     Raises:
-        UsageError: Unknown class, or ``reference`` without an installed ``bfcl_eval``.
+        UsageError: Unknown class or kind, or ``reference`` without an installed ``bfcl_eval``.
     """
-    if kind == "reference":
-        from pytest_bfcl.simulators.reference import REFERENCE_MODULES, reference_simulator
-
-        if class_name in REFERENCE_MODULES and class_name not in _registered:
-            return reference_simulator(class_name, simulator_class(class_name), config, long_context=long_context)
-    elif kind != "own":
-        raise UsageError(f"simulators are 'own' or 'reference', not {kind!r}")
+    if kind != "own" and class_name not in _registered:
+        found = simulator_set(kind).simulator(class_name, config, long_context=long_context)
+        if found is not None:
+            return found
     if sentences:
         context["sentences"] = sentences
     return simulator_class(class_name)(config, long_context=long_context, texts=texts, **context)
+
+
+class SimulatorSet(Protocol):
+    """Simulators behind the names of ours, from elsewhere."""
+
+    def require(self) -> None:
+        """Raise `UsageError` where they cannot be had."""
+
+    def simulator(self, class_name: str, config: Fields | None, *, long_context: bool) -> Simulator | None:
+        """A loaded instance; ``None`` where the set has no such class."""
+
+
+def simulator_set(name: str) -> SimulatorSet:
+    """The set of that name. Raises `UsageError` where no installed package offers it."""
+    return cast("SimulatorSet", entry_points.require("simulator_sets", name, f"--bfcl-simulators {name}"))
 
 
 def documents_of(class_name: str) -> list[Parsed]:

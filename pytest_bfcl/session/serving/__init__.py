@@ -1,24 +1,18 @@
-"""Inference engines of a run: starting one, finding one that is there, stopping what was started. Knows no pytest."""
+"""Servers of a run: finding one that is there, what it makes of a question, those that are started for it."""
 
 from pytest_bfcl.session.serving.addresses import Addressed, named, needs_a_name
 from pytest_bfcl.session.serving.discovery import FoundServer, find_servers, only_model
-from pytest_bfcl.session.serving.engines import ENGINES, Engine, engine_of
-from pytest_bfcl.session.serving.fleet import Fleet
 from pytest_bfcl.session.serving.parsers import suggested_parser
-from pytest_bfcl.session.serving.process import RunningEngine, start_engine
+from pytest_bfcl.session.serving.started import Fleet, fleet_of
 
 __all__ = [
-    "ENGINES",
     "Addressed",
-    "Engine",
     "Fleet",
     "FoundServer",
-    "RunningEngine",
-    "engine_of",
     "find_servers",
+    "fleet_of",
     "named",
     "needs_a_name",
     "only_model",
-    "start_engine",
     "suggested_parser",
 ]

@@ -1,6 +1,6 @@
 """llama.cpp's server out of the package ``xllamacpp``, which has it as a library: options as ``llama-server`` has them.
 
-Run as ``python -m pytest_bfcl.session.serving.xllamacpp_server --model FILE.gguf --port N``; ends with a signal.
+Run as ``python -m pytest_bfcl.extensions.engines.xllamacpp_server --model FILE.gguf --port N``; ends with a signal.
 """
 
 from __future__ import annotations

@@ -7,31 +7,29 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from pytest_bfcl.extensions.engines.process import RunningEngine, start_engine
+from pytest_bfcl.extensions.engines.table import ENGINES, engine_of
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.models import ModelSpec
-from pytest_bfcl.session.serving.engines import ENGINES, engine_of
-from pytest_bfcl.session.serving.process import RunningEngine, start_engine
 
 Said = Callable[[str], None]
 FOLDER = "engines"
 """Where a run directory keeps the logs of the engines that were started for it."""
 
 
-def specs_to_start(specs: Sequence[ModelSpec], base_url: str | None) -> list[ModelSpec]:
-    """The models that name an engine; raises `UsageError` when none does, or when an address is given as well."""
-    found = [spec for spec in specs if spec.provider in ENGINES]
-    if not found:
-        models = ", ".join(spec.text for spec in specs)
-        raise UsageError(f"--bfcl-serve starts {', '.join(ENGINES)}; none of them is named by --model {models}")
-    if base_url:
-        raise UsageError("--bfcl-serve starts an engine, --bfcl-base-url names one that runs: give one of them")
-    return found
-
-
 class Fleet:
-    """The started engines of a run by spec (without mode)."""
+    """The started engines of a run by spec (without mode).
 
-    def __init__(self) -> None:
+    Raises `UsageError` when none of the specs names an engine, or when an address is given as well.
+    """
+
+    def __init__(self, specs: Sequence[ModelSpec], base_url: str | None) -> None:
+        self.specs = [spec for spec in specs if spec.provider in ENGINES]
+        if not self.specs:
+            models = ", ".join(spec.text for spec in specs)
+            raise UsageError(f"--bfcl-serve starts {', '.join(ENGINES)}; none of them is named by --model {models}")
+        if base_url:
+            raise UsageError("--bfcl-serve starts an engine, --bfcl-base-url names one that runs: give one of them")
         self._engines: dict[str, RunningEngine] = {}
         self._stopping = False
 
@@ -40,22 +38,23 @@ class Fleet:
         """Spec → base URL."""
         return {base: engine.base_url for base, engine in self._engines.items()}
 
-    def start(self, specs: Sequence[ModelSpec], folder: Path, *, arguments: str = "", said: Said = print) -> None:
+    def start(self, folder: Path, *, arguments: str = "", said: Said = print) -> None:
         """Start an engine for every spec and wait until all take requests; what was started is stopped on trouble.
 
-        ``arguments`` go to every engine as they are (shell quoting); ``said`` is told each command and waiting time.
-        Raises `UsageError`: an engine that is not installed, does not start, or a spec that names none.
+        Logs go into `FOLDER` of the run's ``folder``. ``arguments`` go to every engine as they are (shell quoting);
+        ``said`` is told each command and waiting time. Raises `UsageError`: an engine that is not installed, does not
+        start, or a spec that names none.
         """
         extra = split_arguments(arguments)
-        for spec in specs:
+        for spec in self.specs:
             if not spec.name:
                 raise UsageError(f"--bfcl-serve: which model? write --model {spec.provider}:PATH_OR_NAME")
             engine_of(spec.provider)
         try:
-            for spec in specs:
+            for spec in self.specs:
                 if spec.base not in self._engines:
                     self._engines[spec.base] = start_engine(
-                        engine_of(spec.provider), spec.name, folder, native=spec.mode != "prompt", extra=extra,
+                        engine_of(spec.provider), spec.name, folder / FOLDER, native=spec.mode != "prompt", extra=extra,
                         said=lambda command: said(f"starting: {command}"),
                     )  # fmt: skip
             for base, engine in self._engines.items():
@@ -65,12 +64,10 @@ class Fleet:
             self.stop()
             raise
 
-    async def launch(
-        self, specs: Sequence[ModelSpec], folder: Path, *, arguments: str = "", said: Said = print
-    ) -> None:
+    async def launch(self, folder: Path, *, arguments: str = "", said: Said = print) -> None:
         """`start` for callers inside an event loop; whoever stops waiting ends what was started."""
         try:
-            await asyncio.to_thread(self.start, specs, folder, arguments=arguments, said=said)
+            await asyncio.to_thread(self.start, folder, arguments=arguments, said=said)
         except BaseException:
             self.stop()
             raise

@@ -1,6 +1,6 @@
 """An engine started for a run: its log, its health, its end.
 
-The engine is started below a keeper process (`serving.keeper`), so that it ends with us in every ending.
+The engine is started below a keeper process (`engines.keeper`), so that it ends with us in every ending.
 Waiting for health counts progress: an engine that still writes its log or uses the processor is loading, one that does
 neither for `STALL_S` is stuck.
 """
@@ -17,9 +17,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from pytest_bfcl.extensions.engines import keeper
+from pytest_bfcl.extensions.engines.table import Engine
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.session.serving import keeper
-from pytest_bfcl.session.serving.engines import Engine
 from pytest_bfcl.session.serving.questions import get
 
 STALL_S = 180.0

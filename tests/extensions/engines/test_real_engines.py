@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from pytest_bfcl import run
-from pytest_bfcl.session.serving import ENGINES, start_engine, xllamacpp_server
+from pytest_bfcl.extensions.engines import ENGINES, start_engine, xllamacpp_server
 from pytest_bfcl.settings import Settings
 
 HERE = Path(__file__).parent

@@ -20,7 +20,7 @@ import pytest
 
 from pytest_bfcl.cli import main
 from tests.distributed import WORKERS
-from tests.session.serving.processes import alive
+from tests.extensions.engines.processes import alive
 from tests.session.serving.test_discovery import Answering, _models
 
 STUB = Path(__file__).with_name("stub_engine.py")

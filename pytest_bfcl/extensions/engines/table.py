@@ -13,7 +13,7 @@ from pytest_bfcl.extras import install_command
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.session.serving.parsers import suggested_parser
 
-XLLAMACPP = "pytest_bfcl.session.serving.xllamacpp_server"
+XLLAMACPP = "pytest_bfcl.extensions.engines.xllamacpp_server"
 
 
 @dataclass(frozen=True, slots=True)

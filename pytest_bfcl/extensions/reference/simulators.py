@@ -19,7 +19,7 @@ from typing import Any
 from pytest_bfcl.dataset.layouts import DOCUMENT_FILES
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, JsonObject, Parsed
-from pytest_bfcl.simulators.toolkit import Oversized, Simulator
+from pytest_bfcl.simulators import Oversized, Simulator, simulator_class
 
 REFERENCE_PACKAGE = "bfcl_eval.eval_checker.multi_turn_eval.func_source_code"
 
@@ -73,7 +73,7 @@ class ReferenceSimulator(Simulator):
         return {name: value for name, value in vars(self._instance).items() if not name.startswith("_")}
 
 
-def require_reference() -> None:
+def require() -> None:
     """Nothing when ``bfcl_eval`` is installed, without importing it; else the `UsageError` that says what to do."""
     if find_spec("bfcl_eval") is None:
         raise UsageError(
@@ -82,18 +82,14 @@ def require_reference() -> None:
         )
 
 
-def reference_simulator(
-    class_name: str,
-    documented: type[Simulator],
-    config: Fields | None = None,
-    *,
-    long_context: bool = False,
-) -> ReferenceSimulator:
-    """A loaded instance of a reference class, offering the tools of ``documented``, our class of the same name.
+def simulator(class_name: str, config: Fields | None = None, *, long_context: bool = False) -> Simulator | None:
+    """A loaded instance of a reference class with the tools of our class of the same name; ``None`` without one.
 
     Raises:
         UsageError: ``bfcl_eval`` is not installed, or its classes cannot be imported.
     """
+    if class_name not in REFERENCE_MODULES:
+        return None
     module = f"{REFERENCE_PACKAGE}.{REFERENCE_MODULES[class_name]}"
     try:
         loaded = getattr(import_module(module), class_name)
@@ -106,7 +102,7 @@ def reference_simulator(
     if hasattr(instance, "_load_scenario"):
         instance._load_scenario(copy.deepcopy(dict(config or {})), long_context=long_context)
     _unshare(instance)
-    return ReferenceSimulator(instance, documented)
+    return ReferenceSimulator(instance, simulator_class(class_name))
 
 
 def _refuse_oversized(own: Simulator, method: str, bound: inspect.BoundArguments) -> None:

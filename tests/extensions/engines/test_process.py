@@ -16,10 +16,10 @@ from pathlib import Path
 import httpx
 import pytest
 
+from pytest_bfcl.extensions.engines import ENGINES, Engine, RunningEngine, start_engine
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.session.serving import ENGINES, Engine, RunningEngine, start_engine
+from tests.extensions.engines.processes import alive
 from tests.patience import patience
-from tests.session.serving.processes import alive
 
 STUB = Path(__file__).with_name("stub_engine.py")
 ENGINE = dataclasses.replace(ENGINES["vllm"], program=lambda: [sys.executable, str(STUB)])
@@ -123,7 +123,7 @@ def test_the_engine_and_its_workers_end_with_the_process_that_started_them(tmp_p
     script = textwrap.dedent(f"""
         import dataclasses, sys, time
         from pathlib import Path
-        from pytest_bfcl.session.serving import ENGINES, start_engine
+        from pytest_bfcl.extensions.engines import ENGINES, start_engine
         engine = dataclasses.replace(ENGINES["vllm"], program=lambda: [sys.executable, {str(STUB)!r}])
         folder = Path({str(tmp_path)!r})
         running = start_engine(engine, "m", folder, extra=["--worker-file", str(folder / "pids")])

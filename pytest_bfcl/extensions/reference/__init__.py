@@ -1,0 +1,1 @@
+"""Simulators of an installed ``bfcl_eval``: ``--bfcl-simulators reference``."""
