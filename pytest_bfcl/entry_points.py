@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Kind = Literal[
     "verbs", "checks", "feeders", "fixtures", "models", "apis", "categories", "checkers", "decoders", "parsers",
     "engines", "simulators", "simulator_sets", "listeners", "exporters", "sinks", "transforms", "gates",
+    "boards", "sections",
 ]  # fmt: skip
 """What can be added, the group's name without its prefix.
 
@@ -40,6 +41,8 @@ Kind = Literal[
 - ``transforms``: ``(entry, chance) -> fields that change``, for `--bfcl-transform`.
 - ``simulator_sets``: a module, a value of ``--bfcl-simulators`` (`pytest_bfcl.simulators.registry.SimulatorSet`).
 - ``engines``: ``serve``: ``(specs, base URL) -> Fleet`` (`pytest_bfcl.session.serving.started`).
+- ``boards``: what reads published leaderboards (`pytest_bfcl.session.published`).
+- ``sections``: a function that makes a section of a report (`pytest_bfcl.reporting.sections`).
 - ``listeners``: a function ``(run directory, summary)``, called when a run is over.
 """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 JsonValue: TypeAlias = bool | int | float | str | Sequence["JsonValue"] | Mapping[str, "JsonValue"] | None
@@ -16,3 +16,12 @@ Fields: TypeAlias = Mapping[str, Any]
 
 Parsed: TypeAlias = dict[str, Any]
 """The same as it came out of a parser, ours to change."""
+
+
+def leaves(value: object) -> Iterator[object]:
+    """What nested lists hold at their ends."""
+    if isinstance(value, list):
+        for each in value:
+            yield from leaves(each)
+    elif value is not None:
+        yield value

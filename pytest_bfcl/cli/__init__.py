@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 VERBS = {
     "fetch": "put the official data into the cache",
     "run": "run models without pytest",
-    "explain": "why a run failed what it failed, cause by cause",
     "report": "write the HTML report of a run again",
     "merge": "join the parts of a sharded run",
     "models": "list providers and what they need",

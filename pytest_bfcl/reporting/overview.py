@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from pytest_bfcl.checkers.corrected import CORRECTED_RULES
 from pytest_bfcl.checkers.reasons import remedy_of, rule_of
 from pytest_bfcl.explaining.folding import named
-from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.plain_text import clean, cut
 from pytest_bfcl.reporting import charts, rendering, scores
-from pytest_bfcl.reporting.diagnosis import diagnose
 from pytest_bfcl.reporting.links import documentation_of
 from pytest_bfcl.reporting.listing import Alike, Listing
-from pytest_bfcl.reporting.published import published_values
+from pytest_bfcl.reporting.sections import Section, sections_of
 from pytest_bfcl.reporting.sources import Questions
-from pytest_bfcl.scoring.published import PublishedBoard, board_of, comparisons
-from pytest_bfcl.scoring.robustness import plain_records
 
 if TYPE_CHECKING:
     from pytest_bfcl.runs import RunDirectory
@@ -38,19 +34,18 @@ def content(
     run: RunDirectory,
     found: Questions,
     listing: Listing,
-    board: PublishedBoard | None = None,
     *,
-    lines: Iterable[Fields] | None = None,
+    lines: Sequence[Fields] | None = None,
+    added: Iterable[Section] = (),
 ) -> Parsed:
-    """The values of the template ``index.html.jinja``; without ``board`` the run's own published table is shown.
+    """The values of the template ``index.html.jinja``.
 
-    ``lines`` are the run's, for who has read them already.
+    ``lines`` are the run's, for who has read them already; ``added`` are sections in place of the run's own of the same
+    anchor.
     """
     unread: list[str] = []
-    try:
-        board = board or board_of(run.path)
-    except UsageError as error:
-        unread.append(f"The published table is not shown: {error}.")
+    found_sections = {each.anchor: each for each in sections_of(run, lines or list(run.records()), unread)}
+    found_sections |= {each.anchor: each for each in added}
     models: Mapping[str, Summary] = summary["models"]
     made = [charts.bar_chart(group, names, models) for group, names in scores.sections(models).items()]
     wheel = charts.wheel(*scores.wheel_axes(models)) if len(models) > 1 else None
@@ -71,8 +66,7 @@ def content(
         "wheel": wheel,
         "has": {"latency": listing.has_latency, "cost": listing.has_cost, "pages": listing.pages},
         "failures": listing.failures(),
-        "published": published_values(board, comparisons(board, plain_records(run))) if board else None,
-        "causes": [each for each in diagnose(run.records() if lines is None else lines) if each.failed],
+        "sections": list(found_sections.values()),
         "documentation": documentation_of("reasons.md"),
         "data": rendering.embedded_json(listing.content()),
     }

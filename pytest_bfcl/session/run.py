@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_bfcl.dataset.transforms import is_transformed
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.session.closing import (
     HELD_RECORDS,
@@ -25,7 +26,7 @@ from pytest_bfcl.session.closing import (
     summarised,
     with_facts,
 )
-from pytest_bfcl.session.published import kept_board, named_board, tell_published
+from pytest_bfcl.session.published import Board, kept_board, named_board
 from pytest_bfcl.session.result import RunResult
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from pytest_bfcl.runs import Fingerprint, ResultLine, RunDirectory, Summary
     from pytest_bfcl.scoring.gating import Gates
     from pytest_bfcl.scoring.model_info import ModelInfo
-    from pytest_bfcl.scoring.published import PublishedBoard
     from pytest_bfcl.session.contender import Contender
     from pytest_bfcl.session.earlier import EarlierParts
     from pytest_bfcl.session.run_data import RunData
@@ -85,7 +85,7 @@ class Run:
         self.cost_usd = 0.0
         self.notes: list[str] = []
         self.unkept: str | None = None
-        self._published: PublishedBoard | None = None
+        self._published: Board | None = None
         self._writes = writes
         self._hands_over = hands_over
         """Whether lines are held for `result`: those of a run that is small so far."""
@@ -160,7 +160,7 @@ class Run:
             from pytest_bfcl.runs import RunDirectory
 
             self.directory = RunDirectory.start(self.path, replace(self.fingerprint(), planned=self.planned))
-            self._published = kept_board(self.settings.board, self._published, self.path, self.notes)
+            self._published = kept_board(self._published, self.path, self.notes)
             if self.earlier.fingerprint is None:
                 self._tally = RunningTally(self.directory.fingerprint, self.data.dataset)
         return self.directory
@@ -319,7 +319,8 @@ class Run:
         lines = self._tally if self._tally is not None and self._tally.whole else self._records()
         summary = summarised(lines, self.fingerprint(), self.data.dataset, self._sizes(), self.settings, self.infos)
         if self._published is not None:
-            tell_published(summary, self._published, self._records(), self.settings.transforms)
+            names = self.settings.transforms
+            self._published.tell(summary, (each for each in self._records() if not is_transformed(each["id"], names)))
         return with_facts(summary, self.model_info, self.settings, time.monotonic() - self._began)
 
     def _sizes(self) -> dict[str, int]:

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from pytest_bfcl.dataset.categories import groups_of
 from pytest_bfcl.explaining import headline
-from pytest_bfcl.explaining.causes import cause_of, holds_two_calls
+from pytest_bfcl.extensions.causes.causes import cause_of, holds_two_calls
 from pytest_bfcl.extensions.comparisons.side_by_side import Answer, SideBySide, side_by_side
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.reporting.links import ENTRIES, page_name, place_in_index

@@ -11,9 +11,8 @@ from typing import Any
 from uuid import UUID
 
 from pytest_bfcl.dataset.categories import CATEGORIES
-from pytest_bfcl.explaining.causes import leaves
 from pytest_bfcl.extensions.exporters.finished import Finished, Score, file_name
-from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.json_types import Fields, Parsed, leaves
 
 SCHEMA = "0.2.2"
 _UNKNOWN = {"deployment_type": "unknown", "model_availability": "unknown"}

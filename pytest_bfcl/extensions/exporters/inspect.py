@@ -6,9 +6,8 @@ import json
 import zipfile
 from pathlib import Path
 
-from pytest_bfcl.explaining.causes import leaves
 from pytest_bfcl.extensions.exporters.finished import Finished, file_name
-from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.json_types import Fields, Parsed, leaves
 
 VERSION = 2
 SCORER = "bfcl"

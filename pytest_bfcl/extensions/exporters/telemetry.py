@@ -15,9 +15,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from pytest_bfcl.explaining.causes import leaves
 from pytest_bfcl.extensions.exporters.finished import Finished, file_name
-from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.json_types import Fields, Parsed, leaves
 
 BATCH = 200
 """Entries in one request: collectors refuse bodies above some megabytes."""

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from pytest_bfcl.extensions.causes.diagnosis import Diagnosis, answer, change_lines, diagnose
 from pytest_bfcl.extensions.comparisons.changed import Changed
 from pytest_bfcl.extensions.comparisons.comparison_text import comparison_markdown
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.reporting.diagnosis import Diagnosis, answer, change_lines, diagnose
 from pytest_bfcl.reporting.markdown import cell, write_markdown
 from pytest_bfcl.reporting.report import summary_of
 from pytest_bfcl.runs import RunDirectory

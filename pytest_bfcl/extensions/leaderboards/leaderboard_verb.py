@@ -36,10 +36,10 @@ def run(args: argparse.Namespace) -> int:
     """Write the board and say where it is."""
     from pytest_bfcl.cli import tell_left_out
     from pytest_bfcl.extensions.leaderboards.page import write_leaderboard
+    from pytest_bfcl.extensions.leaderboards.published import read_board
     from pytest_bfcl.runs import RunDirectory, is_run
     from pytest_bfcl.runs.merge import find_runs
     from pytest_bfcl.scoring.model_info import read_model_info
-    from pytest_bfcl.scoring.published import read_board
 
     if is_run(args.out):
         raise UsageError(f"{args.out} is a run directory: the board would replace its report; choose another folder")

@@ -18,17 +18,17 @@ from pytest_bfcl.dataset.categories import GROUPS
 from pytest_bfcl.extensions.leaderboards import TEMPLATES
 from pytest_bfcl.extensions.leaderboards.contestants import RULES, Contestant, Infos, contestants, told_apart
 from pytest_bfcl.extensions.leaderboards.official_csv import write_csvs
+from pytest_bfcl.extensions.leaderboards.published import Comparison, PublishedBoard, compared, refuse_other_data
+from pytest_bfcl.extensions.leaderboards.published_table import published_values
 from pytest_bfcl.extensions.leaderboards.ranking import Pair, Ranking, Reversals, Verdicts, ranking, reversals
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.reporting import charts, formulas, rendering
-from pytest_bfcl.reporting.published import published_values
 from pytest_bfcl.runs import RunDirectory
 from pytest_bfcl.runs.damage import IncompleteError
 from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import CategoryScore
 from pytest_bfcl.scoring.cost import mean, percentile95
-from pytest_bfcl.scoring.published import Comparison, PublishedBoard, compared, refuse_other_data
 from pytest_bfcl.scoring.statistics import Tally, interval, spread_of
 
 COLUMNS = ("non_live", "live", "multi_turn", "web_search", "memory", "irrelevance")

@@ -17,6 +17,8 @@ from pytest_bfcl.extensions.leaderboards import page as ranking
 from pytest_bfcl.extensions.leaderboards.contestants import Contestant, contestants, told_apart
 from pytest_bfcl.extensions.leaderboards.history import DatedRun, history
 from pytest_bfcl.extensions.leaderboards.history_charts import history_charts
+from pytest_bfcl.extensions.leaderboards.published import OFFICIAL
+from pytest_bfcl.extensions.leaderboards.published_table import published_values
 from pytest_bfcl.extensions.viewing import frame
 from pytest_bfcl.extensions.viewing.index import Stamp
 from pytest_bfcl.extensions.viewing.links import Links
@@ -27,10 +29,8 @@ from pytest_bfcl.extensions.viewing.summaries import RunSummary, summary_now
 from pytest_bfcl.extensions.wire import page as servers_of
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
-from pytest_bfcl.reporting.published import published_values
 from pytest_bfcl.runs.paths import below
 from pytest_bfcl.scoring.measurements import Judged, Key
-from pytest_bfcl.scoring.published import OFFICIAL
 
 MOST_RANKED = 60
 """Models on one leaderboard: the newest finished run of each."""

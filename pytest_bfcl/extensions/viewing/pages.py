@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pytest_bfcl.extensions.comparisons.changed import Changed
 from pytest_bfcl.extensions.comparisons.comparison_page import comparison_values
 from pytest_bfcl.extensions.comparisons.side_by_side import Answer, SideBySide, side_by_side
+from pytest_bfcl.extensions.leaderboards.published import OFFICIAL
+from pytest_bfcl.extensions.leaderboards.published_table import section_of
 from pytest_bfcl.extensions.viewing import frame
 from pytest_bfcl.extensions.viewing.columns import Row
 from pytest_bfcl.extensions.viewing.exchanges import exchanges
@@ -23,10 +25,10 @@ from pytest_bfcl.reporting.links import page_name
 from pytest_bfcl.reporting.packing import packed
 from pytest_bfcl.reporting.pages import Neighbours, Told, entry_values, shown_at_any_rate
 from pytest_bfcl.reporting.rendering import embedded_json
+from pytest_bfcl.reporting.sections import Section
 from pytest_bfcl.runs import RunDirectory
 from pytest_bfcl.scoring import compare_measurements
 from pytest_bfcl.scoring.changes import Change
-from pytest_bfcl.scoring.published import OFFICIAL, PublishedBoard
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -85,9 +87,10 @@ class Pages:
             states=sorted({summary.state.partition(":")[0] for summary in summaries}),
         )
 
-    def _board(self, run: RunDirectory) -> PublishedBoard | None:
+    def _published(self, run: RunDirectory) -> list[Section]:
         """The published table of the viewer, for runs of the official data."""
-        return self.store.board if run.fingerprint.dataset in OFFICIAL else None
+        board = self.store.board
+        return [section_of(board, run)] if board is not None and run.fingerprint.dataset in OFFICIAL else []
 
     def run(self, listed: ListedRun) -> bytes:
         """A run's report, with what this room adds to its notices."""
@@ -97,7 +100,7 @@ class Pages:
         width = SITE_REQUEST if self.links.static else None
         place = self.links.entries_from_run(listed.name)
         listing = opened.listing(lambda row: shortened(request(row), width) if width else request(row), place)
-        values = overview.content(summary, opened.run, opened.questions, listing, self._board(opened.run))
+        values = overview.content(summary, opened.run, opened.questions, listing, added=self._published(opened.run))
         gaps = gaps_in(opened.index, list(opened.index.rows()), opened.run)
         values["run"]["notices"] += [f"{note}." for note in (*notes, *gaps)]
         if self.links.static:

@@ -18,10 +18,10 @@ from pytest_bfcl.failures import UsageError
 if TYPE_CHECKING:
     import uvicorn
 
+    from pytest_bfcl.extensions.leaderboards.published import PublishedBoard
     from pytest_bfcl.extensions.viewing.auth import Auth
     from pytest_bfcl.extensions.viewing.store import Store
     from pytest_bfcl.reporting.sources import EntrySource
-    from pytest_bfcl.scoring.published import PublishedBoard
 
 QUIET_S = 1
 """Seconds that open pages have at the end."""

@@ -52,10 +52,10 @@ class Progress:
 
 def run(args: argparse.Namespace) -> int:
     """Write the site and say where it is."""
+    from pytest_bfcl.extensions.leaderboards.published import read_board
     from pytest_bfcl.extensions.viewing.runs import open_runs
     from pytest_bfcl.extensions.viewing.site import write_site
     from pytest_bfcl.extensions.viewing.store import Store
-    from pytest_bfcl.scoring.published import read_board
 
     data = None
     if args.data:

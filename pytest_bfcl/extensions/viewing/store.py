@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_bfcl.dataset.transforms import is_transformed
+from pytest_bfcl.extensions.leaderboards.published import PublishedBoard
 from pytest_bfcl.extensions.viewing.columns import Row
 from pytest_bfcl.extensions.viewing.index import RunIndex
 from pytest_bfcl.extensions.viewing.runs import ListedRun, Refused, Runs
@@ -28,7 +29,6 @@ from pytest_bfcl.reporting.sources import EntrySource, Questions, questions
 from pytest_bfcl.runs import RunDirectory
 from pytest_bfcl.runs.result_line import ResultLine
 from pytest_bfcl.scoring.measurements import Judged, Key, Measurement, by_model
-from pytest_bfcl.scoring.published import PublishedBoard
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator

@@ -33,8 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serve until Ctrl-C."""
+    from pytest_bfcl.extensions.leaderboards.published import read_board
     from pytest_bfcl.extensions.viewing.serving import opening_page, serve
-    from pytest_bfcl.scoring.published import read_board
 
     if not 0 <= args.port <= 65535:
         raise UsageError(f"--port {args.port}: a number from 0 to 65535")

@@ -1,13 +1,28 @@
-"""Published rows beside measured models, as values of the template ``published.html.jinja``."""
+"""Published rows beside measured models, as values of the template ``published.html.jinja`` and as a section."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_bfcl.json_types import Parsed
-from pytest_bfcl.scoring.published import COLUMNS, Beside, Comparison, PublishedBoard, Row
+from pytest_bfcl.extensions.leaderboards import TEMPLATES
+from pytest_bfcl.extensions.leaderboards.published import (
+    COLUMNS,
+    Beside,
+    Comparison,
+    PublishedBoard,
+    Row,
+    comparisons,
+    kept,
+)
+from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.reporting.rendering import environment
+from pytest_bfcl.reporting.sections import Section
+from pytest_bfcl.scoring.robustness import plain_records
 from pytest_bfcl.scoring.statistics import Interval, interval
+
+if TYPE_CHECKING:
+    from pytest_bfcl.runs import RunDirectory
 
 MOST_MODELS = 6
 """Measured models with a column of distances."""
@@ -51,3 +66,16 @@ def _table(group: Sequence[Comparison]) -> Table:
         lines.append(Line(beside.row.name, beside.score, beside.interval, beside.row, distances))
     lines.sort(key=lambda line: (-line.score, line.row is not None, line.name))
     return Table(basis, tuple(each.model for each in group), tuple(lines))
+
+
+def published(run: RunDirectory, lines: Sequence[Fields]) -> Section | None:
+    """The section of a run that keeps a table. Raises `UsageError` where it is damaged."""
+    board = kept(run.path)
+    return None if board is None else section_of(board, run)
+
+
+def section_of(board: PublishedBoard, run: RunDirectory) -> Section:
+    """A report's section: a table beside the models of a run."""
+    values = published_values(board, comparisons(board, plain_records(run)))
+    tables: Any = environment(TEMPLATES).get_template("published.html.jinja").module
+    return Section("published", "Published", tables.tables(values))

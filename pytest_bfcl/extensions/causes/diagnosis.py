@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from pytest_bfcl.explaining.causes import CAUSES, Cause, cause_of, holds_two_calls, leaves
 from pytest_bfcl.explaining.headlines import headline
-from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.extensions.causes.causes import CAUSES, Cause, cause_of, holds_two_calls
+from pytest_bfcl.json_types import Fields, Parsed, leaves
 from pytest_bfcl.plain_text import clean, cut
 from pytest_bfcl.scoring.statistics import PairTally, cluster_of, interval, paired_spread, wilson
 

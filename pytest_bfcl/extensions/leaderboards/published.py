@@ -27,14 +27,14 @@ from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import CategoryScore
 from pytest_bfcl.scoring.statistics import Interval, Spread, Tally, spread_of
 from pytest_bfcl.scoring.tally import ModelTally
+from pytest_bfcl.session.published import FOLDER
 
 if TYPE_CHECKING:
+    from pytest_bfcl.runs import Summary
     from pytest_bfcl.runs.result_line import ResultLine
 
 OFFICIAL = ("official", "verified")
 """Data that published rows are of."""
-FOLDER = "board"
-"""Folder of a run that keeps the file it was shown beside."""
 MOST_BYTES = 2_000_000
 MOST_ROWS = 2_000
 MOST_NAME = 120
@@ -93,7 +93,7 @@ class Row:
 class PublishedBoard:
     """A published table; ``version`` and ``date`` as its name tells them, else as its columns and the file do."""
 
-    file: str
+    path: Path
     version: str
     date: str
     sha256: str
@@ -103,7 +103,21 @@ class PublishedBoard:
     def description(self) -> str:
         """What it is, for people."""
         known = f"{self.version}, {self.date}, {self.sha256[:8]}"
-        return f"{self.file} ({known}), {len(self.rows)} models, not measured here"
+        return f"{self.path.name} ({known}), {len(self.rows)} models, not measured here"
+
+    def keep(self, run: Path) -> None:
+        """Copy the table to a run, with the time of the file; one that was kept before goes."""
+        folder = run / FOLDER
+        if folder.is_dir():
+            for kept_before in folder.glob("*.csv"):
+                kept_before.unlink()
+        folder.mkdir(exist_ok=True)
+        shutil.copy2(self.path, folder / f"{self.path.stem[:MOST_NAME]}.csv")
+
+    def tell(self, summary: Summary, lines: Iterable[ResultLine]) -> None:
+        """Say of each model of a run where it would stand (`pytest_bfcl.session.published.Board`)."""
+        for found in comparisons(self, lines):
+            summary["models"][found.model]["published"] = found.sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +188,7 @@ def read_board(path: Path) -> PublishedBoard:
     named = _VERSION.search(path.stem), _DATE.search(path.stem)
     version = named[0].group() if named[0] else ("columns of V4" if "Memory KV" in known else "columns of V3 or before")
     date = named[1].group() if named[1] else f"file of {day}"
-    return PublishedBoard(path.name, version, date, hashlib.sha256(content).hexdigest(), rows)
+    return PublishedBoard(path, version, date, hashlib.sha256(content).hexdigest(), rows)
 
 
 def refuse_other_data(dataset: str) -> None:
@@ -186,20 +200,16 @@ def refuse_other_data(dataset: str) -> None:
         )
 
 
-def board_of(run: Path) -> PublishedBoard | None:
+def named(path: Path, dataset: str) -> PublishedBoard:
+    """The table for a run of this data. Raises `UsageError` where it cannot stand beside one."""
+    refuse_other_data(dataset)
+    return read_board(path)
+
+
+def kept(run: Path) -> PublishedBoard | None:
     """The table that a run keeps beside its results. Raises `UsageError` where it is damaged."""
-    kept = sorted((run / FOLDER).glob("*.csv"))
-    return read_board(kept[0]) if kept else None
-
-
-def keep_board(path: Path, run: Path) -> None:
-    """Copy the table to a run, with the time of the file; one that was kept before goes."""
-    folder = run / FOLDER
-    if folder.is_dir():
-        for kept in folder.glob("*.csv"):
-            kept.unlink()
-    folder.mkdir(exist_ok=True)
-    shutil.copy2(path, folder / f"{path.stem[:MOST_NAME]}.csv")
+    found = sorted((run / FOLDER).glob("*.csv"))
+    return read_board(found[0]) if found else None
 
 
 def compared(board: PublishedBoard, model: str, tallies: Mapping[str, Tally]) -> Comparison | None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.explaining.causes import CAUSES, cause_of, holds_two_calls
-from pytest_bfcl.reporting.diagnosis import answer, changes, diagnose
+from pytest_bfcl.extensions.causes.causes import CAUSES, cause_of, holds_two_calls
+from pytest_bfcl.extensions.causes.diagnosis import answer, changes, diagnose
 
 
 def line(reason: str, category: str = "simple_python", **fields: Any) -> dict[str, Any]:

@@ -18,12 +18,14 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.printed import say
 
 if TYPE_CHECKING:
-    from pytest_bfcl.reporting.diagnosis import Diagnosis
+    from pytest_bfcl.extensions.causes.diagnosis import Diagnosis
+
+SUMMARY = "why a run failed what it failed, cause by cause"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""
-    from pytest_bfcl.explaining.causes import CAUSES
+    from pytest_bfcl.extensions.causes.causes import CAUSES
 
     parser.add_argument("run", metavar="RUN", help="a run directory or a results.jsonl")
     parser.add_argument("--against", metavar="RUN", help="say what changed since this run, cause by cause")
@@ -34,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the diagnosis, or the ids of one cause."""
     from pytest_bfcl.cli import write_file
-    from pytest_bfcl.reporting.diagnosis import change_lines
+    from pytest_bfcl.extensions.causes.diagnosis import change_lines
 
     found = _diagnoses(args.run)
     if args.cause:
@@ -57,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _diagnoses(text: str) -> list[Diagnosis]:
-    from pytest_bfcl.reporting.diagnosis import diagnose
+    from pytest_bfcl.extensions.causes.diagnosis import diagnose
     from pytest_bfcl.runs.directory import refuse_other_file
     from pytest_bfcl.runs.results import read_results
 

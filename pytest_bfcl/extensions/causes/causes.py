@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from pytest_bfcl.checkers import reasons
 from pytest_bfcl.checkers.response import is_error
 from pytest_bfcl.formats.detection import lost_calls
-from pytest_bfcl.json_types import Fields
+from pytest_bfcl.json_types import Fields, leaves
 
 
 class Cause(NamedTuple):
@@ -354,15 +354,6 @@ def _replies(calls: object) -> Iterator[list[Any]]:
                 yield from _replies(each)
         else:
             yield calls
-
-
-def leaves(value: object) -> Iterator[object]:
-    """What nested lists hold at their ends."""
-    if isinstance(value, list):
-        for each in value:
-            yield from leaves(each)
-    elif value is not None:
-        yield value
 
 
 def _texts(value: object) -> list[str]:

@@ -11,9 +11,16 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.extensions.leaderboards.published import (
+    COLUMNS,
+    NEEDED,
+    compared,
+    comparisons,
+    kept,
+    read_board,
+)
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.scoring import aggregate
-from pytest_bfcl.scoring.published import COLUMNS, NEEDED, board_of, compared, comparisons, keep_board, read_board
 from pytest_bfcl.scoring.statistics import Tally
 
 HEAD = ["Rank", "Overall Acc", "Model", "Model Link", "Organization", "License", *COLUMNS]
@@ -125,12 +132,12 @@ def test_the_promised_five_percent(tmp_path: Path) -> None:
 
 
 def test_a_run_keeps_one_board(tmp_path: Path) -> None:
-    assert board_of(tmp_path) is None
+    assert kept(tmp_path) is None
     for name in ("one.csv", "two.csv"):
-        keep_board(write(tmp_path / name, row(name, 50)), tmp_path)
-    kept = board_of(tmp_path)
-    assert kept is not None
-    assert kept.file == "two.csv"
+        read_board(write(tmp_path / name, row(name, 50))).keep(tmp_path)
+    found = kept(tmp_path)
+    assert found is not None
+    assert found.path.name == "two.csv"
 
 
 def test_lines_of_a_run_count_by_official_rules(tmp_path: Path) -> None:
@@ -170,6 +177,6 @@ def test_a_table_that_is_gone_or_damaged_at_the_end_costs_nothing(tmp_path: Path
     board.unlink()
     (run / "board/b.csv").write_text("no table")
     assert main(["report", str(run)]) == 0
-    assert "The published table is not shown" in (run / "index.html").read_text(encoding="utf-8")
+    assert "The section published is not shown" in (run / "index.html").read_text(encoding="utf-8")
     assert main([*asked, "--sample", "3"]) == 0  # goes on with the run
     assert "the published table is not shown" in "".join(capsys.readouterr())

@@ -1,0 +1,1 @@
+"""Why entries failed: failures put down to a closed list of causes, and what changed between runs."""

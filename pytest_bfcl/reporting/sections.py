@@ -1,0 +1,44 @@
+"""Sections that extensions add to a report's first page: entry points ``sections``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from pytest_bfcl import entry_points
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Fields
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+    from pytest_bfcl.runs import RunDirectory
+
+
+class Section(NamedTuple):
+    """A part of the page. ``anchor`` is the id in ``body``; ``first``: it stands before the scores, else behind."""
+
+    anchor: str
+    title: str
+    body: Markup
+    first: bool = False
+
+
+class MakeSection(Protocol):
+    """What an entry point ``sections`` names."""
+
+    def __call__(self, run: RunDirectory, lines: Sequence[Fields]) -> Section | None:
+        """The section of a run with these lines; ``None`` where there is nothing to show."""
+
+
+def sections_of(run: RunDirectory, lines: Sequence[Fields], notes: list[str]) -> Iterator[Section]:
+    """The sections of a run; what cannot be shown is said in ``notes``."""
+    for name, point in entry_points.offered("sections").items():
+        try:
+            make: MakeSection = entry_points.load(point, "section")
+            made = make(run, lines)
+        except UsageError as error:
+            notes.append(f"The section {name} is not shown: {error}.")
+        else:
+            if made is not None:
+                yield made
