@@ -278,7 +278,7 @@ def _advice(verdict: Verdict, entry: Entry, transcript: Transcript) -> str | Non
     if isinstance(details, TriedDetails) and details.attempts:
         closest = max(details.attempts, key=lambda tried: tried.reason != reasons.WRONG_NAME.name)
         reason, details = closest.reason, closest.details
-    known = reasons.REASONS.get(reason or "")
+    known = reasons.reason_named(reason)
     if known is None or known.advice is None or details is None:
         return None
     return known.advice(details, entry, transcript)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_bfcl.dataset.entry import Entry
+    from pytest_bfcl.failures import Reason
     from pytest_bfcl.transcript import Transcript
 
 
@@ -86,6 +87,10 @@ class CategoryGroup(Protocol):
 
     def open_services(self, rest: str, *, official: bool, archive: Path | None, process: str) -> CallServices:
         """What their calls reach; starts nothing before a call is made."""
+        ...
+
+    def every_reason(self) -> Sequence[Reason]:
+        """Every reason its verdicts have."""
         ...
 
     def key_variables(self) -> Sequence[str]:

@@ -1,5 +1,7 @@
 """Every reason an entry can fail or err for: name, tag, rule, headline, remedy, details and advice in one place.
 
+Those of categories that an extension judges are its own (`reason_named` knows them, too).
+
 Names are the reference's error types where it has one, ours otherwise (docs/contracts.md, "Tags and reasons"). A
 reason added here is complete: `pytest_bfcl.explaining` puts it into words by its family of details, and docs/reasons.md
 is written from this table. Headlines name what a case tells in braces, with the number of characters there is room for;
@@ -9,8 +11,10 @@ the names of a family stand in `pytest_bfcl.explaining.headlines`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import partial
+from contextlib import suppress
+from functools import cache, partial
 
+from pytest_bfcl import entry_points
 from pytest_bfcl.checkers import advice
 from pytest_bfcl.checkers.details import (
     AnswerDetails,
@@ -23,9 +27,6 @@ from pytest_bfcl.checkers.details import (
     ObtainedDetails,
     QuietTurnDetails,
     ReplyDetails,
-    ResultCountDetails,
-    ResultDetails,
-    ResultMatchDetails,
     ServerDetails,
     StateDetails,
     TriedDetails,
@@ -35,7 +36,7 @@ from pytest_bfcl.checkers.details import (
     UnreadDetails,
     ValueDetails,
 )
-from pytest_bfcl.failures import FailureTag, Reason
+from pytest_bfcl.failures import FailureTag, Reason, UsageError
 from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
 
 MALFORMED = FailureTag.MALFORMED_OUTPUT
@@ -44,28 +45,26 @@ WRONG = FailureTag.WRONG_ANSWER
 _unread = partial(Reason, tag=MALFORMED, details=UnreadDetails)
 _reply = partial(Reason, tag=MALFORMED, details=ReplyDetails)
 _count = partial(Reason, tag=WRONG, details=CountDetails)
-_result_count = partial(Reason, tag=WRONG, details=ResultCountDetails)
 _call = partial(Reason, tag=WRONG, details=CallDetails)
 _value = partial(Reason, tag=WRONG, details=ValueDetails)
 _undue = partial(Reason, tag=WRONG, details=UndueDetails)
-_result = partial(Reason, tag=WRONG, details=ResultDetails)
 
 # -- replies that hold no call that can be read --
 
-_ONE_NOTATION = "Look at the reply: the model has to answer with calls only, in the notation its prompt asks for."
+ONE_NOTATION = "Look at the reply: the model has to answer with calls only, in the notation its prompt asks for."
 
 UNREADABLE = _unread(
     "ast_decoder:decoder_failed",
     rule="the reply must be a call and nothing else",
     headline="{unread}",
-    remedy=f"{_ONE_NOTATION} If it calls in a format of its own, ask it natively (`@fc`).",
+    remedy=f"{ONE_NOTATION} If it calls in a format of its own, ask it natively (`@fc`).",
     advice=advice.unread_reply,
 )
 WRONG_SHAPE = _unread(
     "ast_decoder:decoder_wrong_output_format",
     rule="the reply must be a list of calls with named arguments",
     headline="Its reply is not a list of calls with named arguments: {called:110}.",
-    remedy=_ONE_NOTATION,
+    remedy=ONE_NOTATION,
     advice=advice.unread_reply,
 )
 NO_CALL = _unread(
@@ -74,18 +73,6 @@ NO_CALL = _unread(
     headline="It called nothing, although one of the offered functions fits the request.",
     remedy="Read the reply: a question back or a refusal does not count here. A call in another notation: see above.",
     advice=advice.unread_reply,
-)
-UNREADABLE_EXECUTED = _unread(
-    "executable_decoder:decoder_failed",
-    rule="the reply must be a call and nothing else",
-    headline="{unread}",
-    remedy=_ONE_NOTATION,
-)
-WRONG_SHAPE_EXECUTED = _unread(
-    "executable_decoder:wrong_output_format",
-    rule="the reply must be a list of calls with named arguments",
-    headline="Its reply is not a list of calls with named arguments: {called:110}.",
-    remedy=_ONE_NOTATION,
 )
 
 # -- replies the provider cut or refused: the failure of what arrived is put down to it --
@@ -118,27 +105,27 @@ REPLY_NOTHING_SAID = _reply(
 
 # -- the number of calls --
 
-_COUNTED = "It made {made}, where {due}."
-_COUNT_REMEDY = "Read the calls side by side: split into several, made twice, or one of several left out."
+COUNTED = "It made {made}, where {due}."
+COUNT_REMEDY = "Read the calls side by side: split into several, made twice, or one of several left out."
 
 WRONG_COUNT = _count(
     "simple_function_checker:wrong_count",
     rule="exactly one call is expected",
-    headline=_COUNTED,
-    remedy=_COUNT_REMEDY,
+    headline=COUNTED,
+    remedy=COUNT_REMEDY,
     advice=advice.broken_json,
 )
 WRONG_COUNT_MULTIPLE = _count(
     "multiple_function_checker:wrong_count",
     rule="exactly one call is expected",
-    headline=_COUNTED,
-    remedy=_COUNT_REMEDY,
+    headline=COUNTED,
+    remedy=COUNT_REMEDY,
 )
 WRONG_COUNT_PARALLEL = _count(
     "parallel_function_checker_no_order:wrong_count",
     rule="as many calls as expected ones",
-    headline=_COUNTED,
-    remedy=f"{_COUNT_REMEDY} Some servers pass on the first call only: look for a switch for parallel calls.",
+    headline=COUNTED,
+    remedy=f"{COUNT_REMEDY} Some servers pass on the first call only: look for a switch for parallel calls.",
 )
 NO_MATCH = Reason(
     "parallel_function_checker_no_order:cannot_find_match",
@@ -281,20 +268,6 @@ UNDUE_ATTEMPT = _undue(
     headline="It attempted a call, and a broken one, although none of the offered functions fits the request.",
     remedy="As above; under official rules a broken call passes here (corrected rule C8).",
 )
-CHAT_CALL = _undue(
-    "chat:call_made",
-    rule="no tool is offered, so no call may be made",
-    headline="It called {calls:150} although no tool was offered.",
-    remedy="The model calls from habit: offer it a conversation without tools.",
-)
-CHAT_SILENCE = Reason(
-    "chat:no_text",
-    tag=MALFORMED,
-    rule="the reply must have text",
-    headline="Its reply has no text.",
-    remedy="Look at the finish reason: reasoning may have used up the tokens.",
-    details=UndueDetails,
-)
 
 # -- multi-turn conversations --
 
@@ -383,140 +356,6 @@ OWN_CHECKER = Reason(
     details=TroubleDetails,
 )
 
-# -- calls that are carried out (retired categories) --
-
-_UNEXECUTED_REMEDY = "The error is the function's own: usually an argument that it does not take."
-_RESULT_REMEDY = "The call is right in form and gives something else: compare its arguments with the expected call's."
-
-RESULT_COUNT_SIMPLE = _result_count(
-    "simple_exec_checker:wrong_count",
-    rule="exactly one call is expected",
-    headline=_COUNTED,
-    remedy=_COUNT_REMEDY,
-)
-RESULT_COUNT = _result_count(
-    "value_error:exec_result_count",
-    rule="as many calls as expected ones",
-    headline=_COUNTED,
-    remedy=_COUNT_REMEDY,
-)
-RESULT_ERROR = _result(
-    "executable_checker:execution_error",
-    rule="the call must give a result",
-    headline="The call gives no result: {error:160}",
-    remedy=_UNEXECUTED_REMEDY,
-)
-RESULT = _result(
-    "executable_checker:wrong_result",
-    rule="the result must equal the expected one",
-    headline="The call gives {called:90}; expected is {expected:110}.",
-    remedy=_RESULT_REMEDY,
-)
-RESULT_REAL_TIME = _result(
-    "executable_checker:wrong_result_real_time",
-    rule="the number must be within 20 % of the expected one",
-    headline="The call gives {called:90}, which is not within 20 % of {expected:90}.",
-    remedy=_RESULT_REMEDY,
-)
-RESULT_TYPE = _result(
-    "executable_checker:wrong_result_type",
-    rule="the result must be of the expected type",
-    headline="The call gives {called:90}, which is not of the type of {expected:90}.",
-    remedy=_RESULT_REMEDY,
-)
-RESULT_LENGTH = _result(
-    "executable_checker:wrong_result_type:list_length",
-    rule="the list must be as long as the expected one",
-    headline="The call gives a list of another length than expected: {called:110}.",
-    remedy=_RESULT_REMEDY,
-)
-RESULT_KEY_MISSING = _result(
-    "executable_checker:wrong_result_type:dict_key_not_found",
-    rule="the object must have every expected key",
-    headline="The call gives an object without an expected key: {called:110}.",
-    remedy=_RESULT_REMEDY,
-)
-RESULT_KEY_EXTRA = _result(
-    "executable_checker:wrong_result_type:dict_extra_key",
-    rule="the object must have no other keys",
-    headline="The call gives an object with a key that is not expected: {called:110}.",
-    remedy=_RESULT_REMEDY,
-)
-RESULT_NO_MATCH = Reason(
-    "executable_checker:cannot_find_match",
-    tag=WRONG,
-    rule="every expected result needs a call of its own that gives it",
-    headline="None of its calls gives the expected {expected:130}.",
-    remedy="The results of the calls tried for it are listed.",
-    details=ResultMatchDetails,
-)
-REST_COUNT = _result_count(
-    "executable_checker_rest:wrong_count",
-    rule="exactly one request is expected",
-    headline=_COUNTED,
-    remedy=_COUNT_REMEDY,
-)
-REST_ERROR = _result(
-    "executable_checker_rest:execution_error",
-    rule="the request must get a response",
-    headline="The request gets no response: {error:160}",
-    remedy="The address or the arguments of the request are wrong; a service that is down skips the entry instead.",
-)
-REST_STATUS = _result(
-    "executable_checker_rest:wrong_status",
-    rule="the service must answer with status 200",
-    headline="The request is refused: {error:160}.",
-    remedy="The address or the arguments of the request are wrong.",
-)
-REST_TYPE = _result(
-    "executable_checker_rest:wrong_type",
-    rule="the response must be of the recorded type",
-    headline="The response is not the recorded kind: {error:160} ({called_text:60}, expected {expected_text:60}).",
-    remedy="Another address of the service answers: compare it with the expected one.",
-)
-REST_LENGTH = _result(
-    "executable_checker_rest:wrong_length",
-    rule="the list must be as long as the recorded one",
-    headline="The response has {called_text:40} where {expected_text:40} are expected.",
-    remedy="A limit or a filter of the request differs.",
-)
-REST_KEY = _result(
-    "executable_checker_rest:wrong_key",
-    rule="every object must have the recorded keys, no more and no fewer",
-    headline="In the response {error:160}: {called:110}.",
-    remedy="Another address answers, or the service has changed: compare with its recording.",
-)
-SQL_COUNT = _result_count(
-    "sql_checker:wrong_count",
-    rule="exactly one call is expected",
-    headline=_COUNTED,
-    remedy=_COUNT_REMEDY,
-)
-SQL_NAME = _result(
-    "sql_checker:wrong_func_name",
-    rule="the function must be the offered one, spelled exactly",
-    headline="It called {called_text:90}; offered is {expected_text:90}.",
-    remedy="There is one function to call.",
-)
-SQL_REFUSED = _result(
-    "sql_checker:refused",
-    rule="the call must describe one query that only reads the given tables",
-    headline="The query is not carried out: {error:160}",
-    remedy="It writes, names other tables, or holds several statements.",
-)
-SQL_ERROR = _result(
-    "sql_checker:execution_error",
-    rule="the query must give rows",
-    headline="The query gives no rows: {error:160}",
-    remedy="The error is the database's own: usually a column that does not exist.",
-)
-SQL_ROWS = _result(
-    "sql_checker:wrong_result",
-    rule="the rows must be the expected ones",
-    headline="The query gives {called:100}; expected is {expected:110}.",
-    remedy="Any query that gives these rows is right; a condition or a join differs.",
-)
-
 # -- trouble that is not the model's: no verdict, an error, in no accuracy --
 
 
@@ -545,10 +384,26 @@ REASONS: Mapping[str, Reason] = {each.name: each for each in _all()}
 """Name → reason, the model's first."""
 
 
+@cache
+def all_reasons() -> Mapping[str, Reason]:
+    """Those of installed groups of categories as well (`pytest_bfcl.checkers.plugged.CategoryGroup`)."""
+    found = dict(REASONS)
+    for point in entry_points.offered("categories").values():
+        with suppress(UsageError):  # told where an entry of theirs is to be judged
+            for each in entry_points.load(point, "group of categories").every_reason():
+                found.setdefault(each.name, each)
+    return found
+
+
+def reason_named(name: str | None) -> Reason | None:
+    """The reason of this name; ``None`` where nobody here knows it."""
+    return REASONS.get(name or "") or all_reasons().get(name or "")
+
+
 def reply_reason(problem: str) -> Reason:
     """The reason for a reply with this problem (`Reply.problem`), also for one that no adapter of ours tells."""
     name = f"reply:{problem}"
-    known = REASONS.get(name)
+    known = reason_named(name)
     if known is not None:
         return known
     return Reason(name, MALFORMED, name, "The reply did not arrive in full.", "", ReplyDetails)
@@ -556,7 +411,7 @@ def reply_reason(problem: str) -> Reason:
 
 def rule_of(name: str | None, detail: Mapping[str, object]) -> str:
     """The rule a reason stands for, in words; of a reason nobody knows, what the line says."""
-    known = REASONS.get(name or "")
+    known = reason_named(name)
     if known is not None:
         return known.rule
     told = detail.get("rule")
@@ -565,7 +420,7 @@ def rule_of(name: str | None, detail: Mapping[str, object]) -> str:
 
 def remedy_of(name: str) -> str:
     """What to do about a reason, in words; empty for one nobody knows."""
-    known = REASONS.get(name)
+    known = reason_named(name)
     return "" if known is None else known.remedy
 
 
@@ -577,7 +432,7 @@ def details_of(reason: str | None, detail: Mapping[str, object]) -> Details:
     """
     underlying = detail.get("underlying")
     name = underlying if isinstance(underlying, str) else reason or ""
-    known = REASONS.get(name)
+    known = reason_named(name)
     if known is None and name.startswith(("adapter:", "harness:")):
         return TroubleDetails.of_json(detail)
     details = _details(known, detail)
@@ -596,4 +451,4 @@ def _attempts(listed: object) -> Iterator[Attempt]:
     for each in listed if isinstance(listed, list) else ():
         call, reason = (each.get("call"), each.get("reason")) if isinstance(each, Mapping) else (None, None)
         if type(call) is int and call >= 0 and isinstance(reason, str):
-            yield Attempt(call, reason, _details(REASONS.get(reason), each))
+            yield Attempt(call, reason, _details(reason_named(reason), each))

@@ -29,7 +29,7 @@ from pytest_bfcl.checkers.details import (
     ValueDetails,
     value_of,
 )
-from pytest_bfcl.checkers.reasons import REASONS, UNREADABLE, WRONG_NAME, details_of, reply_reason, rule_of
+from pytest_bfcl.checkers.reasons import UNREADABLE, WRONG_NAME, details_of, reason_named, reply_reason, rule_of
 from pytest_bfcl.explaining.notation import allowed_text, answer_text, call_text, value_text
 from pytest_bfcl.failures import Reason
 from pytest_bfcl.json_types import Fields
@@ -57,7 +57,7 @@ def headline(record: Fields) -> str:
 
 def _sentence(name: str, detail: Fields) -> str:
     """The reason's headline with the details of a case; the rule where a line does not tell what the headline wants."""
-    reason = REASONS.get(name)
+    reason = reason_named(name)
     if reason is None:
         unknown = reply_reason(name.removeprefix("reply:")).headline if name.startswith("reply:") else ""
         return unknown or _text(rule_of(name, detail), 200) or name
@@ -155,7 +155,7 @@ def _unmatched(details: MatchDetails) -> str:
     other = [tried for tried in details.attempts if tried.reason != WRONG_NAME.name]
     if not other:
         return f"None of its calls is the expected {shown}."
-    why = _filled(REASONS.get(other[0].reason), other[0].details) or _text(other[0].reason, 200)
+    why = _filled(reason_named(other[0].reason), other[0].details) or _text(other[0].reason, 200)
     return f"No call is the expected {shown}. Call {other[0].call + 1}: {why[:1].lower()}{why[1:]}"
 
 

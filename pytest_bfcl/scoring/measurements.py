@@ -252,11 +252,11 @@ def _of_scores(root: Path, dataset: DataSet | None, rules: str) -> dict[str, dic
 
 def _tag_of(reason: str | None) -> str | None:
     """The tag of a failed entry of an official score folder; there an inference error is a failure like others."""
-    from pytest_bfcl.checkers.reasons import REASONS
+    from pytest_bfcl.checkers.reasons import reason_named
 
     if reason is None:
         return None
-    known = REASONS.get(reason)
+    known = reason_named(reason)
     return str(known.tag if known is not None and known.tag.counts else FailureTag.WRONG_ANSWER)
 
 

@@ -14,11 +14,12 @@ import pytest
 import pytest_bfcl
 from pytest_bfcl.checkers import reasons
 from pytest_bfcl.checkers.details import Attempt, Details, ValueDetails
-from pytest_bfcl.checkers.reasons import REASONS, details_of
+from pytest_bfcl.checkers.reasons import all_reasons, details_of
 from pytest_bfcl.explaining import failure_text, headline
 from pytest_bfcl.failures import FailureTag, Reason, Verdict
 from tests.checkers.building import entry, function, transcript
 
+REASONS = all_reasons()
 PACKAGE = Path(pytest_bfcl.__file__).parent
 PAGE = PACKAGE.parent / "docs" / "reasons.md"
 BEGIN, END = "<!-- reasons: begin -->\n", "<!-- reasons: end -->\n"

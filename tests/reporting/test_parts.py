@@ -7,7 +7,7 @@ import shlex
 
 import pytest
 
-from pytest_bfcl.checkers.reasons import REASONS
+from pytest_bfcl.checkers.reasons import all_reasons
 from pytest_bfcl.explaining import headline
 from pytest_bfcl.reporting import charts, formulas, scores, write_markdown
 from pytest_bfcl.reporting.chat import chat
@@ -24,7 +24,7 @@ def summary(*records: dict, **fingerprint: object) -> dict:
     return summarise(records, fingerprint={"dataset": {"name": "official"}, **fingerprint})
 
 
-@pytest.mark.parametrize("reason", [*REASONS, "something:new", "parallel_function_checker_no_order:wrong_count"])
+@pytest.mark.parametrize("reason", [*all_reasons(), "something:new", "parallel_function_checker_no_order:wrong_count"])
 @pytest.mark.parametrize("detail", [{}, {"called": None, "expected": None, "turn": 0, "difference": {"…": "5 differ"}}])
 def test_every_reason_has_a_sentence(reason: str, detail: dict) -> None:
     said = headline({"outcome": "failed", "reason": reason, "detail": detail})

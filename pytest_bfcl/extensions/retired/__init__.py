@@ -5,13 +5,14 @@ A `pytest_bfcl.checkers.plugged.CategoryGroup`, declared as the entry point ``re
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
     from pytest_bfcl.extensions.retired.carrying import Carrier
-    from pytest_bfcl.failures import Verdict
+    from pytest_bfcl.failures import Reason, Verdict
     from pytest_bfcl.transcript import Transcript
 
 
@@ -42,6 +43,13 @@ def open_services(rest: str, *, official: bool, archive: Path | None, process: s
     from pytest_bfcl.extensions.retired.carrying import Carrier
 
     return Carrier(rest, official=official, archive=archive, process=process)
+
+
+def every_reason() -> Sequence[Reason]:
+    """Why these checkers find an entry wrong."""
+    from pytest_bfcl.extensions.retired.reasons import REASONS
+
+    return REASONS
 
 
 def key_variables() -> tuple[str, ...]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.checkers import reasons
 from pytest_bfcl.checkers.details import UndueDetails
 from pytest_bfcl.decoding import DecodeError, decode_reply
+from pytest_bfcl.extensions.retired import reasons
 from pytest_bfcl.failures import Verdict
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_bfcl.checkers import reasons
 from pytest_bfcl.checkers.details import (
     Attempt,
     ResultCountDetails,
@@ -21,6 +20,7 @@ from pytest_bfcl.checkers.details import (
 from pytest_bfcl.checkers.entries import reply_of, single_turn_calls
 from pytest_bfcl.confined.outcome import Outcome
 from pytest_bfcl.decoding import DecodeError, WrongShape
+from pytest_bfcl.extensions.retired import reasons
 from pytest_bfcl.failures import HarnessError, Reason, Verdict
 from pytest_bfcl.troubles import HarnessTrouble
 

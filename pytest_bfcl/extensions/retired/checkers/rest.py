@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_bfcl.checkers import reasons
 from pytest_bfcl.checkers.details import ResultCountDetails, ResultDetails
 from pytest_bfcl.checkers.entries import single_turn_calls
 from pytest_bfcl.decoding import DecodeError
+from pytest_bfcl.extensions.retired import reasons
 from pytest_bfcl.extensions.retired.checkers.executable import outcomes_of, undecodable
 from pytest_bfcl.extensions.retired.execution.responses import Differs, mismatch, sample_of
 from pytest_bfcl.failures import Reason, Verdict

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.checkers import reasons
 from pytest_bfcl.checkers.details import ResultCountDetails, ResultDetails
 from pytest_bfcl.checkers.entries import single_turn_calls
 from pytest_bfcl.decoding import DecodeError
+from pytest_bfcl.extensions.retired import reasons
 from pytest_bfcl.extensions.retired.checkers.executable import expected_outcomes, outcomes_of, undecodable
 from pytest_bfcl.failures import Verdict
 from pytest_bfcl.json_types import Fields
