@@ -18,6 +18,7 @@ from pytest_bfcl.checkers import judge
 from pytest_bfcl.conversation import converse
 from pytest_bfcl.dataset import Entry
 from pytest_bfcl.endings import ENDINGS, UnknownEnding, ending_of, normal_form
+from pytest_bfcl.extensions.leaderboards.score_files import official_valid
 from pytest_bfcl.failures import AdapterError, Verdict
 from pytest_bfcl.models import parse_spec
 from pytest_bfcl.models.anthropic import Messages
@@ -31,7 +32,6 @@ from pytest_bfcl.models.streams import EventReader
 from pytest_bfcl.replies import read_reply
 from pytest_bfcl.runs import transcript_from_line
 from pytest_bfcl.runs.results import result_record
-from pytest_bfcl.scoring.official_scores import official_valid
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import Mode, Reply
 from tests.checkers.building import entry, function
