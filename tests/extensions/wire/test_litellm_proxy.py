@@ -18,10 +18,10 @@ import pytest
 
 from pytest_bfcl.extensions.wire.check import Api
 from pytest_bfcl.extensions.wire.checks import checks_for
+from tests.extensions.litellm.test_proxy import _wait, executable
 from tests.extensions.wire.examining import examine_http, states
 from tests.extensions.wire.reference import Reference
 from tests.extensions.wire.serving import served
-from tests.models.test_litellm_proxy import _wait, executable
 
 KNOWN: dict[tuple[Api, str], set[str]] = {
     ("chat", "openai"): {"delta_type", "usage_last"},
