@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.plugin import options
+from pytest_bfcl.plugin import options, pytest_internals
 from pytest_bfcl.plugin.options import pytest_load_initial_conftests as pytest_load_initial_conftests
 
 
@@ -30,8 +30,9 @@ def ask(bfcl_ask: Any) -> Any:
     return bfcl_ask
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     """Register the options and their ini twins."""
+    pytest_internals.import_as_python_does(pluginmanager, __name__.partition(".")[0])
     options.add_options(parser)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 
@@ -51,6 +52,11 @@ def test_a_whole_ordinary_session_imports_nothing_heavy(project: Project) -> Non
     assert len(names) <= 13, names
     light = {"plugin", "run_options", "settings", "failures", "former_names", "json_types", "plain_text"}
     assert not [name for name in names if not light.issuperset(name.split(".")[1:2])]
+
+
+def test_our_modules_are_imported_as_python_does() -> None:
+    """pytest rewrites the assertions of plugins' packages: three seconds where no bytecode may be written."""
+    assert type(import_module("pytest_bfcl.session.run").__loader__).__name__ == "SourceFileLoader"
 
 
 def test_a_data_file_without_a_model_says_what_is_missing(project: Project) -> None:
