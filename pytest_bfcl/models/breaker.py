@@ -109,8 +109,9 @@ class Breaker:
             what = self.suspicion.what.partition(" (")[0]
             return f"{place} {what}, trying again: {self.suspicion.error.message}"
         error = self._failing
-        if error is None or self._failing_times < _TOLD_AFTER:
+        if self._failing_times < _TOLD_AFTER:
             return None
+        assert error is not None
         return f"{place} {_WORDS.get(kind_of(error), 'fails')}, trying again: {error.message}"
 
     def check(self) -> None:

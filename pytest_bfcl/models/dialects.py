@@ -43,7 +43,7 @@ DIALECTS = (
 
 def dialect_of(provider: str, base_url: str = "") -> Dialect:
     """The dialect of a provider (of litellm's, for its adapter) or of the host that is asked."""
-    host = urlsplit(base_url).hostname or ""
+    host = urlsplit(base_url).hostname
     for dialect in DIALECTS:
         if provider in dialect.providers or host in dialect.hosts:
             return dialect

@@ -99,38 +99,19 @@ class Endpoint:
         try:
             # A redirect is an answer like any other: following it would resend the key to another place.
             async with session.post(self.address(path), data=content, allow_redirects=False) as response:
-                if joiner is not None and response.status == 200 and response.content_type == "text/event-stream":
-                    return await self._streamed(response, joiner, started)
+                events = joiner if response.status == 200 else None
+                if events is not None and response.content_type == "text/event-stream":
+                    return await _streamed(response, events, started)
                 data = await _bounded(response)
-                if joiner is not None and response.status == 200 and data.lstrip().startswith(_EVENTS):
-                    return self._joined(data, joiner, response)  # events under another name
+                if events is not None and data.lstrip().startswith(_EVENTS):  # under another name
+                    reader = EventReader(events)
+                    reader.feed(data)
+                    return _joined(reader, events, response)
         except (aiohttp.ClientError, TimeoutError) as error:
             raise self._transport_error(error) from None
         except (OSError, ValueError) as error:
             raise AdapterError(AdapterTrouble.CONNECTION, self._error_text(error), retryable=True) from None
         return Answer(response.status, _text_of(data, response), response.headers)
-
-    async def _streamed(self, response: aiohttp.ClientResponse, joiner: Joiner, started: float) -> Answer:
-        reader = EventReader(joiner)
-        first: float | None = None
-        async for chunk in response.content.iter_any():
-            reader.feed(chunk)
-            if first is None and joiner.started:
-                first = round(time.perf_counter() - started, 6)
-            if reader.done:
-                break
-        reader.close()
-        if reader.error is not None:
-            return Answer(response.status, json.dumps(reader.error), response.headers)
-        return Answer(response.status, "", response.headers, joiner.body(), first)
-
-    def _joined(self, data: bytes, joiner: Joiner, response: aiohttp.ClientResponse) -> Answer:
-        reader = EventReader(joiner)
-        reader.feed(data)
-        reader.close()
-        if reader.error is not None:
-            return Answer(response.status, json.dumps(reader.error), response.headers)
-        return Answer(response.status, "", response.headers, joiner.body())
 
     async def get(self, path: str, *, base: str | None = None, timeout_s: float = 5.0) -> Any:
         """A JSON answer to ``GET``, or ``None`` for anything else; never raises for what the server does."""
@@ -232,6 +213,27 @@ class Endpoint:
         words = str(error) if isinstance(getattr(error, "message", ""), str) else ""  # else: half the head of an answer
         text = redact(words or type(error).__name__, self.secrets)
         return f"{self.shown}: {text}"
+
+
+async def _streamed(response: aiohttp.ClientResponse, joiner: Joiner, started: float) -> Answer:
+    reader = EventReader(joiner)
+    first: float | None = None
+    async for chunk in response.content.iter_any():
+        reader.feed(chunk)
+        if first is None and joiner.started:
+            first = round(time.perf_counter() - started, 6)
+        if reader.done:
+            break
+    return _joined(reader, joiner, response, first)
+
+
+def _joined(
+    reader: EventReader, joiner: Joiner, response: aiohttp.ClientResponse, first: float | None = None
+) -> Answer:
+    reader.close()
+    if reader.error is not None:
+        return Answer(response.status, json.dumps(reader.error), response.headers)
+    return Answer(response.status, "", response.headers, joiner.body(), first)
 
 
 @lru_cache(maxsize=64)

@@ -81,7 +81,7 @@ def create_model(spec: str | ModelSpec, settings: Settings, *, dataset: Any = No
     chosen: Mode | None = spec.mode or mode or (settings.mode if settings.mode != "auto" else None)
     settings = settings.for_model(spec.with_mode(chosen).text if chosen else spec.text)
     build = _builder(spec)
-    model = build(spec, settings, chosen, dataset)
+    model = build(spec, settings, chosen or "fc", dataset)
     missing = [name for name in ("spec", "mode", "underscore_names", "generate") if not hasattr(model, name)]
     if missing:
         raise UsageError(f"provider {spec.provider!r} returned an object without {', '.join(missing)}")
@@ -99,7 +99,7 @@ def check_provider(spec: ModelSpec, settings: Settings) -> None:
             check(spec, settings)
 
 
-Builder = Callable[["ModelSpec", "Settings", "Mode | None", Any], Model]
+Builder = Callable[["ModelSpec", "Settings", "Mode", Any], Model]
 
 
 def _builder(spec: ModelSpec) -> Builder:
@@ -149,7 +149,7 @@ def _likely_provider(name: str) -> str | None:
     return next((provider for pattern, provider in _LIKELY if re.match(pattern, name)), None)
 
 
-def _direct(spec: ModelSpec, settings: Settings, mode: Mode | None, dataset: Any) -> Model:
+def _direct(spec: ModelSpec, settings: Settings, mode: Mode, dataset: Any) -> Model:
     """A model that our own adapter asks, through the API that settings and provider say."""
     from pytest_bfcl.models.anthropic import VERSION
     from pytest_bfcl.models.endpoint import check_url
@@ -157,12 +157,12 @@ def _direct(spec: ModelSpec, settings: Settings, mode: Mode | None, dataset: Any
 
     prefix, url = spec.provider.upper(), _base_url(spec, settings)
     check_url(url)
-    api = _api(spec, settings, url, mode or "fc")
+    api = _api(spec, settings, url, mode)
     anthropic = api.name == "anthropic"
     return OpenAIModel(
         spec,
         settings,
-        mode or "fc",
+        mode,
         base_url=url,
         key_variable=f"{prefix}_API_KEY",
         key_header="x-api-key" if anthropic else "authorization",
@@ -207,29 +207,29 @@ def _api(spec: ModelSpec, settings: Settings, url: str, mode: Mode) -> Api:
     raise UsageError(f"unknown API {name!r}; known: {', '.join(APIS)}")
 
 
-def _replay(spec: ModelSpec, settings: Settings, mode: Mode | None, dataset: Any) -> Model:
+def _replay(spec: ModelSpec, settings: Settings, mode: Mode, dataset: Any) -> Model:
     from pytest_bfcl.models.replay import ReplayModel
 
     # Lines know their mode; the run's default mode must not contradict them, a suffix may.
     return ReplayModel(spec, settings, spec.mode, dataset)
 
 
-def _oracle(spec: ModelSpec, settings: Settings, mode: Mode | None, dataset: Any) -> Model:
+def _oracle(spec: ModelSpec, settings: Settings, mode: Mode, dataset: Any) -> Model:
     from pytest_bfcl.models.oracle import OracleModel
 
-    return OracleModel(spec, mode or "fc")
+    return OracleModel(spec, mode)
 
 
-def _idle(spec: ModelSpec, settings: Settings, mode: Mode | None, dataset: Any) -> Model:
+def _idle(spec: ModelSpec, settings: Settings, mode: Mode, dataset: Any) -> Model:
     from pytest_bfcl.models.oracle import IdleModel
 
-    return IdleModel(spec, mode or "fc")
+    return IdleModel(spec, mode)
 
 
-def _scripted(spec: ModelSpec, settings: Settings, mode: Mode | None, dataset: Any) -> Model:
+def _scripted(spec: ModelSpec, settings: Settings, mode: Mode, dataset: Any) -> Model:
     from pytest_bfcl.models.scripted import ScriptedModel
 
-    return ScriptedModel(spec, settings, mode or "fc")
+    return ScriptedModel(spec, settings, mode)
 
 
 _BUILDERS: dict[str, Builder] = {
@@ -258,11 +258,11 @@ def _foreign_info(point: EntryPoint) -> ProviderInfo:
 
 
 def _foreign(point: EntryPoint) -> Builder:
-    def build(spec: ModelSpec, settings: Settings, mode: Mode | None, dataset: Any) -> Model:
+    def build(spec: ModelSpec, settings: Settings, mode: Mode, dataset: Any) -> Model:
         factory = entry_points.load(point, "provider")
         from pytest_bfcl.models.callable import as_model
 
-        made = factory(spec, settings, mode or "fc")
-        return as_model(made, spec.with_mode(mode or "fc").text, mode=mode or "fc")
+        made = factory(spec, settings, mode)
+        return as_model(made, spec.with_mode(mode).text, mode=mode)
 
     return build

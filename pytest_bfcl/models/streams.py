@@ -85,14 +85,13 @@ class EventReader:
     def close(self) -> None:
         """The stream is over: an event without its blank line counts if it is whole."""
         rest, self._rest = self._rest, b""
-        if rest.strip() and not self.done:
-            self._block(rest.rstrip(b"\r\n"), last=True)
+        self._block(rest.rstrip(b"\r\n"), last=True)
 
     def _block(self, block: bytes, *, last: bool = False) -> None:
         block = block.lstrip(b"\n")
         if self.done or self.error is not None or not block or not self._joiner.wants(block):
             return
-        data = block[6:] if block.startswith(b"data: ") and b"\n" not in block else _data_of(block)
+        data = _data_of(block)
         if not data:
             return
         if data.strip() == b"[DONE]":

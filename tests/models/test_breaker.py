@@ -9,8 +9,8 @@ import pytest
 from aiohttp import web
 
 from pytest_bfcl.failures import AdapterError
+from pytest_bfcl.models.breaker import EndpointUnreachable
 from pytest_bfcl.models.retrying import RetryPolicy
-from pytest_bfcl.transcript import Reply
 from tests.models.asking import KEY, model_at
 from tests.models.loopback import WEATHER, completion, request, run, serving
 from tests.patience import patience
@@ -177,112 +177,10 @@ def test_a_rate_limit_for_everybody_is_waited_for():
     assert kinds(found) == ["reply"] * 60
 
 
-QUOTA = {"message": "You exceeded your current quota, check your plan and billing", "code": "insufficient_quota"}
-
-
-@pytest.mark.parametrize(
-    ("status", "extra", "kind", "tries"),
-    [
-        (429, QUOTA, "quota", 2),
-        (402, {"message": "pay"}, "quota", 2),
-        (429, {"message": QUOTA["message"], "type": "requests"}, "rate_limit", 4),
-        (429, {"message": "add a payment method to raise your limit"}, "rate_limit", 4),
-        (400, {"message": "Your account has reached its limit", "type": "billing_hard_limit_reached"}, "quota", 2),
-    ],
-)
-def test_only_a_code_says_quota_and_only_twice(status, extra, kind, tries):
-    server = Server(lambda: trouble(status, **extra))
-    (error,), _ = ask_all(server, ["poison"], policy=RetryPolicy(3, 20, 0.01, 0.02))
-    assert error.kind == kind
-    assert server.asked.count("poison") == tries
-
-
-def test_a_quota_that_comes_back_is_no_quota():
-    answers = iter([trouble(429, **QUOTA)])
-
-    async def handler(req):
-        return next(answers, None) or web.json_response(completion({"content": "ok"}))
-
-    (reply,), _ = ask_all(handler, ["q"])
-    assert isinstance(reply, Reply)
-
-
-@pytest.mark.parametrize(
-    ("status", "message", "kind"),
-    [
-        (403, "Your account was suspended for violating our usage policies", "auth"),
-        (400, "Your account is suspended: content policy violations", "bad_request"),
-        (403, "Request blocked by moderation settings of your organization", "auth"),
-    ],
-)
-def test_accounts_in_trouble_are_no_filtered_replies(status, message, kind):
-    (error,), _ = ask_all(Server(lambda: trouble(status, message)), ["poison"])
-    assert error.kind == kind
-    assert message in error.message
-
-
-def test_a_pause_longer_than_the_budget_gives_up_at_once():
-    server = Server(lambda: trouble(429, "later", headers={"retry-after": "3600"}))
-    started = time.monotonic()
-    (error,), _ = ask_all(server, ["poison"], policy=RetryPolicy(5, 5.0, 0.01, 0.02))
-    assert "3600 s" in error.message
-    assert server.asked == ["poison"]
-    assert time.monotonic() - started < patience(2)
-
-
-@pytest.mark.parametrize(
-    ("body", "kind", "said"),
-    [
-        ({"error": {"message": "the engine is dead", "code": 500}}, "server", "the engine is dead"),
-        ({"error": {"message": "slow down", "type": "rate_limit_error"}}, "rate_limit", "slow down"),
-        ({"error": "no such deployment"}, "server", "no such deployment"),
-        ({"object": "error", "message": "bad tools", "code": 400}, "bad_request", "bad tools"),
-        ({"choices": [{"error": {"message": "provider down", "code": 502}}]}, "ending", "provider down"),
-    ],
-)
-def test_an_error_with_status_200_is_told_in_the_servers_words(body, kind, said):
-    (error,), _ = ask_all(Server(lambda: web.json_response(body)), ["poison"])
-    assert error.kind == kind
-    assert said in error.message
-
-
 def test_an_overflow_with_status_200_is_the_models():
     body = {"error": {"message": "prompt is too long", "code": 400}}
     (reply,), _ = ask_all(Server(lambda: web.json_response(body)), ["poison"])
     assert reply.problem == "context_overflow"
-
-
-@pytest.mark.parametrize(
-    ("status", "message"),
-    [
-        (400, "The decoder prompt (length 9000) is longer than the maximum model length of 8192."),
-        (
-            422,
-            "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens",
-        ),
-        (
-            422,
-            "`inputs` tokens + `max_new_tokens` must be <= 8193. Given: 8000 `inputs` tokens and 512 `max_new_tokens`",
-        ),
-        (400, "Prompt length (9000) exceeds maximum input length (8192). Set log level to info."),
-        (500, "default_max_tokens (-3) must be > 0, max_seq_len (2048) - splited_prompt_len (2051)"),
-        (400, "Please reduce the length of the messages or completion."),
-        (400, "The sum of prompt length (9000.0), query length (0) should not exceed max_num_tokens (8192)"),
-        (400, "This model's maximum prompt length is 131072 but the request contains 537812 tokens"),
-        (400, "Your input exceeds the context window of this model"),
-    ],
-)
-def test_overflow_in_many_words(status, message):
-    (reply,), _ = ask_all(Server(lambda: trouble(status, message)), ["poison"])
-    assert reply.problem == "context_overflow"
-
-
-@pytest.mark.parametrize("raw", ["sk-abc\n0123456789", "sk-abc 0123456789"])
-def test_a_key_with_a_blank_inside_is_told(monkeypatch, raw):
-    monkeypatch.setenv("OPENAI_API_KEY", raw)
-    (error,), _ = ask_all(Server(trouble), ["q"])
-    assert (error.kind, "OPENAI_API_KEY" in error.message) == ("auth", True)
-    assert "sk-abc" not in str(error)
 
 
 def test_looking_for_the_right_address_does_not_hold_up_the_error():
@@ -297,3 +195,15 @@ def test_looking_for_the_right_address_does_not_hold_up_the_error():
         (error,), _ = ask_all(handler, ["q"], base="/v1")
     assert error.kind == "bad_request"
     assert time.monotonic() - started < patience(3)
+
+
+def test_nobody_listens():
+    model = model_at("http://127.0.0.1:1/v1", policy=RetryPolicy(1, 5, 0.001, 0.002))
+
+    async def work():
+        return await asyncio.gather(*(model.generate(request(WEATHER)) for _ in range(5)), return_exceptions=True)
+
+    found = run(work())
+    assert isinstance(found[0], EndpointUnreachable)
+    assert "http://127.0.0.1:1/v1" in found[0].advice
+    assert "cannot be reached" in model.breaker.reason

@@ -229,7 +229,7 @@ def test_modes_there_are_not():
         as_model(SimpleNamespace(generate=lambda request: "x", mode="odd"))
     complete = as_model(lambda request: "x")
     assert as_model(complete) is complete
-    half = SimpleNamespace(spec="a:b", mode="fc", underscore_names=True, generate=lambda request: "x", aclose=None)
+    half = SimpleNamespace(spec="a:b", mode="fc", underscore_names=True, generate=lambda request: "x", aclose=len)
     assert as_model(half) is not half  # its generate is not awaited
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+from aiohttp import web
 
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.models import endpoint as module
@@ -16,6 +17,7 @@ from pytest_bfcl.models.breaker import EndpointUnreachable
 from pytest_bfcl.models.endpoint import Endpoint, _text_of
 from pytest_bfcl.models.places import fixture_error, is_users_code
 from pytest_bfcl.settings import Settings
+from tests.models.loopback import serving
 
 SECRET = "sk-unit-test-0123456789"
 
@@ -27,13 +29,15 @@ def made(url: str = "http://localhost:1/v1/", key: str = "", **how: Any) -> Endp
         return Endpoint(url, settings, key_variable="SOME_KEY", **how)
 
 
-def sent(server: Endpoint) -> tuple[dict[str, str], aiohttp.ClientSession]:
-    async def work() -> tuple[dict[str, str], aiohttp.ClientSession]:
+def sent(server: Endpoint) -> tuple[dict[str, str], aiohttp.ClientSession, int]:
+    async def work() -> tuple[dict[str, str], aiohttp.ClientSession, int]:
         session = server.connected()
         assert server.connected() is session
         headers = {name.lower(): value for name, value in session.headers.items()}
+        connector: Any = session.connector
+        limit = connector.limit
         await server.aclose()
-        return headers, session
+        return headers, session, limit
 
     return asyncio.run(work())
 
@@ -59,9 +63,8 @@ def test_headers(server: Endpoint, headers: dict[str, str]) -> None:
 def test_connections(monkeypatch: pytest.MonkeyPatch) -> None:
     for concurrency, limit in ((2, 8), (8, 8), (9, 9)):
         server = made(settings=Settings(concurrency=concurrency, timeout_s=50.0))
-        _, session = sent(server)
-        connector: Any = session._connector
-        assert connector is None or connector.limit == limit
+        _, session, places = sent(server)
+        assert places == limit
         timeout = session.timeout
         assert (timeout.total, timeout.sock_connect, timeout.sock_read) == (None, 30.0, 50.0)
         assert session.trust_env is False
@@ -174,6 +177,67 @@ def test_secrets_of_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: A
     assert module._environments_secrets("http://localhost:1") == ()
     netrc.write_text("nonsense")
     assert "proxy-word-1" in " ".join(module._environments_secrets("https://h.example/v1"))
+
+
+class Kept:
+    """A joiner that keeps what it is given."""
+
+    started = done = False
+
+    def __init__(self) -> None:
+        self.events: list[Any] = []
+
+    def wants(self, block: bytes) -> bool:
+        return True
+
+    def add(self, event: Any) -> None:
+        self.events.append(event)
+        self.started = True
+
+    def body(self) -> Any:
+        return self.events
+
+
+@pytest.mark.parametrize(
+    ("pieces", "answer"),
+    [
+        ([b'data: {"a": 1}\n\n', b"data: [DONE]\n\n", None], [{"a": 1}]), ([b'data: {"a": 1}'], [{"a": 1}]),
+        ([b'data: {"error": {"x": 1}}\n\n'], '{"error": {"x": 1}}'), ([b": wait\n\n"], []),
+    ],
+)  # fmt: skip
+def test_answers_that_come_as_events(pieces: Any, answer: Any) -> None:
+    async def arriving() -> Any:
+        for piece in pieces:
+            assert piece is not None, "read on after the end"
+            yield piece
+
+    response: Any = SimpleNamespace(status=200, headers={"x": "y"}, content=SimpleNamespace(iter_any=arriving))
+    joiner: Any = Kept()
+    found = asyncio.run(module._streamed(response, joiner, 0.0))
+    assert (found.text or found.whole, found.headers, found.status) == (answer, {"x": "y"}, 200)
+    assert (found.first_token_s is not None) is (len(pieces) > 1)
+
+
+@pytest.mark.parametrize(
+    ("path", "found"), [("models", {"data": ["[hidden]"]}), ("gone", None), ("moved", None), ("odd", None)]
+)
+def test_what_a_get_finds(path: str, found: Any) -> None:
+    async def handler(request: web.Request) -> web.StreamResponse:
+        if request.path == "/v1/models":
+            return web.json_response({"data": [SECRET]})
+        if request.path == "/v1/moved":
+            raise web.HTTPFound("/v1/models")
+        return web.json_response({"data": []}, status=404) if request.path == "/v1/gone" else web.Response(text="{")
+
+    async def work() -> Any:
+        async with serving(handler) as url:
+            server = made(url, SECRET)
+            try:
+                return await server.get(path)
+            finally:
+                await server.aclose()
+
+    assert asyncio.run(work()) == found
 
 
 # ------------------------------------------------------------------ what was meant

@@ -28,6 +28,21 @@ def aws(message: str, kind: str | None = None) -> str:
 
 AMZ = {"x-amzn-ErrorType": "ThrottlingException:http://internal.amazon.com/"}
 PYTHON = "Error code: 400 - {'error': {'message': 'too many tokens', 'type': 'tokens', 'code': 'rate_limit_exceeded'}}"
+OVERFLOWS = (
+    (400, "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens."),
+    (400, "the request exceeds the available context size, try increasing it"),
+    (400, "prompt is too long: 210000 tokens > 200000 maximum"),
+    (413, "Request too large: maximum context"),
+    (400, "The input token count (40000) exceeds the maximum number of tokens allowed (32768)."),
+    (400, "The decoder prompt (length 9000) is longer than the maximum model length of 8192."),
+    (422, "`inputs` tokens + `max_new_tokens` must be <= 8193. Given: 8000 `inputs` tokens and 512 `max_new_tokens`"),
+    (400, "Prompt length (9000) exceeds maximum input length (8192). Set log level to info."),
+    (500, "default_max_tokens (-3) must be > 0, max_seq_len (2048) - splited_prompt_len (2051)"),
+    (400, "Please reduce the length of the messages or completion."),
+    (400, "The sum of prompt length (9000.0), query length (0) should not exceed max_num_tokens (8192)"),
+    (400, "This model's maximum prompt length is 131072 but the request contains 537812 tokens"),
+    (400, "Your input exceeds the context window of this model"),
+)
 CASES: list[tuple[int, str, dict[str, str], str]] = [
     # the code says that it passes, whatever the text looks like
     (400, error("Request too large: maximum context", type="tokens", code="rate_limit_exceeded"), {}, "rate_limit"),
@@ -50,7 +65,15 @@ CASES: list[tuple[int, str, dict[str, str], str]] = [
     (400, error("no", code="content_filter"), {}, "content_filter"),
     (403, error("no", code="DataInspectionFailed", type="data_inspection"), {}, "content_filter"),
     (400, error("no", innererror={"code": "ResponsibleAIPolicyViolation"}), {}, "content_filter"),
+    (400, error("no", code="context_length_exceeded", type="server_error"), {}, "context_overflow"),
+    *((status, error("no", type="data_inspection"), {}, "content_filter") for status in (400, 422)),
     # they are silent: the text decides
+    *((status, text if status == 413 else error(text), {}, "context_overflow") for status, text in OVERFLOWS),
+    *((400, text, {}, "bad_request") for text in (
+        "invalid tool schema", "unknown field max_tokenz", "Your account is suspended: content policy violations")),
+    (403, error("Your account was suspended for violating our usage policies"), {}, "auth"),
+    (403, error("Request blocked by moderation settings of your organization"), {}, "auth"),
+    (400, "Your prompt was flagged as potentially violating our usage policy.", {}, "content_filter"),
     (400, error(OVERFLOW, type="invalid_request_error", code=400), {}, "context_overflow"),
     (400, error(OVERFLOW), {}, "context_overflow"), (400, "prompt is too long", {}, "context_overflow"),
     (400, error("Your prompt violates our usage policies.", type="invalid_request_error"), {}, "content_filter"),
@@ -63,7 +86,9 @@ CASES: list[tuple[int, str, dict[str, str], str]] = [
     (498, error("flex tier capacity exceeded"), {}, "rate_limit"), (529, error("overloaded"), {}, "server"),
     (408, error(OVERFLOW), {}, "timeout"), (404, error("no such model: context window"), {}, "bad_request"),
     (400, error("pay", code="insufficient_quota"), {}, "quota"),
-    (429, error("rate limit", type="insufficient_quota"), {}, "quota"),
+    (429, error("rate limit", type="insufficient_quota"), {}, "quota"), (402, error("pay"), {}, "quota"),
+    (429, error("You exceeded your current quota, check your plan and billing", type="requests"), {}, "rate_limit"),
+    (400, error("Your account has reached its limit", type="billing_hard_limit_reached"), {}, "quota"),
 ]  # fmt: skip
 PASSING = ("rate_limit", "server", "timeout", "quota")
 
@@ -91,6 +116,7 @@ PAGE = "<html><title>\nBlocked</title> by a firewall: context length, moderation
         (403, error("no"), "auth", "check the key", False),
         (403, PAGE, "auth", "a page, not the API's own answer", True),
         (307, "", "bad_request", "check the base URL (it usually ends in /v1)", False),
+        (300, "", "bad_request", "check the base URL", False),
         (399, "", "bad_request", "check the base URL", False),
         (405, "", "bad_request", "check the base URL", False),
         (406, "", "bad_request", None, False),
@@ -133,6 +159,7 @@ def test_what_is_told_of_an_error(status: int, text: str, kind: str, advice: str
         (json.dumps({"error": ["first", "second"]}), "first"),
         (json.dumps([{"error": {"message": "why"}}]), "why"),
         (json.dumps({"error": []}), '{"error": []}'),
+        (json.dumps({"error": {"a": 1}}), '{"error": {"a": 1}}'),
         (json.dumps({"error": {"message": {"a": 1}, "code": "x"}}), "{'a': 1}"),
         ('"only text"', "only text"),
         ("\n  first line \nsecond", "first line"),
@@ -160,6 +187,23 @@ def test_refused_tools(sent: bool, status: int, refused: bool) -> None:
     assert found.status == status
 
 
+@pytest.mark.parametrize(
+    ("text", "refused"),
+    [
+        ('"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set', True),
+        ("tools param requires --jinja flag", True), ("No endpoints found that support tool use.", True),
+        ("Unrecognized request argument supplied: tools", True),
+        ("`tool calling` is not supported with this model", True),
+        # a complaint about one tool is none
+        ("Invalid schema for function 'x': array schema missing items", False),
+        ("loc: ('body', 'tools', 0, 'function') extra_forbidden", False),
+        ("tools.0.custom.input_schema: unexpected value", False), ("too many tools: at most 128", False),
+    ],
+)  # fmt: skip
+def test_texts_that_refuse_tools(text: str, refused: bool) -> None:
+    assert isinstance(http_fault(400, text, tools_sent=True), ToolsRefused) is refused
+
+
 def test_where_a_request_is_sent_on_to() -> None:
     found = http_fault(302, "", {"Location": "https://h/v2?key=1"}, endpoint="http://h", model="m")
     assert isinstance(found, AdapterError)
@@ -169,6 +213,9 @@ def test_where_a_request_is_sent_on_to() -> None:
     found = http_fault(404, "", {}, model="m")
     assert isinstance(found, AdapterError)
     assert found.advice == "check the base URL (it usually ends in /v1) and the model name 'm'"
+    found = http_fault(404, "")
+    assert isinstance(found, AdapterError)
+    assert found.advice == "check the base URL (it usually ends in /v1)"
 
 
 @pytest.mark.parametrize(

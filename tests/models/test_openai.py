@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+from types import SimpleNamespace
 
 import pytest
 from aiohttp import web
@@ -12,11 +13,14 @@ from aiohttp import web
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.models import ToolsRefused, create_model, parse_spec
 from pytest_bfcl.models.base import Request
+from pytest_bfcl.models.chat import Chat
+from pytest_bfcl.models.completions import TEMPLATE_VARIABLES
 from pytest_bfcl.models.endpoint import Answer
 from pytest_bfcl.models.openai import OpenAIModel
+from pytest_bfcl.models.retrying import RetryPolicy
 from pytest_bfcl.settings import Settings
-from tests.models.asking import KEY, answering, ask, failing, model_at
-from tests.models.loopback import CLOCK, WEATHER, completion, request, run, serving, tool_call
+from tests.models.asking import KEY, answering, ask, model_at
+from tests.models.loopback import CLOCK, WEATHER, completion, request, run, serving
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +35,9 @@ def test_the_request_carries_tools_key_and_parameters():
         seen.update(await req.json(), _auth=req.headers["authorization"], _path=req.path)
         return web.json_response(completion({"content": "hi"}))
 
-    ask(handler, request(WEATHER, parameters={"temperature": 0.5, "max_tokens": 64, "seed": None}))
+    asked = request(WEATHER, parameters={"temperature": 0.5, "max_tokens": 64, "seed": None})
+    asked.messages.append({"role": "assistant", "content": "a", "reasoning_content": "a thought", "_note": 1})
+    ask(handler, asked)
     assert seen["_path"] == "/v1/chat/completions"
     assert seen["_auth"] == f"Bearer {KEY}"
     assert (seen["model"], seen["temperature"], seen["max_tokens"]) == ("m", 0.5, 64)
@@ -39,32 +45,10 @@ def test_the_request_carries_tools_key_and_parameters():
     tool = seen["tools"][0]["function"]
     assert tool["name"] == "weather_lookup"
     assert tool["parameters"]["properties"]["degrees"]["type"] == "number"
-    assert seen["messages"] == [{"role": "user", "content": "How is the weather in Bern?"}]
-
-
-def test_prompting_mode_and_empty_function_lists_send_no_tools():
-    bodies = []
-
-    async def handler(req):
-        bodies.append(await req.json())
-        return web.json_response(completion({"content": "hi"}))
-
-    ask(handler, request(WEATHER), mode="prompt")
-    ask(handler, request())
-    assert all("tools" not in body for body in bodies)
-
-
-def test_our_own_message_fields_stay_home():
-    bodies = []
-
-    async def handler(req):
-        bodies.append(await req.json())
-        return web.json_response(completion({"content": "hi"}))
-
-    req = request(WEATHER)
-    req.messages.append({"role": "assistant", "content": "a", "reasoning_content": "a thought", "_note": 1})
-    ask(handler, req)
-    assert bodies[0]["messages"][1] == {"role": "assistant", "content": "a", "reasoning_content": "a thought"}
+    assert seen["messages"] == [
+        {"role": "user", "content": "How is the weather in Bern?"},
+        {"role": "assistant", "content": "a", "reasoning_content": "a thought"},
+    ]
 
 
 # ------------------------------------------------------------------ what comes back
@@ -79,82 +63,6 @@ def test_text_usage_and_latency():
     assert (reply.text, reply.input_tokens, reply.output_tokens) == ("hello", 3, 2)
     assert (reply.attempts, reply.finish_reason, reply.problem) == (1, "stop", None)
     assert 0.05 <= reply.latency_s < 1
-
-
-@pytest.mark.parametrize(
-    ("message", "text", "calls"),
-    [
-        ({"content": None, "tool_calls": [tool_call("a", {"x": 1})]}, None, [("a", '{"x": 1}', "c1")]),
-        ({"content": "text", "tool_calls": []}, "text", []),
-        ({"content": "text", "tool_calls": None}, "text", []),
-        ({"content": None}, None, []),
-        ({"content": ""}, "", []),
-        ({"content": [{"type": "text", "text": "one "}, {"type": "text", "text": "two"}]}, "one two", []),
-        ({"content": "", "tool_calls": [tool_call("a", "{}", None), tool_call("b", "{}", None)]}, "",
-         [("a", "{}", "call_0"), ("b", "{}", "call_1")]),
-        ({"content": None, "tool_calls": [{"id": "7", "function": {"name": "a", "arguments": {"x": [1]}}}]}, None,
-         [("a", '{"x": [1]}', "7")]),
-        ({"content": None, "tool_calls": [{"id": "7", "function": {"name": "a"}}]}, None, [("a", "{}", "7")]),
-        ({"content": None, "tool_calls": [{"id": "7", "function": {"name": "a", "arguments": ""}}]}, None,
-         [("a", "", "7")]),
-        ({"content": None, "tool_calls": [tool_call("a", '{"broken": ')]}, None, [("a", '{"broken": ', "c1")]),
-        ({"content": None, "function_call": {"name": "old", "arguments": "{}"}}, None, [("old", "{}", "call_0")]),
-        ({"content": "<think>hm</think>yes"}, "<think>hm</think>yes", []),
-    ],
-)  # fmt: skip
-def test_tolerant_parsing(message, text, calls):
-    reply, _ = ask(answering(completion(message)))
-    assert reply.text == text
-    assert [(c.name, c.arguments, c.id) for c in reply.tool_calls] == calls
-
-
-@pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
-def test_reasoning_fields(field):
-    reply, _ = ask(answering(completion({"content": "yes", field: "because"})))
-    assert (reply.text, reply.reasoning) == ("yes", "because")
-
-
-@pytest.mark.parametrize(
-    ("body", "problem"),
-    [
-        (completion({"content": "half an ans"}, "length"), "length"),
-        (completion({"content": None}, "content_filter"), "content_filter"),
-        (completion({"content": None, "refusal": "I must not"}), None),  # a text of the model's
-        (completion({"content": None, "tool_calls": [tool_call("a", {})]}, "tool_calls"), None),
-    ],
-)
-def test_problems_are_the_models(body, problem):
-    reply, model = ask(answering(body))
-    assert reply.problem == problem
-    assert not model.breaker.open
-
-
-def test_missing_usage_is_unknown():
-    body = completion({"content": "x"})
-    del body["usage"]
-    reply, _ = ask(answering(body))
-    assert (reply.input_tokens, reply.output_tokens) == (None, None)
-
-
-@pytest.mark.parametrize(
-    ("status", "message"),
-    [
-        (400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'),
-        (400, "registry.local/library/tiny does not support tools"),
-        (500, "tools param requires --jinja flag"),
-        (404, "No endpoints found that support tool use."),
-        (400, "Unrecognized request argument supplied: tools"),
-        (400, "`tool calling` is not supported with this model"),
-    ],
-)
-def test_refused_tools(status, message):
-    handler = failing(99, answering({"error": {"message": message}}, status))
-    with pytest.raises(ToolsRefused):
-        ask(handler)
-    assert handler.state["seen"] == 1
-    with pytest.raises(AdapterError) as caught:  # nothing to refuse when none were sent
-        ask(failing(99, answering({"error": {"message": message}}, status)), mode="prompt")
-    assert not isinstance(caught.value, ToolsRefused)
 
 
 def test_reasoning_models_are_asked_again_their_way():
@@ -208,29 +116,6 @@ def test_strict_servers_get_response_schemas_in_the_description():
 # ------------------------------------------------------------------ keys
 
 
-def test_no_key_for_openai_says_which_variable(monkeypatch):
-    monkeypatch.delenv("OPENAI_API_KEY")
-    model = OpenAIModel(parse_spec("openai:m"), Settings(), "fc")
-    with pytest.raises(AdapterError) as caught:
-        run(model.generate(request(WEATHER)))
-    assert caught.value.kind == "auth"
-    assert "OPENAI_API_KEY" in caught.value.message + caught.value.advice
-    assert model.breaker.reason is not None
-
-
-def test_local_servers_need_no_key(monkeypatch):
-    monkeypatch.delenv("OPENAI_API_KEY")
-    headers = {}
-
-    async def handler(req):
-        headers.update(req.headers)
-        return web.json_response(completion({"content": "ok"}))
-
-    reply, _ = ask(handler)
-    assert reply.text == "ok"
-    assert "Authorization" not in headers
-
-
 def test_keys_never_show():
     async def echo(req):
         text = f"bad key {req.headers['authorization']} and sk-other-abcdefghijklmnop " + "x" * 5000
@@ -242,11 +127,6 @@ def test_keys_never_show():
     assert KEY not in shown
     assert "abcdefghijklmnop" not in shown
     assert len(caught.value.message) < 700
-
-
-def test_a_base_url_must_be_one():
-    with pytest.raises(UsageError, match="not an http"):
-        model_at("localhost:8000")
 
 
 # ------------------------------------------------------------------ the breaker
@@ -267,11 +147,6 @@ def test_a_new_loop_gets_new_connections():
                 return await model.generate(request(CLOCK))
 
         assert run(work()).text == "ok"
-
-
-def test_the_payload_is_plain_json():
-    model = model_at("http://localhost:1/v1")
-    assert json.loads(json.dumps(model.payload(request(WEATHER, CLOCK))))["model"] == "m"
 
 
 # ------------------------------------------------------------------ what is sent and learnt, without a server
@@ -304,6 +179,30 @@ def test_models_that_reason_are_noted_where_a_temperature_was_asked_for():
     assert direct(asked, api="chat").notes == []
 
 
+class Templated(Chat):
+    """An API whose prompts a family renders, which says itself whether names keep their dots."""
+
+    def __init__(self, underscore_names):
+        super().__init__()
+        self.family = SimpleNamespace(format=SimpleNamespace(underscore_names=underscore_names))
+
+
+@pytest.mark.parametrize(("mode", "says", "sent"), [("fc", True, True), ("fc", False, False), ("prompt", True, False)])
+def test_a_familys_names_and_variables_of_its_template(mode, says, sent):
+    model = OpenAIModel(parse_spec("vllm:m"), Settings(), mode, api=Templated(says))
+    assert (model.underscore_names, direct().underscore_names) == (sent, True)
+    asked = request(parameters={TEMPLATE_VARIABLES: {"think": False}, "top_k": 3})
+    assert (TEMPLATE_VARIABLES in model.payload(asked), model.payload(asked)["top_k"]) == (False, 3)
+    assert direct().payload(asked)[TEMPLATE_VARIABLES] == {"think": False}
+
+
+def test_events_that_nobody_asked_for_are_no_answer():
+    events = b'data: {"choices": [{"delta": {"content": "x"}, "finish_reason": "stop"}]}\n\n'
+    for kind in ("text/event-stream", "text/plain"):
+        with pytest.raises(AdapterError, match="is not JSON"):
+            ask(answering(events, headers={"content-type": kind}), policy=RetryPolicy(0))
+
+
 def several_turns(*functions):
     req = request(*functions)
     entry = req.entry.model_copy(update={"id": "multi_turn_base_0", "category": "multi_turn_base"})
@@ -322,6 +221,7 @@ def test_bodies_are_the_payload_as_json():
         model = direct(spec, **settings)
         body = model.payload(req)
         assert json.loads(model._encoded(body, req)) == body
+    assert "cache_control" not in str(direct().payload(several_turns(WEATHER)))
     marked = direct(api="anthropic").payload(several_turns(WEATHER, CLOCK))["tools"]
     assert ["cache_control" in tool for tool in marked] == [False, True]
     assert "cache_control" not in direct(api="anthropic").payload(request(WEATHER))["tools"][0]
@@ -389,6 +289,7 @@ def test_the_models_own_limit_of_a_reply():
     assert len(model.notes) == 1
     assert model.payload(request(WEATHER))["max_tokens"] == 4096
     assert model.payload(request(WEATHER, parameters={"max_tokens": 7}))["max_tokens"] == 7
+    assert "max_tokens" not in model.payload(request(WEATHER, parameters={"max_tokens": None}))
     assert not direct()._adapt(text, {"max_tokens": 64000})
     assert not model._adapt("max_tokens: many", {"max_tokens": 64000})
 

@@ -196,6 +196,8 @@ def test_stores_keys_and_versions():
     assert (anthropic.server._key_header, vllm.server._key_header) == ("x-api-key", "authorization")
     assert (anthropic.server._headers, vllm.server._headers) == ({"anthropic-version": "2023-06-01"}, {})
     assert anthropic.server.key_variable == "ANTHROPIC_API_KEY"
+    with pytest.raises(UsageError, match="is not an http"):
+        create_model("vllm:m", Settings(base_url="localhost"))
     with pytest.raises(UsageError, match="unknown API 'odd'; known: chat, responses, completions, anthropic"):
         create_model("vllm:m", Settings(api="odd"))
 
@@ -239,6 +241,8 @@ def test_settings_of_a_model_and_a_decoder_nobody_can_tell():
         "chat",
         "chat",
     ]
+    settings = Settings(models={"vllm:m@prompt": {"api": "responses"}}, mode="prompt")
+    assert create_model(parse_spec("vllm:m"), settings).api.name == "responses"
     with pytest.raises(UsageError, match="decoder"):
         create_model("vllm:nobody-knows", Settings(decoder="auto"))
     assert create_model("vllm:Qwen/Qwen3-8B", Settings(decoder="auto")).mode == "fc"

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
 
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.models.breaker import Breaker, EndpointUnreachable, Suspicion, stop_reason, trouble
-from pytest_bfcl.models.faults import http_fault
 from pytest_bfcl.models.retrying import Caller, RetryPolicy, Stopwatch, _pause
-from pytest_bfcl.redaction import public_url, redact
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import Reply
 from tests.models.loopback import run
-from tests.patience import patience
 
 
 def caller(policy, **settings):
@@ -57,15 +55,6 @@ def test_no_retries_when_none_are_wanted_or_useful():
         assert state["calls"] == 1
 
 
-def test_the_deadline_ends_the_series():
-    attempt, state = failing(99, AdapterError("server", "x", retryable=True))
-    started = time.monotonic()
-    with pytest.raises(AdapterError):
-        run(caller(RetryPolicy(1000, 0.3, 0.05, 0.05)).call(attempt))
-    assert time.monotonic() - started < patience(1.5)
-    assert 3 <= state["calls"] < 30
-
-
 def test_bugs_are_not_retried():
     attempt, state = failing(99, ZeroDivisionError())
     with pytest.raises(ZeroDivisionError):
@@ -84,23 +73,6 @@ def test_cancelling_stops_at_once():
         return state["calls"]
 
     assert run(work()) == 1
-
-
-def test_the_stopwatch_counts_running_time_only():
-    async def work():
-        watch = Stopwatch(0.5, tick_s=0.02)
-        with pytest.raises(TimeoutError):
-            async with watch.limit():
-                await asyncio.sleep(5)
-        started = time.monotonic()
-        async with watch.limit():
-            await asyncio.sleep(0.1)
-            time.sleep(0.8)
-            await asyncio.sleep(0.1)
-        assert time.monotonic() - started >= 1.0
-        assert watch.stalled_s > 0.6
-
-    run(work())
 
 
 def test_many_limits_share_one_timer_and_leave_nothing():
@@ -355,6 +327,10 @@ async def refused():
     raise AdapterError("server", "still", status=503, retryable=True)
 
 
+async def advised():
+    raise AdapterError("server", "still", status=503, retryable=True, advice="look")
+
+
 async def spoken():
     return Reply("hello")
 
@@ -368,6 +344,7 @@ async def spoken():
         (refused, True, None, True, "here fails: still"),
         (spoken, False, None, False, None),
         (refused, False, None, True, "here fails: still"),
+        (advised, False, None, True, "here fails: still"),
         (spoken, True, 99.0, True, "here fails: busy"),  # a longer pause than a request may take
     ],
 )
@@ -377,7 +354,7 @@ def test_a_suspicion_is_examined(probe, passing, wished, is_open, reason):
     asking.breaker.suspicion = Suspicion(error, "fails", passing)
     run(asking._examined())
     assert (asking.breaker.open, asking.breaker.reason, asking.breaker.suspicion) == (is_open, reason, None)
-    assert asking.breaker.advice == ("wait" if is_open else "")
+    assert asking.breaker.advice == ("look" if probe is advised else "wait" if is_open else "")
     assert asking.breaker.answered is (probe is spoken and not is_open)
 
 
@@ -426,46 +403,81 @@ def test_the_policy_and_limits_of_a_runs_settings():
     assert (paced.pace.most, paced.pace.limit) == (256, 32)
 
 
-def test_redaction():
-    text = "key sk-abcdefghijklmnop1234 Bearer tok.en-1 api_key=zzz AIzaSyA1234567890abc my-very-own-secret"
-    shown = redact(text, ["my-very-own-secret", ""])
-    for leaked in ("abcdefgh", "tok.en", "zzz", "AIzaSy", "very-own"):
-        assert leaked not in shown
-    assert len(redact("x" * 10_000)) == 500
-    assert redact("a\n\n b") == "a b"
-    assert redact("the model gpt-4o does not exist") == "the model gpt-4o does not exist"
+@pytest.mark.parametrize(("blocked", "late"), [(0.0, True), (0.3, False)])
+def test_the_stopwatch_counts_running_time_only(blocked: float, late: bool) -> None:
+    """What the loop did not run, a debugger's pause for one, is not the provider's."""
+
+    async def work() -> float:
+        watch = Stopwatch(0.1, tick_s=0.01)
+        with pytest.raises(TimeoutError) if late else nullcontext():
+            async with watch.limit():
+                time.sleep(blocked)
+                await asyncio.sleep(5 if late else 0.02)
+        return watch.stalled_s
+
+    assert (run(work()) > 0.2) is not late
 
 
-def test_public_url():
-    assert public_url("https://user:pass@host:8443/v1?key=x#y") == "https://host:8443/v1"
-    assert public_url("http://[::1]:8000/v1") == "http://[::1]:8000/v1"
+@pytest.mark.parametrize(("limit_s", "calls"), [(0.0, 1), (10.0, 4)])
+def test_no_attempt_begins_after_the_deadline(limit_s: float, calls: int) -> None:
+    attempt, state = failing(99, BUSY)
+    with pytest.raises(AdapterError):
+        run(caller(RetryPolicy(3, limit_s, 0.001, 0.002)).call(attempt))
+    assert state["calls"] == calls
 
 
-@pytest.mark.parametrize(
-    ("status", "text", "problem"),
-    [
-        (400, "context_length_exceeded", "context_overflow"),
-        (413, "Request too large: maximum context", "context_overflow"),
-        (400, "flagged by content_filter", "content_filter"),
-        (400, "Your prompt was flagged as potentially violating our usage policy.", "content_filter"),
-        (403, '{"error": {"code": "content_filter", "message": "blocked"}}', "content_filter"),
-    ],
-)
-def test_the_models_faults(status, text, problem):
-    assert http_fault(status, text).problem == problem
+def test_latency_is_that_of_the_successful_attempt() -> None:
+    calls = []
+
+    async def attempt() -> Reply:
+        calls.append(1)
+        if len(calls) == 1:
+            await asyncio.sleep(0.3)
+            raise BUSY
+        await asyncio.sleep(0.02)
+        return Reply("ok")
+
+    asking = caller(RetryPolicy(1, 10, 0.001, 0.002))
+    reply = run(asking.call(attempt))
+    assert 0.02 <= reply.latency_s < 0.25
+    assert asking.breaker.answered
 
 
-def test_ordinary_texts_are_not_taken_for_overflow():
-    for text in ("invalid tool schema", "too many requests", "messages must alternate", "unknown field max_tokenz"):
-        assert isinstance(http_fault(400, text), AdapterError)
+@pytest.mark.parametrize(("passing", "asked"), [(True, 0), (False, 1)])
+def test_whose_error_waits_for_the_examination(passing: bool, asked: int) -> None:
+    """An error that made the endpoint suspicious comes when that is decided; passing trouble holds up the next one."""
+    questions = []
+
+    async def probe() -> Reply:
+        questions.append(1)
+        return Reply("hello")
+
+    asking = Caller(Settings(), "here", RetryPolicy(0), probe=probe)
+
+    async def attempt() -> Reply:
+        asking.breaker.suspicion = Suspicion(BAD, "fails", passing)
+        raise BAD
+
+    with pytest.raises(AdapterError):
+        run(asking.call(attempt))
+    assert len(questions) == asked
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["Invalid schema for function 'x': array schema missing items",
-     "loc: ('body', 'tools', 0, 'function') extra_forbidden",
-     "tools.0.custom.input_schema: unexpected value", "too many tools: at most 128"],
-)  # fmt: skip
-def test_a_complaint_about_one_tool_is_not_a_refusal_of_tools(text):
-    fault = http_fault(400, text, tools_sent=True)
-    assert type(fault) is AdapterError
+def test_the_first_suspicion_stays_until_it_is_examined() -> None:
+    breaker = Breaker("here")
+    for error in (*[BAD] * 5, *[AdapterError("bad_request", "another", status=404)] * 9):
+        breaker.attempt(error)
+    assert breaker.suspicion.error is BAD
+    breaker.give_up(BAD)
+    for _ in range(20):
+        breaker.attempt(BUSY)
+    assert breaker.suspicion is None
+
+
+@pytest.mark.parametrize("status", [400, 413, 422])
+def test_refused_contents_are_no_sign_once_something_was_answered(status: int) -> None:
+    breaker = Breaker()
+    breaker.success()
+    for _ in range(30):
+        breaker.attempt(AdapterError("bad_request", "x", status=status))
+    assert breaker.suspicion is None

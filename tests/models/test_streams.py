@@ -175,12 +175,12 @@ def test_pieces_of_messages(deltas, message, started):
 
 
 def test_fields_of_calls_are_kept():
-    pieces = [{"index": 0, "id": "a", "type": "function", "extra": {"a": 1}, "x": None, "y": 1},
-              {"index": 0, "extra": {"b": 2}, "y": {"c": 3}, "function": {"name": "f"}}]  # fmt: skip
+    pieces = [{"index": 0, "id": "a", "type": "function", "extra": {"a": 1}, "x": None, "y": 1, "z": {"a": 1}},
+              {"index": 0, "extra": {"b": 2}, "y": {"c": 3}, "z": 3, "function": {"name": "f"}}]  # fmt: skip
     joiner = ChatJoiner()
     joiner.add(chunk({"tool_calls": pieces}, "tool_calls"))
     assert joiner.body()["choices"][0]["message"]["tool_calls"] == [
-        {"id": "a", "type": "function", "function": {"name": "f"}, "extra": {"a": 1, "b": 2}, "y": {"c": 3}}
+        {"id": "a", "type": "function", "function": {"name": "f"}, "extra": {"a": 1, "b": 2}, "y": {"c": 3}, "z": 3}
     ]
 
 
@@ -281,7 +281,8 @@ def test_completions():
     [(Chat(), sse(*CHAT[:-2])), (Chat(), sse(*CHAT)[:300]), (Chat(), b""), (Chat(), b"data: [DONE]\n\n"),
      (Responses("m"), named("response.output_text.delta", delta="do")),
      (Messages(), named("message_start", message={"stop_reason": "end_turn"})),
-     (Completions(lambda request: {}), sse({"choices": [{"index": 0, "text": "half"}]}))],
+     (Completions(lambda request: {}), sse({"choices": [{"index": 0, "text": "half"}]})),
+     (Completions(lambda request: {}), sse({"choices": [{"index": 0, "text": "half"}]}, done=False))],
 )  # fmt: skip
 def test_a_cut_stream_is_no_reply(api, data):
     with pytest.raises(AdapterError) as caught:
@@ -329,6 +330,7 @@ class Kept:
         (b'data: {"error": {"m": 1}}\n\ndata: {"a": 1}\n\n', [], False, {"error": {"m": 1}}),
         (b'data: {"type": "error", "m": 1}\n\n', [], False, {"error": {"type": "error", "m": 1}}),
         (b'data: {"error": null, "a": 1}\n\n', [{"error": None, "a": 1}], False, None),
+        (b'data: {"a":\ndata: 1}\n\n \n', [{"a": 1}], False, None),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("size", [1, 5, 1000])

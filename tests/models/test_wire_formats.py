@@ -99,16 +99,21 @@ def test_no_thoughts_are_told_as_none() -> None:
     for api in (Chat(), Completions(lambda request: {}), Messages(), Responses("m")):
         assert api.read(ended).reasoning_tokens is None
         assert api.read(ended | {"usage": {"reasoning_tokens": 3}}).reasoning_tokens == 3
+        with pytest.MonkeyPatch.context() as patch, pytest.raises(AdapterError, match="longer than 0 characters"):
+            patch.setattr(wire, "REPLY_LIMIT", 0)
+            api.read(ended | {"content": [block("text", text="a")]})
 
 
 @pytest.mark.parametrize(
     ("message", "problem"),
     [({"content": "", "reasoning_details": [1]}, "nothing_said"), ({"content": "", "thinking_blocks": [1]},
      "nothing_said"),
-     ({"content": ""}, None), ({"content": "", "reasoning": "x"}, "nothing_said")],
+     ({"content": ""}, None), ({"content": "", "reasoning": "x"}, "nothing_said"),
+     ({"content": [THOUGHT]}, "nothing_said")],
 )  # fmt: skip
 def test_thoughts_alone_say_nothing(message: Any, problem: str | None) -> None:
-    assert read_completion(chat(message)).problem == problem
+    reply = read_completion(chat(message))
+    assert (reply.problem, reply.text) == (problem, message["content"] if message["content"] == "" else None)
 
 
 @pytest.mark.parametrize("body", [
@@ -410,6 +415,11 @@ def test_more_of_messages_is_read() -> None:
     assert Messages().read({"content": [], "stop_reason": "end_turn", "usage": usage}).input_tokens is None
     for kind in ("thinking", "redacted_thinking"):
         assert Messages().read({"content": [block(kind)], "stop_reason": "end_turn"}).problem == "nothing_said"
+    deep = block("odd", value=[])
+    for _ in range(60):
+        deep = block("odd", value=deep)
+    assert Messages().read({"content": [deep, block("text", text="a")], "stop_reason": "end_turn"}).state is None
+    assert Responses("m").read({"output": [deep, said({"text": "a"})], "status": "completed"}).state is None
     for body in ({}, {"content": "a"}, []):
         with pytest.raises(AdapterError, match="no content blocks") as caught:
             Messages().read(body)
@@ -427,7 +437,7 @@ def test_what_is_sent_to_messages() -> None:
         {"role": "tool", "content": "r1", "tool_call_id": "1"}, {"role": "tool", "content": "r2", "tool_call_id": "2"},
         {"role": "user", "content": "c"}, {"role": "assistant", "content": ""}, {"role": "user", "content": "d"},
         {"role": "assistant", "content": "x", BLOCKS: [block("tool_use", id="3", input="[1]"), block("tool_use",
-         input={"y": 2}),
+         input={"y": 2}), block("tool_use", input=None),
                                                         block("text", text="z", input="k")]},
         {"role": "tool", "content": "r3"},
     ]  # fmt: skip
@@ -440,6 +450,7 @@ def test_what_is_sent_to_messages() -> None:
                                      block("tool_result", content="r2", tool_use_id="2"), block("text",
                                          text="c\n\nd")]},
         {"role": "assistant", "content": [block("tool_use", id="3", input={}), block("tool_use", input={"y": 2}),
+                                          block("tool_use", input={}),
                                           block("text", text="z", input="k")]},
         {"role": "user", "content": [block("tool_result", content="r3", tool_use_id=None)]},
     ]  # fmt: skip
@@ -467,7 +478,8 @@ def test_a_stream_of_messages() -> None:
     joiner = MessagesJoiner()
     assert (joiner.wants(b"event: ping\n"), joiner.wants(b"event: x\n")) == (False, True)
     start = {"type": "message_start", "message": {"id": "i", "usage": None}}
-    for event in (start, {"type": "message_start", "message": 3}, {"type": "message_delta", "usage": {"a": 1}},
+    for event in (start, {"type": "message_start", "message": 3}, {"type": "odd", "message": {"id": "other"}},
+                  {"type": "message_delta", "usage": {"a": 1}},
                   {"type": "message_delta", "delta": "x", "usage": "y"},
                   {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"b": 2}},
                   {"type": "content_block_start", "index": "x", "content_block": {}},
