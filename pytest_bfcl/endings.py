@@ -103,7 +103,7 @@ ENDINGS: Mapping[str, Mapping[str, Ending]] = {
     "any": _GATEWAYS | _RESPONSES | _words(Ending.OVERFLOW, "context_overflow"),
 }
 """API → word → class. Gateways hand on the words of whatever stands behind them; ``any`` is for replies whose API
-nobody told: stored lines (with the word of an overflow that `pytest_bfcl.models.faults` writes), objects of SDKs."""
+nobody told: stored lines (with the word of an overflow that `pytest_bfcl.endpoints.faults` writes), objects of SDKs."""
 
 _MARKS = ("content_filter_results", "content_filter_result", "prompt_filter_results", "content_filters")
 """Where Azure says what its filter found: of a choice, of the prompt, of a Responses object."""

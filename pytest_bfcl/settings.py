@@ -102,7 +102,7 @@ class Settings:
     concurrency: int = 32
     """Requests in flight; with ``paced`` the most there may be."""
     paced: bool = False
-    """Whether each model finds its own number of requests in flight (`pytest_bfcl.models.pacing`)."""
+    """Whether each model finds its own number of requests in flight (`pytest_bfcl.endpoints.pacing`)."""
     timeout_s: float = 120.0
     request_limit_s: float = 600.0
     grace_s: float = 2.0

@@ -27,7 +27,7 @@ from queue import SimpleQueue
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-ROOMS = ("models", "session", "conversation", "runs")
+ROOMS = ("models", "endpoints", "session", "conversation", "runs")
 # Whole runs and doors come past the rooms too: the quick ones of these are asked after a room's own tests.
 TESTS = (
     "models", "session", "conversation", "runs", "plugin", "cli", "served", "damage", "agentic",

@@ -18,6 +18,7 @@ from pytest_bfcl.checkers import judge
 from pytest_bfcl.conversation import converse
 from pytest_bfcl.dataset import Entry
 from pytest_bfcl.endings import ENDINGS, UnknownEnding, ending_of, normal_form
+from pytest_bfcl.endpoints.retrying import RetryPolicy
 from pytest_bfcl.extensions.leaderboards.score_files import official_valid
 from pytest_bfcl.failures import AdapterError, Verdict
 from pytest_bfcl.models import parse_spec
@@ -27,7 +28,6 @@ from pytest_bfcl.models.chat import Chat
 from pytest_bfcl.models.completions import Completions
 from pytest_bfcl.models.openai import OpenAIModel
 from pytest_bfcl.models.responses import Responses
-from pytest_bfcl.models.retrying import RetryPolicy
 from pytest_bfcl.models.streams import EventReader
 from pytest_bfcl.replies import read_reply
 from pytest_bfcl.runs import transcript_from_line

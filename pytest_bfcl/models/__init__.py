@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from pytest_bfcl.endpoints.breaker import stop_reason
 from pytest_bfcl.models.base import Model, Request, ToolsRefused
-from pytest_bfcl.models.breaker import stop_reason
 from pytest_bfcl.models.callable import as_model
 from pytest_bfcl.models.registry import ProviderInfo, create_model, list_providers
 from pytest_bfcl.models.spec import ModelSpec, parse_spec

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from pytest_bfcl.failures import AdapterError
+from pytest_bfcl.endpoints.errors import ToolsRefused as ToolsRefused
 from pytest_bfcl.transcript import Message, Mode, Reply
-from pytest_bfcl.troubles import AdapterTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry, FunctionDoc
@@ -58,15 +57,3 @@ class Model(Protocol):
     async def aclose(self) -> None:
         """Release connections."""
         ...
-
-
-class ToolsRefused(AdapterError):
-    """The endpoint does not take ``tools``: with ``--bfcl-mode auto`` the run is switched to prompting, once."""
-
-    def __init__(self, message: str, *, status: int | None = None) -> None:
-        super().__init__(
-            AdapterTrouble.BAD_REQUEST,
-            message,
-            advice="use --bfcl-mode prompt, add @prompt to the model, or start the server with a tool-call parser",
-            status=status,
-        )

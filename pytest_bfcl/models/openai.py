@@ -13,17 +13,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from pytest_bfcl.endpoints.breaker import Breaker
+from pytest_bfcl.endpoints.faults import error_in, first_words, http_fault, looks_like_a_page
+from pytest_bfcl.endpoints.retrying import Caller, RetryPolicy
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.models.anthropic import with_cache_mark
 from pytest_bfcl.models.base import Request, ToolsRefused
-from pytest_bfcl.models.breaker import Breaker
 from pytest_bfcl.models.chat import Chat
 from pytest_bfcl.models.completions import TEMPLATE_VARIABLES
 from pytest_bfcl.models.endpoint import Answer, Endpoint
-from pytest_bfcl.models.faults import error_in, first_words, http_fault, looks_like_a_page
 from pytest_bfcl.models.pauses import whole_reply
 from pytest_bfcl.models.probing import likely_mend, probe_request
-from pytest_bfcl.models.retrying import Caller, RetryPolicy
 from pytest_bfcl.models.wire import Api
 from pytest_bfcl.redaction import discreet, redact
 from pytest_bfcl.tools.schemas import CompiledTools, Style, json_text

@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_bfcl.endpoints.breaker import Breaker
+from pytest_bfcl.endpoints.errors import EndpointUnreachable
+from pytest_bfcl.endpoints.retrying import Caller, RetryPolicy
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Request, ToolsRefused
-from pytest_bfcl.models.breaker import Breaker, EndpointUnreachable
-from pytest_bfcl.models.retrying import Caller, RetryPolicy
 from pytest_bfcl.models.spec import ModelSpec
 from pytest_bfcl.transcript import Mode, Reply
 from pytest_bfcl.troubles import AdapterTrouble

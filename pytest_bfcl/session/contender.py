@@ -6,17 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_bfcl.conversation import Budget, ModeSwitch
+from pytest_bfcl.endpoints.breaker import trouble
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.formats.reading import TextReading, model_name
 from pytest_bfcl.models import as_model, create_model, parse_spec, stop_reason
-from pytest_bfcl.models.breaker import trouble
 from pytest_bfcl.session.users_model import UsersModelTrouble
 from pytest_bfcl.settings import Price
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet
+    from pytest_bfcl.endpoints.pacing import Gate
     from pytest_bfcl.models import Model, ModelSpec
-    from pytest_bfcl.models.pacing import Gate
     from pytest_bfcl.settings import Settings
     from pytest_bfcl.transcript import Mode
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from pytest_bfcl.endpoints.breaker import sign_of
 from pytest_bfcl.failures import AdapterError
-from pytest_bfcl.models.breaker import sign_of
 from pytest_bfcl.troubles import AdapterTrouble
 
 AT_START = 5

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from aiohttp import web
 
+from pytest_bfcl.endpoints.retrying import RetryPolicy
 from pytest_bfcl.models import parse_spec
 from pytest_bfcl.models.openai import OpenAIModel
-from pytest_bfcl.models.retrying import RetryPolicy
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import Reply
 from tests.models.loopback import WEATHER, completion, request, run, serving

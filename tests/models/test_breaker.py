@@ -8,9 +8,9 @@ import time
 import pytest
 from aiohttp import web
 
+from pytest_bfcl.endpoints.errors import EndpointUnreachable
+from pytest_bfcl.endpoints.retrying import RetryPolicy
 from pytest_bfcl.failures import AdapterError
-from pytest_bfcl.models.breaker import EndpointUnreachable
-from pytest_bfcl.models.retrying import RetryPolicy
 from tests.models.asking import KEY, model_at
 from tests.models.loopback import WEATHER, completion, request, run, serving
 from tests.patience import patience

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
+from pytest_bfcl.endpoints.retrying import RetryPolicy
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.models import parse_spec
 from pytest_bfcl.models.openai import OpenAIModel
-from pytest_bfcl.models.retrying import RetryPolicy
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import Reply
 from tests.models.loopback import WEATHER, completion, request, run, tool_call

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 from aiohttp import web
 
+from pytest_bfcl.endpoints.retrying import RetryPolicy
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.models import ToolsRefused, create_model, parse_spec
 from pytest_bfcl.models.base import Request
@@ -17,7 +18,6 @@ from pytest_bfcl.models.chat import Chat
 from pytest_bfcl.models.completions import TEMPLATE_VARIABLES
 from pytest_bfcl.models.endpoint import Answer
 from pytest_bfcl.models.openai import OpenAIModel
-from pytest_bfcl.models.retrying import RetryPolicy
 from pytest_bfcl.settings import Settings
 from tests.models.asking import KEY, answering, ask, model_at
 from tests.models.loopback import CLOCK, WEATHER, completion, request, run, serving

@@ -12,8 +12,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from pytest_bfcl.endpoints.breaker import Breaker
+from pytest_bfcl.endpoints.errors import EndpointUnreachable
 from pytest_bfcl.failures import AdapterError
-from pytest_bfcl.models.breaker import Breaker, EndpointUnreachable
 from pytest_bfcl.plugin.notices import Notices
 from tests.patience import patience
 

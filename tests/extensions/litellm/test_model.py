@@ -17,6 +17,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from pytest_bfcl.endpoints.errors import EndpointUnreachable
+from pytest_bfcl.endpoints.retrying import RetryPolicy
 from pytest_bfcl.extensions.litellm.model import (
     LitellmModel,
     _causes,
@@ -30,13 +32,11 @@ from pytest_bfcl.extensions.litellm.model import (
 )
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.models import ToolsRefused, parse_spec
-from pytest_bfcl.models.breaker import EndpointUnreachable
 from pytest_bfcl.models.chat import read_completion
-from pytest_bfcl.models.retrying import RetryPolicy
 from pytest_bfcl.settings import Settings
+from tests.endpoints.test_faults import AMZ, BUSY, OVERFLOW, PASSING, PYTHON, WAIT, aws
+from tests.endpoints.test_faults import error as said
 from tests.models.loopback import CLOCK, WEATHER, completion, request, run, serving, tool_call
-from tests.models.test_fault_codes import AMZ, BUSY, OVERFLOW, PASSING, PYTHON, WAIT, aws
-from tests.models.test_fault_codes import error as said
 
 pytestmark = pytest.mark.filterwarnings("ignore:Items? .* on TypedDict:UserWarning")  # litellm's own classes
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from pytest_bfcl.endpoints.faults import ErrorInBody, error_in, first_words, http_fault, looks_like_a_page, retry_after
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.models.base import ToolsRefused
-from pytest_bfcl.models.faults import ErrorInBody, error_in, first_words, http_fault, looks_like_a_page, retry_after
 from pytest_bfcl.transcript import Reply
 
 OVERFLOW = "This model's maximum context length is 8192 tokens."

@@ -11,9 +11,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pytest_bfcl.endpoints.breaker import Breaker, Suspicion, sign_of
+from pytest_bfcl.endpoints.pacing import Gate, Pace
 from pytest_bfcl.failures import AdapterError
-from pytest_bfcl.models.breaker import Breaker, Suspicion, sign_of
-from pytest_bfcl.models.pacing import Gate, Pace
 from pytest_bfcl.transcript import Reply
 from pytest_bfcl.troubles import AdapterTrouble
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from pytest_bfcl.endpoints.pacing import LONGEST_CLOSED_S, Gate, Pace
 from pytest_bfcl.failures import AdapterError, HarnessError
-from pytest_bfcl.models.pacing import LONGEST_CLOSED_S, Gate, Pace
-from tests.models.servers import (
+from tests.endpoints.servers import (
     Bucket,
     Queue,
     Restarted,

@@ -7,6 +7,7 @@ import time
 from collections import Counter, deque
 from typing import NamedTuple
 
+from pytest_bfcl.endpoints.errors import EndpointUnreachable
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.troubles import AdapterTrouble
 
@@ -46,13 +47,6 @@ _WORDS = {
     AdapterTrouble.SERVER: "fails every request",
     AdapterTrouble.ENDING: "ends replies in a way that is not normal",
 }
-
-
-class EndpointUnreachable(AdapterError):
-    """No connection could be made at all: nobody listens, unknown host, no route."""
-
-    def __init__(self, message: str, *, advice: str = "") -> None:
-        super().__init__(AdapterTrouble.CONNECTION, message, advice=advice, retryable=True)
 
 
 class Suspicion(NamedTuple):

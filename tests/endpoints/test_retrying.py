@@ -9,9 +9,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from pytest_bfcl.endpoints.breaker import Breaker, Suspicion, stop_reason, trouble
+from pytest_bfcl.endpoints.errors import EndpointUnreachable
+from pytest_bfcl.endpoints.retrying import Caller, RetryPolicy, Stopwatch, _pause
 from pytest_bfcl.failures import AdapterError
-from pytest_bfcl.models.breaker import Breaker, EndpointUnreachable, Suspicion, stop_reason, trouble
-from pytest_bfcl.models.retrying import Caller, RetryPolicy, Stopwatch, _pause
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import Reply
 from tests.models.loopback import run

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from pytest_bfcl.endings import Ending, UnknownEnding, ending_of, first_choice
+from pytest_bfcl.endpoints.errors import ToolsRefused
 from pytest_bfcl.failures import AdapterError
-from pytest_bfcl.models.base import ToolsRefused
 from pytest_bfcl.redaction import redact
 from pytest_bfcl.transcript import Reply
 from pytest_bfcl.troubles import AdapterTrouble
