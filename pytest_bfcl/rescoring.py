@@ -77,12 +77,12 @@ def rejudged(lines: Iterable[ReplayLine], dataset: DataSet) -> Iterator[tuple[Re
     """Each line with what `score_lines` says of it, one at a time."""
     held: deque[ReplayLine] = deque()
 
-    def kept() -> Iterator[Fields]:
+    def remembered() -> Iterator[Fields]:
         for line in lines:
             held.append(line)
             yield line
 
-    for verdict in score_lines(kept(), dataset):
+    for verdict in score_lines(remembered(), dataset):
         yield held.popleft(), verdict
 
 

@@ -169,7 +169,7 @@ class Settings:
     board: str | None = None
     """A published ``data_overall.csv`` whose rows stand beside the run's models."""
     profile: str = ""
-    """The profile whose options were taken, in words (`pytest_bfcl.run_options.profiles.told_profile`)."""
+    """The profile whose options were taken, in words (`pytest_bfcl.run_options.profiles.profile_text`)."""
     serve: str | None = None
     """The arguments of the engines that are started for the run (may be empty); ``None``: none is started."""
     served: Mapping[str, str] = field(default_factory=dict)

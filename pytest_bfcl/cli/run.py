@@ -227,7 +227,7 @@ def _print_result(result: RunResult, data: DataSet, values: Parsed, gates: GateO
     from pytest_bfcl.reporting.annotations import append_step_summary
     from pytest_bfcl.reporting.plugged import tell_listeners
     from pytest_bfcl.reporting.printing import Printer
-    from pytest_bfcl.reporting.report import write_asked
+    from pytest_bfcl.reporting.report import write_report_and_say
     from pytest_bfcl.runs import RunDirectory
     from pytest_bfcl.session.skips import skip_lines
 
@@ -241,7 +241,7 @@ def _print_result(result: RunResult, data: DataSet, values: Parsed, gates: GateO
     if result.stopped:
         printer.line(f"stopped: {result.stopped}; results are kept", "red")
     printer.line(result.fingerprint.short())
-    written, told = write_asked(RunDirectory.open(result.path), values["report"], data)
+    written, told = write_report_and_say(RunDirectory.open(result.path), values["report"], data)
     if written is not None:
         printer.line(f"report: {written}")
     if told:

@@ -99,13 +99,13 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
     try:
         return (yield)
     except pytest.UsageError as error:
-        from pytest_bfcl.plugin.mistaken_paths import format_meant, missing_meant
+        from pytest_bfcl.plugin.mistaken_paths import format_hint, missing_hint
 
         named = [Path(arg.partition("::")[0]) for arg in session.config.args]
         if options.is_active(session.config):
-            hints = [format_meant(path) for path in named]
+            hints = [format_hint(path) for path in named]
         else:
-            hints = [missing_meant(arg, active=False) for arg in session.config.args if not _is_there(arg)]
+            hints = [missing_hint(arg, active=False) for arg in session.config.args if not _is_there(arg)]
         hint = next(filter(None, hints), None)
         lines = next((path for path in named if path.suffix == ".jsonl"), None)
         if hint is None and lines is not None and not options.is_active(session.config):

@@ -113,8 +113,8 @@ class Collection:
             )
             kept = [item for item in kept if split_id(item.ref.id)[0] in chosen]
         if plan.shard is not None:
-            mine = shard_of((item.asked for item in (*stages, *kept)), *plan.shard)
-            stages, kept = ([item for item in each if item.asked in mine] for each in (stages, kept))
+            mine = shard_of((item.shard_item for item in (*stages, *kept)), *plan.shard)
+            stages, kept = ([item for item in each if item.shard_item in mine] for each in (stages, kept))
         kept = [item for item in self._with_write_stages(kept, stages) if not self._earlier.is_settled(item.trial)]
         chosen_items = set(kept)
         if deselected := [item for item in entries if item not in chosen_items]:

@@ -10,10 +10,10 @@ import pytest
 
 from pytest_bfcl.dataset.transforms import split_id
 from pytest_bfcl.plugin import pytest_internals
-from pytest_bfcl.plugin.selection import asked_of
+from pytest_bfcl.plugin.selection import shard_item
 from pytest_bfcl.scoring.model_info import own_price
 from pytest_bfcl.session import Trial
-from pytest_bfcl.session.contender import Contender, asked_mode, check_contenders, variant_label
+from pytest_bfcl.session.contender import Contender, check_contenders, variant_label, wanted_mode
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet
@@ -80,7 +80,7 @@ def contenders_of(session: Session, earlier: EarlierParts) -> list[Contender]:
 def trials_of(nodeids: Iterable[str], variants: Sequence[Variant], data: Iterable[DataSet]) -> Iterator[Trial]:
     """The trials behind node ids, on a controller, which collects nothing; other tests have none."""
     sets, labelled = list(data), {variant.label or "": variant for variant in variants}
-    for asked in map(asked_of, nodeids):
+    for asked in map(shard_item, nodeids):
         variant = labelled.get(asked.label)
         for each in sets:
             if variant is not None and (ref := each.find(split_id(asked.entry_id)[0])) is not None:
@@ -100,7 +100,7 @@ def variants_of(contenders: Sequence[Contender], repeats: int) -> list[Variant]:
 
 def _contender(session: Session, spec: ModelSpec, earlier: EarlierParts, factories: Factories) -> Contender:
     settled = earlier.modes.get(spec.base)
-    expected: Mode = asked_mode(spec, session.settings) or settled or "fc"
+    expected: Mode = wanted_mode(spec, session.settings) or settled or "fc"
 
     def make(mode: Mode | None) -> Model:
         from pytest_bfcl.models import as_model, create_model

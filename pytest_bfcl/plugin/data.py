@@ -210,7 +210,7 @@ class SessionData:
         cache = getattr(self._config, "cache", None)
         return bool(getattr(self._config.option, "lf", False) and cache and cache.get("cache/lastfailed", {}))
 
-    def asked_for(self) -> Parsed:
+    def selection_facts(self) -> Parsed:
         """What was asked for, as it stands in the fingerprint."""
         option = self._config.option
         chosen = Selection(self._plan.categories, self.ids, self._plan.sample, self._plan.shard)
@@ -241,7 +241,7 @@ class SessionData:
         for argument in config.args:
             exists = (self._directory / argument.partition("::")[0]).exists()
             virtual = None if exists else selection.virtual_argument(argument)
-            if virtual is None and (meant := self._meant(argument, exists)):
+            if virtual is None and (meant := self._argument_hint(argument, exists)):
                 raise UsageError(meant)
             if virtual is None:
                 left.append(argument)
@@ -252,11 +252,11 @@ class SessionData:
         pytest_internals.replace_arguments(config, left)
         return taken
 
-    def _meant(self, argument: str, exists: bool) -> str | None:
+    def _argument_hint(self, argument: str, exists: bool) -> str | None:
         """What to write instead of an argument that is no file, or of a run; of other files a conftest may know."""
         if exists:
-            return mistaken_paths.run_meant(Path(argument.partition("::")[0]))
-        return None if self._config.option.pyargs else mistaken_paths.missing_meant(argument, active=True)
+            return mistaken_paths.run_hint(Path(argument.partition("::")[0]))
+        return None if self._config.option.pyargs else mistaken_paths.missing_hint(argument, active=True)
 
     def check_arguments(self, labels: set[str | None]) -> None:
         """Refuse virtual arguments that name nothing; ``labels`` are those of the run's models and repeats."""

@@ -82,10 +82,10 @@ class Distribution:
         """A channel for what people should read now: a dead server is said while workers still retry it."""
         channel = node.gateway.newchannel()
         self._open.add(channel)
-        channel.setcallback(partial(self._heard, channel), endmarker=None)
+        channel.setcallback(partial(self._on_message, channel), endmarker=None)
         return channel
 
-    def _heard(self, channel: Any, text: str | None) -> None:
+    def _on_message(self, channel: Any, text: str | None) -> None:
         """A worker says something, or has ended."""
         if text is not None:
             self._session.notices.say(text)

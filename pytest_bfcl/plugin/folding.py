@@ -32,11 +32,11 @@ def folded(reports: Sequence[Any]) -> list[Any]:
     """The reports with those of entries that ended in the same error, the ids aside, told by the first of them."""
     kept: list[Any] = []
     for group in alike(reports, _sign):
-        kept += [_told_once(group)] if len(group) > ALIKE else group
+        kept += [_folded_report(group)] if len(group) > ALIKE else group
     return kept
 
 
-def _told_once(group: Sequence[Any]) -> Any:
+def _folded_report(group: Sequence[Any]) -> Any:
     first = copy.copy(group[0])
     others = named([_entry_id(report) for report in group[1:]])
     text = f"{first.longrepr.text}\n  {len(group):,} entries ended so: this one, {others}"

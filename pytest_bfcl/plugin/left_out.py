@@ -35,7 +35,7 @@ class LeftOut:
     files: int
     all: bool = True
 
-    def told(self, path: str, model: str) -> str:
+    def hint_line(self, path: str, model: str) -> str:
         """The line, with how to run them: ``path`` is where they are."""
         least = "" if self.all else "at least "
         tests = "test function" if self.tests == 1 else "test functions"

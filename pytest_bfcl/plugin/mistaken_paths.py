@@ -13,7 +13,7 @@ _RUN_FILES = ("results.jsonl", "run.json", "summary.json", "index.html")
 _OTHER_FORMATS = (".csv", ".parquet", ".yaml", ".yml", ".toml")
 
 
-def missing_meant(argument: str, *, active: bool) -> str | None:
+def missing_hint(argument: str, *, active: bool) -> str | None:
     """What an argument that is no file probably means and how that is written; ``None``: nothing is known of it.
 
     Without a model (not ``active``) only what no other suite would name so: ids, and files of the benchmark.
@@ -35,7 +35,7 @@ def missing_meant(argument: str, *, active: bool) -> str | None:
     return None
 
 
-def run_meant(path: Path) -> str | None:
+def run_hint(path: Path) -> str | None:
     """What to do with a run, where its directory or one of its files is named as if it held entries."""
     run = path if path.is_dir() else path.parent
     if not all((run / name).is_file() for name in _RUN_FILES[:2]) or not (path.is_dir() or path.name in _RUN_FILES):
@@ -46,7 +46,7 @@ def run_meant(path: Path) -> str | None:
     )
 
 
-def format_meant(path: Path) -> str | None:
+def format_hint(path: Path) -> str | None:
     """How entries are kept, for a file of another format."""
     if path.suffix == ".json" and path.is_file():
         return f"entries are JSON lines in a file .jsonl; of an array: jq -c '.[]' {path} > {path.stem}.jsonl"

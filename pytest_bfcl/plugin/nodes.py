@@ -17,7 +17,7 @@ from pytest_bfcl.dataset.categories import CATEGORIES, groups_of
 from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.plugin.marks import LANGUAGES
 from pytest_bfcl.plugin.node_parts import CHECKS, OWN_MODEL, USERS_MODEL, BrokenLine
-from pytest_bfcl.selection.sharding import Asked
+from pytest_bfcl.selection.sharding import ShardItem
 from pytest_bfcl.session import Trial
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ class EntryFile(pytest.Module):
         """
 
         def projects(name: str) -> bool:
-            seen = pytest_internals.definitions_seen(self, name)
+            seen = pytest_internals.fixture_definitions(self, name)
             return any(pytest_internals.is_of_a_project(each, self.config) for each in seen)
 
         model = USERS_MODEL if projects(USERS_MODEL) and not projects(OWN_MODEL) else OWN_MODEL
@@ -221,9 +221,9 @@ class EntryItem(pytest.Function):
         return self.variant.contender
 
     @property
-    def asked(self) -> Asked:
+    def shard_item(self) -> ShardItem:
         """What shards deal."""
-        return Asked(self.ref.id, self.variant.label or "")
+        return ShardItem(self.ref.id, self.variant.label or "")
 
     @property
     def is_write_stage(self) -> bool:

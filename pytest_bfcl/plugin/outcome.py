@@ -105,9 +105,9 @@ class Outcomes:
 
     def failure_repr(self, item: EntryItem, excinfo: pytest.ExceptionInfo[BaseException]) -> FailureRepr | None:
         """The ready text of a model's failure."""
-        return self.shown(item, excinfo.value) if isinstance(excinfo.value, Failure) else None
+        return self.as_failure_repr(item, excinfo.value) if isinstance(excinfo.value, Failure) else None
 
-    def shown(self, item: EntryItem, failure: Failure) -> FailureRepr:
+    def as_failure_repr(self, item: EntryItem, failure: Failure) -> FailureRepr:
         """How pytest is to show it."""
         return FailureRepr(failure.message, f"{failure.tag} {failure.reason}", (str(item.ref.path), item.ref.line))
 

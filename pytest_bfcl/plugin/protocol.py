@@ -143,7 +143,7 @@ class ItemProtocol:
             report: pytest.TestReport = item.ihook.pytest_runtest_makereport(item=item, call=call)
             return report
         call = pytest.CallInfo.from_call(partial(self._outcomes.failure_of, item), "call", INTERRUPTIONS)
-        shown = self._outcomes.shown(item, call.result) if call.result is not None else None
+        shown = self._outcomes.as_failure_repr(item, call.result) if call.result is not None else None
         return self._outcomes.decided(item, pytest_internals.report_of(item, call, keywords, shown))
 
 

@@ -62,10 +62,10 @@ def show_unchanged(config: pytest.Config, is_shown: Callable[[str], bool]) -> No
     """Print some node ids as they are instead of relative to the working directory."""
     relative = config.cwd_relative_nodeid
 
-    def shown(nodeid: Any) -> Any:
+    def nodeid_text(nodeid: Any) -> Any:
         return nodeid if is_shown(str(nodeid)) else relative(nodeid)
 
-    config.cwd_relative_nodeid = shown  # type: ignore[method-assign]
+    config.cwd_relative_nodeid = nodeid_text  # type: ignore[method-assign]
 
 
 def remote_workers(config: pytest.Config) -> list[str]:
@@ -114,7 +114,7 @@ def definition_used(item: pytest.Function, name: str) -> pytest.FixtureDef[Any]:
     return item._fixtureinfo.name2fixturedefs[name][-1]
 
 
-def definitions_seen(node: pytest.Collector, name: str) -> Sequence[pytest.FixtureDef[Any]]:
+def fixture_definitions(node: pytest.Collector, name: str) -> Sequence[pytest.FixtureDef[Any]]:
     """All definitions of a fixture that tests below a node may use."""
     return node.session._fixturemanager.getfixturedefs(name, node) or ()
 

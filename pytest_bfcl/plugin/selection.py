@@ -9,7 +9,7 @@ from typing import NamedTuple
 from pytest_bfcl import entry_points
 from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
 from pytest_bfcl.plugin.marks import mark_names
-from pytest_bfcl.selection.sharding import Asked, deal
+from pytest_bfcl.selection.sharding import ShardItem, deal
 from pytest_bfcl.suggestions import close_names
 
 _VIRTUAL = re.compile(r"(?:.*/)?bfcl/(?P<category>[A-Za-z0-9_]+)\.jsonl(?:::(?P<name>.+))?", re.DOTALL)
@@ -37,16 +37,16 @@ def entry_id_of(nodeid: str) -> str:
 
 def mentioned(expression: str) -> list[str]:
     """Categories and groups that a ``-m`` expression asks for (words after ``not`` do not ask)."""
-    return [word for word in _asked_words(expression) if word in CATEGORIES or word in GROUPS]
+    return [word for word in _mark_words(expression) if word in CATEGORIES or word in GROUPS]
 
 
 def mentioned_checks(expression: str) -> list[str]:
     """The sets of checks (entry points ``pytest_bfcl.checks``) that a ``-m`` expression asks for."""
-    unknown = set(_asked_words(expression)) - set(mark_names())
+    unknown = set(_mark_words(expression)) - set(mark_names())
     return [word for word in unknown if entry_points.find("checks", word)]
 
 
-def _asked_words(expression: str) -> list[str]:
+def _mark_words(expression: str) -> list[str]:
     return [word for negated, word in _WORD.findall(expression or "") if not negated]
 
 
@@ -67,11 +67,11 @@ def misspelt_marks(expression: str, registered: Iterable[str]) -> Iterator[str]:
             yield word
 
 
-def asked_of(nodeid: str) -> Asked:
+def shard_item(nodeid: str) -> ShardItem:
     """``bfcl/x.jsonl::x_1[spec]`` → ``x_1`` of the model (and repeat) ``spec``."""
-    return Asked(entry_id_of(nodeid), nodeid.partition("[")[2].removesuffix("]"))
+    return ShardItem(entry_id_of(nodeid), nodeid.partition("[")[2].removesuffix("]"))
 
 
 def stripes(nodeids: Sequence[str], count: int) -> list[list[list[int]]]:
     """Positions dealt to ``count`` stripes: stripe → units → positions; see `pytest_bfcl.selection.sharding.deal`."""
-    return deal(list(map(asked_of, nodeids)), count)
+    return deal(list(map(shard_item, nodeids)), count)

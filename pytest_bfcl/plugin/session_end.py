@@ -46,13 +46,13 @@ class SessionEnd:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Summarise, judge the gates, set the exit code, close the run."""
         run = self._run
-        if self._termination.asked and session.exitstatus in JUDGED:  # after the last item
+        if self._termination.was_requested and session.exitstatus in JUDGED:  # after the last item
             session.exitstatus = pytest.ExitCode.INTERRUPTED
         if run.directory is None:
             return
         refused = session.exitstatus == pytest.ExitCode.USAGE_ERROR
         if not run.counts and (refused or (session.exitstatus in JUDGED and not self._has_work())):
-            run.kept(run.withdraw)
+            run.write_or_note(run.withdraw)
             return
         stopped = self._stopped(session)
         if stopped is None and (unanswered := run.unanswered()) is not None:
@@ -66,9 +66,9 @@ class SessionEnd:
         self._session.config.hook.pytest_bfcl_summary(summary=summary)
         self._tell_listeners(run.directory, summary)
         by_hand = stopped == INTERRUPTED and session.exitstatus == pytest.ExitCode.INTERRUPTED
-        self._write_report(run.directory, HURRIED_S if by_hand or self._termination.asked else None)
+        self._write_report(run.directory, HURRIED_S if by_hand or self._termination.was_requested else None)
         self._write_step_summary(summary)
-        run.kept(run.release)
+        run.write_or_note(run.release)
         for note in run.notes:
             self._notices.note(note)
         if run.unkept:
@@ -119,9 +119,9 @@ class SessionEnd:
         return [f"{count} other tests failed"] if count else []
 
     def _write_report(self, run: RunDirectory, within_s: float | None) -> None:
-        from pytest_bfcl.reporting.report import write_asked
+        from pytest_bfcl.reporting.report import write_report_and_say
 
-        _, told = write_asked(run, self._session.plan.report, self._session.data.measured, within_s)
+        _, told = write_report_and_say(run, self._session.plan.report, self._session.data.measured, within_s)
         if told:
             self._notices.note(told)
 

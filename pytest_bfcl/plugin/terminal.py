@@ -74,7 +74,7 @@ class Terminal:
         if not found.tests:
             return []
         places = [os.path.relpath(here / place, here) for place in self._data.left_out]
-        return [found.told(shlex.join(places), self._session.specs[0].text)]
+        return [found.hint_line(shlex.join(places), self._session.specs[0].text)]
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None, Any, Any]:

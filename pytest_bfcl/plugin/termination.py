@@ -40,13 +40,13 @@ class Termination:
         self._session: pytest.Session | None = None
 
     @property
-    def asked(self) -> bool:
+    def was_requested(self) -> bool:
         """Whether a signal came."""
         return self._asked_at is not None
 
     def ask(self) -> None:
         """End the session from another thread, as a signal would; a session that is ending already is left to it."""
-        if not self.asked and signal.SIGTERM in self._ours and hasattr(signal, "pthread_kill"):
+        if not self.was_requested and signal.SIGTERM in self._ours and hasattr(signal, "pthread_kill"):
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)  # wakes a waiting event loop
 
     # -- how far the session is --------------------------------------------------------------------------------------
@@ -75,7 +75,7 @@ class Termination:
     @contextmanager
     def _raising(self) -> Iterator[None]:
         """While it lasts a signal interrupts; so does one that came before, at its start."""
-        if self.asked:
+        if self.was_requested:
             _stop()
         self._raises = True
         try:
@@ -88,14 +88,14 @@ class Termination:
         for number in self._ours:
             signal.signal(number, DEFAULTS[number])  # type: ignore[arg-type]
         self._ours = []
-        if self.asked and self._session is not None and self._session.exitstatus in (0, 1):
+        if self.was_requested and self._session is not None and self._session.exitstatus in (0, 1):
             self._session.exitstatus = pytest.ExitCode.INTERRUPTED
 
     # -- signals -----------------------------------------------------------------------------------------------------
 
     def _signalled(self, number: int, frame: FrameType | None) -> None:
         now = time.monotonic()
-        first, self._asked_at = not self.asked, self._asked_at or now
+        first, self._asked_at = not self.was_requested, self._asked_at or now
         if not first and now < self._asked_at + SAME_SIGNAL_S:
             return
         self._signals += 1

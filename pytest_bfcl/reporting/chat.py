@@ -72,7 +72,7 @@ def chat(record: Fields, entry: Entry | None, messages: Sequence[Fields] = ()) -
     """The turns of one conversation; ``messages`` as stored, if they were."""
     fields = StepFields(record)
     outputs = turns_of(record.get("output"), fields.nested)
-    openings = _openings(messages, [len(turn) for turn in outputs]) or _asked(entry, len(outputs))
+    openings = _openings(messages, [len(turn) for turn in outputs]) or _question_turns(entry, len(outputs))
     count = max(len(openings), len(outputs))
     detail = record.get("detail") or {}
     broken = detail.get("turn", detail.get("last_turn"))
@@ -106,7 +106,7 @@ class StepFields:
             return value if turn == step == 0 and not isinstance(value, list | Mapping) else None
 
 
-def shown(text: str) -> Text:
+def clipped(text: str) -> Text:
     """A text as it is shown."""
     return Text(text[:MAX_TEXT], max(len(text) - MAX_TEXT, 0), len(text) > LONG)
 
@@ -127,18 +127,18 @@ def _openings(messages: Sequence[Fields], steps: Sequence[int]) -> list[list[Sai
         if message.get("role") == "assistant":
             segments.append([])
         elif message.get("role") in ("system", "user", "developer"):
-            segments[-1].append(Said(str(message["role"]), shown(_content(message))))
+            segments[-1].append(Said(str(message["role"]), clipped(_content(message))))
     if not messages or len(segments) - 1 != sum(steps):
         return []
     starts = [sum(steps[:number]) for number in range(len(steps))]
     return [segments[start] for start in starts]
 
 
-def _asked(entry: Entry | None, turns: int) -> list[list[Said]]:
+def _question_turns(entry: Entry | None, turns: int) -> list[list[Said]]:
     """The question of the entry: what the user says in each turn."""
     if entry is None:
         return [[] for _ in range(turns)]
-    return [[Said(str(message.get("role")), shown(_content(message))) for message in turn] for turn in entry.question]
+    return [[Said(str(message.get("role")), clipped(_content(message))) for message in turn] for turn in entry.question]
 
 
 def _content(message: Fields) -> str:
@@ -160,8 +160,8 @@ def _step(fields: StepFields, output: object, turn: int, step: int) -> StepView:
     text = output if isinstance(output, str) else None
     return StepView(
         step + 1,
-        shown(text) if text is not None else None,
-        shown(str(reasoning)) if reasoning else None,
+        clipped(text) if text is not None else None,
+        clipped(str(reasoning)) if reasoning else None,
         tuple(calls),
         _facts(fields, turn, step),
         bool(decoded is None and not isinstance(output, str) and output),
@@ -177,7 +177,7 @@ def _calls(output: object, decoded: object, results: Sequence[Any]) -> list[Call
             for call in (decoded if isinstance(decoded, list) else [])[:MAX_CALLS]
         ]
     return [
-        Called(text[:MAX_TEXT], shown(str(results[number])), is_error(str(results[number])))
+        Called(text[:MAX_TEXT], clipped(str(results[number])), is_error(str(results[number])))
         if number < len(results)
         else Called(text[:MAX_TEXT], None)
         for number, text in enumerate(texts)

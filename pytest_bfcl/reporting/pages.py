@@ -15,7 +15,7 @@ from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.plain_text import clean, shortened
 from pytest_bfcl.reporting import rendering
-from pytest_bfcl.reporting.chat import chat, shown
+from pytest_bfcl.reporting.chat import chat, clipped
 from pytest_bfcl.reporting.functions import Documentation, as_json
 from pytest_bfcl.reporting.links import rerun_command
 from pytest_bfcl.reporting.listing import total_of
@@ -78,7 +78,7 @@ class About(NamedTuple):
     corrected_rules: tuple[tuple[str, str], ...]
 
 
-class Told(NamedTuple):
+class EntryResult(NamedTuple):
     """A result and what is known of it: its entry, its transcript record (``messages``, ``functions``).
 
     ``asked`` is what the user asked that counts (`request_of`).
@@ -90,7 +90,7 @@ class Told(NamedTuple):
     asked: tuple[str, str]
 
     @classmethod
-    def of(cls, record: Fields, entry: Entry | None, stored: Fields | None) -> Told:
+    def of(cls, record: Fields, entry: Entry | None, stored: Fields | None) -> EntryResult:
         """With what was asked."""
         return cls(record, entry, stored, request_of(record, entry, stored))
 
@@ -103,7 +103,7 @@ class Told(NamedTuple):
 Made = TypeVar("Made")
 
 
-def shown_at_any_rate(make: Callable[[Told], Made], told: Told) -> Made:
+def made_or_problem(make: Callable[[EntryResult], Made], told: EntryResult) -> Made:
     """What is made of a result. A line edited by hand must not cost the others their pages: it says what is wrong."""
     try:
         return make(told)
@@ -112,13 +112,13 @@ def shown_at_any_rate(make: Callable[[Told], Made], told: Told) -> Made:
         return make(told._replace(record={**told.record, "detail": detail}))
 
 
-def entry_page(told: Told, context: PageContext, neighbours: Neighbours) -> bytes:
+def entry_page(told: EntryResult, context: PageContext, neighbours: Neighbours) -> bytes:
     """The HTML of one record's page."""
     title, values = entry_values(told, context, neighbours)
     return rendering.framed("entry", title, rendering.macro(TEMPLATE, "body", **values))
 
 
-def packed_values(told: Told, context: PageContext) -> tuple[Any, ...]:
+def packed_values(told: EntryResult, context: PageContext) -> tuple[Any, ...]:
     """What ``packed_entry.js`` makes a page of: values that JSON can hold, functions left out."""
     record, entry, stored, asked = told
     messages = (stored or {}).get("messages") or ()
@@ -133,7 +133,7 @@ def packed_values(told: Told, context: PageContext) -> tuple[Any, ...]:
     )
 
 
-def entry_values(told: Told, context: PageContext, neighbours: Neighbours) -> tuple[str, Parsed]:
+def entry_values(told: EntryResult, context: PageContext, neighbours: Neighbours) -> tuple[str, Parsed]:
     """The title of a record's page, and what the macro ``body`` of `TEMPLATE` makes the page of."""
     record, entry, stored, asked = told
     failed = record.get("outcome") == "failed"
@@ -150,7 +150,7 @@ def entry_values(told: Told, context: PageContext, neighbours: Neighbours) -> tu
         "why": explain(record, entry, transcript),
         "turns": chat(record, entry, messages),
         "played_again": again is not None,
-        "memory": shown(memory) if memory is not None else None,
+        "memory": clipped(memory) if memory is not None else None,
         "functions": context.documentation.of(_functions(entry, stored)),
         "usage": _usage(record),
         "command": _command(record, context),

@@ -20,13 +20,13 @@ from pytest_bfcl.reporting.links import ENTRIES, is_packed, page_name
 from pytest_bfcl.reporting.listing import Listing
 from pytest_bfcl.reporting.packing import PAGES_A_SHARD, Shards
 from pytest_bfcl.reporting.pages import (
+    EntryResult,
     Neighbours,
     PageContext,
-    Told,
     beginning,
     entry_page,
+    made_or_problem,
     packed_values,
-    shown_at_any_rate,
     stored_of,
 )
 from pytest_bfcl.reporting.sources import EntrySource, Questions, questions
@@ -64,7 +64,7 @@ def write_report(
     return path
 
 
-def write_asked(
+def write_report_and_say(
     run: RunDirectory, asked: str | None, source: EntrySource, within_s: float | None = None
 ) -> tuple[Path | None, str]:
     """Write as much of a report as is asked for: where it is, and what people should know. It never raises.
@@ -118,7 +118,7 @@ class _Waiting(NamedTuple):
     """A result whose page waits for the name of the next one with its outcome."""
 
     name: str
-    told: Told
+    told: EntryResult
     previous: str
 
 
@@ -140,7 +140,7 @@ class _Report:
         """The list of all results."""
         shards = Shards(self._folder)
         listing = Listing(self._models, self._context.known_issues, pages=self._full, shard=PAGES_A_SHARD)
-        for told in self._told():
+        for told in self._results():
             if until is not None and time.monotonic() > until:
                 raise TimeoutError
             self.lines.append(told.record)
@@ -149,7 +149,7 @@ class _Report:
                 continue
             name = page_name(told.record, self._models)
             if is_packed(told.record.get("outcome")):
-                values = shown_at_any_rate(lambda found: packed_values(found, self._context), told)
+                values = made_or_problem(lambda found: packed_values(found, self._context), told)
                 shards.add(name.removesuffix(".html"), values, told.functions)
             else:
                 self._chain(name, told)
@@ -160,12 +160,12 @@ class _Report:
             self._remove_others(self._written | shards.names)
         return listing
 
-    def _told(self) -> Iterator[Told]:
+    def _results(self) -> Iterator[EntryResult]:
         transcripts = self._run.transcripts
         for record in self._run.records():
-            yield Told.of(record, self._questions(str(record["id"])), stored_of(transcripts, record))
+            yield EntryResult.of(record, self._questions(str(record["id"])), stored_of(transcripts, record))
 
-    def _chain(self, name: str, told: Told) -> None:
+    def _chain(self, name: str, told: EntryResult) -> None:
         """Write the page before this one with its outcome, now that it can link to this one."""
         outcome = str(told.record.get("outcome"))
         before = self._waiting.get(outcome)
@@ -175,7 +175,7 @@ class _Report:
 
     def _write(self, waiting: _Waiting, following: str) -> None:
         beside = Neighbours(waiting.previous, following)
-        page = shown_at_any_rate(lambda found: entry_page(found, self._context, beside), waiting.told)
+        page = made_or_problem(lambda found: entry_page(found, self._context, beside), waiting.told)
         if not self._written:
             self._folder.mkdir(exist_ok=True)
         rendering.write_page(self._folder / waiting.name, page)

@@ -75,7 +75,7 @@ def fallback_of(option: Option, folder: Path, profile: str | None) -> Any:
     return said.get(option.name, False if option.flag else option.default)
 
 
-def told_profile(values: Mapping[str, Any]) -> str:
+def profile_text(values: Mapping[str, Any]) -> str:
     """What a run says of its profile: name, digest of a user's file, and which of its options were said otherwise."""
     import hashlib
 

@@ -21,7 +21,7 @@ def settings_of(values: Mapping[str, Any]) -> Settings:
 
     Raises `UsageError` naming the option.
     """
-    from pytest_bfcl.run_options.profiles import told_profile
+    from pytest_bfcl.run_options.profiles import profile_text
     from pytest_bfcl.scoring.model_info import settings_by_model
     from pytest_bfcl.settings import Settings
 
@@ -39,7 +39,7 @@ def settings_of(values: Mapping[str, Any]) -> Settings:
         "price": {"input": price[0], "output": price[1]} if price else {},
         "sinks": _sinks(values["sink"] or ()),
         "label": values["label"].strip()[:200],
-        "profile": told_profile(values),
+        "profile": profile_text(values),
         "split": _split(values["split"], "split", "test"),
         "trained_on": _split(values["trained-on"], "trained-on", "train"),
         "serve": values["serve-args"] if values["serve"] else None,

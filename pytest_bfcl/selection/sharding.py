@@ -20,7 +20,7 @@ MOST_SHARDS = 9_999
 """Parts a selection may be dealt in."""
 
 
-class Asked(NamedTuple):
+class ShardItem(NamedTuple):
     """An entry put to one model once. ``label`` tells models and repeats of a run apart; empty: one of each."""
 
     entry_id: str
@@ -40,7 +40,7 @@ def scenario_of(entry_id: str) -> tuple[str, str] | None:
     return category, parts[1] if len(parts) == 3 else ""
 
 
-def deal(asked: Sequence[Asked], count: int) -> list[list[list[int]]]:
+def deal(asked: Sequence[ShardItem], count: int) -> list[list[list[int]]]:
     """Positions dealt to ``count`` parts: part → units → positions. Deterministic: controller and workers agree.
 
     A unit is one trial, or all of one memory scenario with one model and repeat. Each unit goes to the lightest part.
@@ -57,7 +57,7 @@ def deal(asked: Sequence[Asked], count: int) -> list[list[list[int]]]:
     return dealt
 
 
-def shard_of(asked: Iterable[Asked], index: int, count: int) -> set[Asked]:
+def shard_of(asked: Iterable[ShardItem], index: int, count: int) -> set[ShardItem]:
     """The ``index``-th (from 1) of ``count`` parts, the same in whatever order the selection stands.
 
     Jobs that shuffle their tests, or name their files in another order, make parts of one whole all the same. A write
@@ -90,14 +90,14 @@ def _part(text: str) -> tuple[int, str]:
     return (len(text.lstrip("0")), text) if text.isdecimal() else (_WORD, text)
 
 
-def _unit(asked: Asked) -> Hashable:
+def _unit(asked: ShardItem) -> Hashable:
     return scenario_of(asked.entry_id), asked.label
 
 
-def _is_stage(asked: Asked) -> bool:
+def _is_stage(asked: ShardItem) -> bool:
     row = CATEGORIES.get(category_of(asked.entry_id))
     return row is not None and row.group == "memory_prereq"
 
 
-def _place(asked: Asked) -> tuple[list[tuple[int, str]], str]:
+def _place(asked: ShardItem) -> tuple[list[tuple[int, str]], str]:
     return natural(asked.entry_id), asked.label

@@ -101,7 +101,7 @@ class Contender:
         """
         from pytest_bfcl.models.prices import price_of
 
-        chosen = asked_mode(spec, settings)
+        chosen = wanted_mode(spec, settings)
 
         def made(mode: Mode | None) -> Model:
             return create_model(spec, settings, dataset=data, mode=mode)
@@ -245,7 +245,7 @@ class Contender:
         return found
 
     @property
-    def was_asked(self) -> bool:
+    def has_adapter(self) -> bool:
         """Whether it has an adapter yet."""
         return self._switch is not None
 
@@ -307,7 +307,7 @@ def variant_label(contender: Contender, repeat: int, *, several: bool) -> str | 
     return contender.label if repeat == 1 else f"{contender.label}-r{repeat}"
 
 
-def asked_mode(spec: ModelSpec, settings: Settings) -> Mode | None:
+def wanted_mode(spec: ModelSpec, settings: Settings) -> Mode | None:
     """The mode that spec or settings ask for, ``None`` where it is to be found out (``auto``)."""
     return spec.mode or (settings.mode if settings.mode != "auto" else None)
 

@@ -40,7 +40,7 @@ def named_board(path: str, dataset: str) -> Board:
     return found
 
 
-def kept_board(board: Board | None, run: Path, notes: list[str]) -> Board | None:
+def run_board(board: Board | None, run: Path, notes: list[str]) -> Board | None:
     """Keep the named table with the run; without one, what an earlier part kept. A damaged one is a note."""
     try:
         if board is not None:

@@ -26,7 +26,7 @@ from pytest_bfcl.session.closing import (
     summarised,
     with_facts,
 )
-from pytest_bfcl.session.published import Board, kept_board, named_board
+from pytest_bfcl.session.published import Board, named_board, run_board
 from pytest_bfcl.session.result import RunResult
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class Run:
 
         models = [each.identity for each in self.contenders]
         read_as = {each.identity.model: each.read_as for each in self.contenders}
-        return Fingerprint.of(self.data.measured, models, self.settings, self.data.asked_for(), read_as)
+        return Fingerprint.of(self.data.measured, models, self.settings, self.data.selection_facts(), read_as)
 
     def refuse_other(self) -> None:
         """Raise `UsageError` when the directory holds a run that measured something else."""
@@ -160,7 +160,7 @@ class Run:
             from pytest_bfcl.runs import RunDirectory
 
             self.directory = RunDirectory.start(self.path, replace(self.fingerprint(), planned=self.planned))
-            self._published = kept_board(self._published, self.path, self.notes)
+            self._published = run_board(self._published, self.path, self.notes)
             if self.earlier.fingerprint is None:
                 self._tally = RunningTally(self.directory.fingerprint, self.data.dataset)
         return self.directory
@@ -231,8 +231,8 @@ class Run:
         state = f"stopped:{stopped}" if stopped else "finished"
         self._whole = stopped is None
         if (directory := self.directory) is not None:
-            self.kept(lambda: self._settle_modes(directory))
-            self.kept(lambda: directory.state(state))
+            self.write_or_note(lambda: self._settle_modes(directory))
+            self.write_or_note(lambda: directory.state(state))
         else:
             self._ended = self._as_measured().ended(state)
 
@@ -250,7 +250,7 @@ class Run:
             full = sizes_of(self.data.dataset)
             summary["gate"] = self.checked_gates.evaluate(summary, self._records(), measured, full)
         if (directory := self.directory) is not None:
-            self.kept(lambda: directory.write_summary(summary))
+            self.write_or_note(lambda: directory.write_summary(summary))
         if self._sinks is not None:
             self.notes += self._sinks.close(summary, self.fingerprint().state, self.notes)
         return summary
@@ -263,7 +263,7 @@ class Run:
     def write_expected(self, path: str, here: Path) -> None:
         """Write the failed entries to a file, relative to ``here``."""
         written = self.checked_gates.expectations.write
-        self.kept(lambda: self.notes.append(written(path, self._records(), self.fingerprint(), here)))
+        self.write_or_note(lambda: self.notes.append(written(path, self._records(), self.fingerprint(), here)))
 
     @property
     def stored_code(self) -> int:
@@ -298,7 +298,7 @@ class Run:
         assert self.gates is not None
         return self.gates
 
-    def kept(self, write: Callable[[], object]) -> None:
+    def write_or_note(self, write: Callable[[], object]) -> None:
         """Write something at the end; a full disk must not hide what there is to show."""
         try:
             write()

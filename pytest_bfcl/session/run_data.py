@@ -27,6 +27,6 @@ class RunData(Protocol):
         """The category of an entry that a line or an earlier part names."""
         ...
 
-    def asked_for(self) -> Fields:
+    def selection_facts(self) -> Fields:
         """What of it was asked for, as it stands in the fingerprint."""
         ...

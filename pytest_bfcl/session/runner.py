@@ -301,7 +301,7 @@ class Runner:
 
     def _pace_note(self, contender: Contender) -> str | None:
         """How many requests were in flight, where that was found out."""
-        gate = contender.gate if self.settings.paced and contender.was_asked else None
+        gate = contender.gate if self.settings.paced and contender.has_adapter else None
         if gate is None or not gate.highest:
             return None
         where = f" in process {self.store.process}" if self.store.process != "main" else ""

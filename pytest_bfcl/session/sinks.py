@@ -108,7 +108,7 @@ class Sinks:
             each.end({"event": "closed", "state": state, "summary": summary})
         until = time.monotonic() + AT_THE_END_S
         for each in self._threads:
-            yield from each.told(until)
+            yield from each.trouble_lines(until)
 
 
 class _Thread:
@@ -135,7 +135,7 @@ class _Thread:
         except queue.Full:
             self._trouble = self._trouble or "it is too slow"
 
-    def told(self, until: float) -> Iterator[str]:
+    def trouble_lines(self, until: float) -> Iterator[str]:
         self._thread.join(max(0.0, until - time.monotonic()))
         if self._thread.is_alive():
             self._trouble = self._trouble or f"it did not end within {AT_THE_END_S:.0f} s"
@@ -152,7 +152,7 @@ class _Thread:
             self._fail(error)
             return
         failures = 0
-        see: Callable[[Event], object] = getattr(sink, "see", None) or partial(_told_lines, sink)
+        see: Callable[[Event], object] = getattr(sink, "see", None) or partial(_deliver_line, sink)
         while True:
             event = self._waiting.get()
             if failures < MOST_FAILURES or event["event"] == "closed":
@@ -172,7 +172,7 @@ class _Thread:
         self._trouble = self._trouble or redact(cut(clean(" ".join(said.split())), 200))
 
 
-def _told_lines(sink: Sink, event: Event) -> None:
+def _deliver_line(sink: Sink, event: Event) -> None:
     if event["event"] == "line":
         sink.take(event["line"])
     elif event["event"] == "closed":

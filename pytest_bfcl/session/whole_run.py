@@ -15,9 +15,9 @@ from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.models import create_model, parse_spec
 from pytest_bfcl.selection.selection import Selection, categories_to_run, is_broken
-from pytest_bfcl.selection.sharding import Asked, shard_of
+from pytest_bfcl.selection.sharding import ShardItem, shard_of
 from pytest_bfcl.session import Contender, EarlierParts, Runner, Store, Trial, plan_trials
-from pytest_bfcl.session.contender import asked_mode, check_contenders, variant_label
+from pytest_bfcl.session.contender import check_contenders, variant_label, wanted_mode
 from pytest_bfcl.session.result import DryRun, RunResult
 from pytest_bfcl.session.run import Run
 from pytest_bfcl.session.serving.started import Fleet, fleet_of
@@ -101,7 +101,7 @@ class WholeRun:
         ref = self._categories.get(entry_id) or self.data.find(entry_id)
         return ref if ref is None or isinstance(ref, str) else ref.category
 
-    def asked_for(self) -> Fields:
+    def selection_facts(self) -> Fields:
         """The selection, as it stands in the fingerprint."""
         return self.selection.facts()
 
@@ -122,7 +122,7 @@ class WholeRun:
             return Contender.of_adapter(model, self.settings)
         spec = parse_spec(model)
         settled = self.earlier.modes.get(spec.base)
-        mode = asked_mode(spec, self.settings) or settled or "fc"
+        mode = wanted_mode(spec, self.settings) or settled or "fc"
 
         def make(mode: Mode | None) -> Model:  # when it is asked first: by then engines have their addresses
             return create_model(spec, self.settings, dataset=self.data, mode=mode)
@@ -160,11 +160,11 @@ class WholeRun:
                 for contender in self.contenders:
                     yield Trial.of(entry, contender, self.data, repeat)
 
-    def _dealt(self, trial: Trial) -> Asked:
+    def _dealt(self, trial: Trial) -> ShardItem:
         several = len(self.contenders) > 1 or self.settings.repeat > 1
-        return Asked(trial.entry_id, variant_label(trial.contender, trial.repeat, several=several) or "")
+        return ShardItem(trial.entry_id, variant_label(trial.contender, trial.repeat, several=several) or "")
 
-    def _shard(self) -> set[Asked] | None:
+    def _shard(self) -> set[ShardItem] | None:
         """The part of the selection that is this run's; ``None``: all of it."""
         if self.selection.shard is None:
             return None
@@ -319,10 +319,10 @@ class WholeRun:
 
     def _problems(self) -> tuple[str, ...]:
         """Lines of the data that cannot be used, and own entries that were met and cannot be judged."""
-        lines = (str(problem) for name in self._asked_categories() for problem in self.data.problems(name))
+        lines = (str(problem) for name in self._wanted_categories() for problem in self.data.problems(name))
         return tuple(dict.fromkeys([*lines, *sorted(self._broken)]))
 
-    def _asked_categories(self) -> list[str]:
+    def _wanted_categories(self) -> list[str]:
         if self.selection.ids is None and all(isinstance(each, tuple) for each in self.chosen):
             return categories_to_run(self.data, self.selection.categories or ())
         return list(dict.fromkeys(each.category for each in self.chosen))

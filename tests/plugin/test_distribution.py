@@ -8,7 +8,7 @@ import pytest
 
 from pytest_bfcl.plugin.selection import mentioned, stripes, virtual_argument
 from pytest_bfcl.selection.sampling import stratified_sample
-from pytest_bfcl.selection.sharding import Asked, natural, scenario_of, shard_of
+from pytest_bfcl.selection.sharding import ShardItem, natural, scenario_of, shard_of
 
 from .conftest import Project, question, write_lines
 
@@ -113,9 +113,9 @@ def test_scenarios_are_read_off_memory_ids_only() -> None:
 
 
 def test_shards_are_the_same_in_whatever_order_the_selection_stands() -> None:
-    asked = [Asked(f"simple_python_{n}", label) for n in range(11) for label in ("a:b", "a:b-r2")]
-    asked += [Asked(f"memory_kv_{n}-{who}-{n}", "a:b") for n in range(5) for who in ("student", "finance")]
-    asked += [Asked("mine"), Asked("9" * 5000), Asked("x_" + "9" * 5000)]
+    asked = [ShardItem(f"simple_python_{n}", label) for n in range(11) for label in ("a:b", "a:b-r2")]
+    asked += [ShardItem(f"memory_kv_{n}-{who}-{n}", "a:b") for n in range(5) for who in ("student", "finance")]
+    asked += [ShardItem("mine"), ShardItem("9" * 5000), ShardItem("x_" + "9" * 5000)]
     for count in (1, 2, 3, 40):
         parts = [shard_of(asked, index, count) for index in range(1, count + 1)]
         assert sum(map(len, parts)) == len(set.union(*parts)) == len(asked)

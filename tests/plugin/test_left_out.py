@@ -55,7 +55,7 @@ def test_too_many_files_are_not_all_looked_at(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr("pytest_bfcl.plugin.left_out.FILES", 2)
     found = count_tests([tmp_path], Naming())
     assert found == LeftOut(2, 2, all=False)
-    assert found.told(".", "oracle:").startswith("at least 2 test functions of your own in 2 files ")
+    assert found.hint_line(".", "oracle:").startswith("at least 2 test functions of your own in 2 files ")
 
 
 @pytest.fixture

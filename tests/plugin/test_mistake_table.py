@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bfcl.plugin.mistaken_paths import missing_meant
+from pytest_bfcl.plugin.mistaken_paths import missing_hint
 from pytest_bfcl.run_options.other_words import written_here
 
 FOUND = ("--model", "oracle:", "--bfcl-data=bundled")
@@ -284,7 +284,7 @@ def test_a_file_of_entries_that_is_broken(
 @pytest.mark.parametrize(("argument", "said"), PATHS)
 def test_an_argument_that_is_no_file(argument: str, said: str) -> None:
     """The rows above show that the sentence ends the session."""
-    assert said in str(missing_meant(argument, active=True))
+    assert said in str(missing_hint(argument, active=True))
 
 
 @pytest.mark.parametrize(("option", "said"), WORDS)
@@ -294,7 +294,7 @@ def test_an_option_of_others(option: str, said: str) -> None:
 
 @pytest.mark.parametrize("argument", ["tests", "src/live", "live", "test_x.py::test_live", "multi_turn/", "a.json"])
 def test_without_a_model_only_names_of_the_benchmark_are_explained(argument: str) -> None:
-    assert missing_meant(argument, active=False) is None
+    assert missing_hint(argument, active=False) is None
 
 
 def test_there_are_as_many_mistakes_as_were_found() -> None:

@@ -11,7 +11,7 @@ from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.extensions.leaderboards.page import write_leaderboard
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.reporting import write_report
-from pytest_bfcl.reporting.pages import Neighbours, PageContext, Told, entry_page, stored_of
+from pytest_bfcl.reporting.pages import EntryResult, Neighbours, PageContext, entry_page, stored_of
 from pytest_bfcl.reporting.sources import questions
 from pytest_bfcl.runs import RunDirectory
 from pytest_bfcl.session import evaluation
@@ -158,7 +158,7 @@ def test_a_packed_page_reads_as_the_page_of_a_file(browser: Browser, tmp_path: P
         run = RunDirectory.open(folder)
         found = questions(source, run.fingerprint.to_dict()["dataset"])
         for line in run.records():
-            told = Told.of(line, found(line["id"]), stored_of(run.transcripts, line))
+            told = EntryResult.of(line, found(line["id"]), stored_of(run.transcripts, line))
             page = tmp_path / "page.html"
             page.write_bytes(entry_page(told, PageContext.of(run, found.data), Neighbours("", "")))
             texts = []

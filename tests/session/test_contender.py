@@ -9,7 +9,7 @@ import pytest
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.models import parse_spec
 from pytest_bfcl.session import Contender
-from pytest_bfcl.session.contender import asked_mode, check_contenders, is_stored, variant_label
+from pytest_bfcl.session.contender import check_contenders, is_stored, variant_label, wanted_mode
 from pytest_bfcl.settings import Price, Settings
 from pytest_bfcl.transcript import Reply
 
@@ -55,7 +55,9 @@ def test_who_it_is_before_and_after_it_is_asked(spec, settings, settled, named) 
         assert (*contender.identity, contender.switches) == named
         assert contender.mode == named[1]
         assert contender.model.spec == named[0]
-    assert asked_mode(parse_spec(spec), Settings(**settings)) == (None if named[2] or settled == named[1] else named[1])
+    assert wanted_mode(parse_spec(spec), Settings(**settings)) == (
+        None if named[2] or settled == named[1] else named[1]
+    )
 
 
 def test_auto_is_settled_elsewhere_or_by_a_refusal() -> None:
@@ -132,12 +134,12 @@ def test_a_lent_model_is_asked_under_the_contenders_price_and_closed_by_its_owne
     assert (model.closed, brief.closed) == (0, 0)
     own = Own()
     given = Contender.of_adapter(own, KEPT)
-    assert not given.was_asked
+    assert not given.has_adapter
     assert given.model is own
-    assert given.was_asked
+    assert given.has_adapter
     asyncio.run(given.aclose())
     assert own.closed == 1
-    assert not given.was_asked
+    assert not given.has_adapter
 
 
 def test_what_adapters_learnt_is_told_once() -> None:

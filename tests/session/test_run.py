@@ -39,7 +39,7 @@ class Data:
         ref = self.dataset.find(entry_id)
         return ref.category if ref else None
 
-    def asked_for(self) -> dict[str, Any]:
+    def selection_facts(self) -> dict[str, Any]:
         return {}
 
 

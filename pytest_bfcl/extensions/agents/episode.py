@@ -138,9 +138,9 @@ class Episode:
                 AdapterTrouble.FIXTURE, f"the agent returned {type(result).__name__}, which is not an answer: {error}",
                 advice="return text, or what your library's run gave",
             ) from None  # fmt: skip
-        self._conversation.end_turn(self._with_told(reply))
+        self._conversation.end_turn(self._with_tokens(reply))
 
-    def _with_told(self, reply: Reply) -> Reply:
+    def _with_tokens(self, reply: Reply) -> Reply:
         from dataclasses import replace
 
         if not self._told:

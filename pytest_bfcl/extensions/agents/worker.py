@@ -112,7 +112,7 @@ class _Channel:
             self._out.write(text + "\n")
             self._out.flush()
 
-    def asked(self, **message: Any) -> Future[Any]:
+    def answer_to(self, **message: Any) -> Future[Any]:
         """The answer to come."""
         with self._lock:
             self._number += 1
@@ -182,7 +182,7 @@ class RemoteConversation:
         if len(self._pending) == 1:
             await asyncio.sleep(0)
             pending, self._pending = self._pending, []
-            asking = self._channel.asked(do="calls", calls=[call for call, _ in pending])
+            asking = self._channel.answer_to(do="calls", calls=[call for call, _ in pending])
             try:
                 results = await asyncio.wrap_future(asking)
             except Exception as error:
@@ -201,7 +201,7 @@ class RemoteConversation:
         return str(result)
 
     def _answer_to(self, do: str, **more: Any) -> Any:
-        return self._channel.asked(do=do, **more).result()
+        return self._channel.answer_to(do=do, **more).result()
 
 
 def is_worn(entries: int) -> bool:

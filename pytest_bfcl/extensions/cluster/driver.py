@@ -111,7 +111,7 @@ class _Slot:
         self.troubles = 0
 
     @property
-    def held(self) -> list[Unit]:
+    def held_units(self) -> list[Unit]:
         """The units it holds, each once."""
         return list({id(unit): unit for unit in self.units.values()}.values())
 
@@ -252,8 +252,8 @@ class Driver:
         if slot.worker is None or self._stopped is not None:
             return
         given: list[Unit] = []
-        while not any(unit.suspicious for unit in slot.held):
-            room = self._room - sum(not unit.chained for unit in slot.held)
+        while not any(unit.suspicious for unit in slot.held_units):
+            room = self._room - sum(not unit.chained for unit in slot.held_units)
             vacant = [other.number for other in self._slots if other.worker is None]
             unit = self._backlog.next(slot.number, room=room, busy=bool(slot.units), vacant=vacant)
             if unit is None:
@@ -266,11 +266,11 @@ class Driver:
     def _send(self, slot: _Slot, worker: Worker, trials: Sequence[tuple[int, Trial]]) -> None:
         jobs = [job for number, trial in trials if (job := self._job(slot, number, trial)) is not None]
         memories = self._store.memories(trial for _, trial in trials)
-        task = asyncio.create_task(self._sent(worker, jobs, memories))
+        task = asyncio.create_task(self._send_work(worker, jobs, memories))
         self._sending.add(task)
         task.add_done_callback(self._sending.discard)
 
-    async def _sent(self, worker: Worker, jobs: Sequence[Job], memories: Sequence[Memory]) -> None:
+    async def _send_work(self, worker: Worker, jobs: Sequence[Job], memories: Sequence[Memory]) -> None:
         try:
             await worker.work(jobs, memories)
         except WorkerLost:  # whoever takes from it hears of it too
@@ -361,7 +361,7 @@ class Driver:
     def _worker_lost(self, slot: _Slot, why: str) -> None:
         """An actor is gone: its units go back; after too many in a row the run stops."""
         self._losses += 1
-        units, slot.units = slot.held, {}
+        units, slot.units = slot.held_units, {}
         back = []
         for unit in units:
             unit.losses += 1

@@ -65,14 +65,14 @@ def _mapped(
 
 
 def _count(row: dict[str, Any], how: Judging, version: str) -> dict[str, Any]:
-    return _done(row, how, version, lambda piece: Tally(piece.path, lines_in(piece), 0, 0, ""))
+    return _row_of(row, how, version, lambda piece: Tally(piece.path, lines_in(piece), 0, 0, ""))
 
 
 def _judge(row: dict[str, Any], how: Judging, version: str) -> dict[str, Any]:
-    return _done(row, how, version, lambda piece: judge_piece(piece, how))
+    return _row_of(row, how, version, lambda piece: judge_piece(piece, how))
 
 
-def _done(row: dict[str, Any], how: Judging, version: str, work: Callable[[Piece], Tally]) -> dict[str, Any]:
+def _row_of(row: dict[str, Any], how: Judging, version: str, work: Callable[[Piece], Tally]) -> dict[str, Any]:
     """On a node: the row of one piece, with what is wrong there."""
     tally, problem = Tally(row["path"], 0, 0, 0, ""), ""
     try:

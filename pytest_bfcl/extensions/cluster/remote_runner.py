@@ -123,14 +123,14 @@ class RemoteRunner:
             data=self.data.unread(),
             data_sha256=self.data.sha256,
             has_site=self.data.site is not None,
-            models=[self._sent(contender) for contender in self.contenders],
+            models=[self._sent_model(contender) for contender in self.contenders],
             settings=replace(self.settings, concurrency=share, budget_usd=None).to_dict(),
             twice=twice,
             environment=environment_of(specs) if self.place.send_keys else {},
             archives=store.archives(),
         )
 
-    def _sent(self, contender: Contender) -> SentModel:
+    def _sent_model(self, contender: Contender) -> SentModel:
         if contender.spec is None:
             return SentModel(contender.label, None, contender.given, None, contender.price)
         settled = None if contender.switches else contender.mode

@@ -58,7 +58,7 @@ class WorkerMain:
 
     def _make_ready(self, config: WorkerConfig) -> None:
         settings = Settings.from_dict(dict(config.settings))
-        found = found_data(config)
+        found = local_data(config)
         self._has_data = found is not None
         self._data = found or config.data
         if found is None and config.has_site:
@@ -150,7 +150,7 @@ class WorkerMain:
         self._outbox.put(Ended())
 
 
-def found_data(config: WorkerConfig) -> DataSet | None:
+def local_data(config: WorkerConfig) -> DataSet | None:
     """The run's data set as it lies on this host; ``None`` when it does not."""
     name = config.data.name
     try:

@@ -84,7 +84,7 @@ def row_cells(row: Row) -> tuple[str, ...]:
     )
 
 
-def shown_rows(comparison: Comparison) -> list[Row]:
+def table_rows(comparison: Comparison) -> list[Row]:
     """Overall, groups of more than one category, categories; a group that only repeats another row is left out."""
     rows = list(comparison.rows.values())
     groups = [row for row in comparison.distinct(rows) if row.name not in CATEGORIES and len(row.categories) > 1]
@@ -111,7 +111,7 @@ def print_comparison(comparison: Comparison, margin: float = 0.0) -> None:
     printer.line(title(comparison), "bold")
     for note in comparison.notes:
         printer.line(f"note: {note}", "yellow")
-    rows = shown_rows(comparison)
+    rows = table_rows(comparison)
     styles = [{"down": "red", "up": "green"}.get(direction(row), "") for row in rows]
     printer.table(HEAD, [row_cells(row) for row in rows], styles=styles)
     printer.line(counts(comparison))
@@ -150,7 +150,7 @@ def _markdown(changed: Changed, margin: float) -> Iterator[str]:
     for note in comparison.notes:
         yield f"> {cell(note)}"
     yield f"**{cell(verdict(comparison, margin))}**"
-    yield _table(HEAD, [tuple(map(cell, row_cells(row))) for row in shown_rows(comparison)])
+    yield _table(HEAD, [tuple(map(cell, row_cells(row))) for row in table_rows(comparison)])
     yield counts(comparison)
     for heading, changes in _lists(comparison):
         first = changes[:TOLD]

@@ -188,7 +188,7 @@ class _Played:
 
     def part(self, number: int, calls: tuple[CallLine, ...]) -> Part:
         """One turn of the answer."""
-        said = self._said(number)
+        said = self._last_words(number)
         right, words, owner, state = self._judged(number)
         decided = not self._stateful and number == self.length - 1
         facts = self._facts() if decided else ()
@@ -212,7 +212,7 @@ class _Played:
         owner, rows = state_rows(wrong.details)
         return False, _words(wrong.reason.name, wrong.details), owner, rows
 
-    def _said(self, number: int) -> str:
+    def _last_words(self, number: int) -> str:
         """The last words of a turn."""
         steps = self.views[number].steps if number < len(self.views) else ()
         words = [step.text.text for step in steps if step.text is not None and not step.calls]

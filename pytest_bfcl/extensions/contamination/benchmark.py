@@ -105,7 +105,7 @@ class Benchmark:
             if sum(call.count("=") for call in told) >= SAYING:
                 self._calls[min(told, key=len)].append((entry.id, told))
 
-    def found_in(self, row: Row) -> Iterator[Finding]:
+    def findings_in(self, row: Row) -> Iterator[Finding]:
         """Every entry that a row holds something of; of several ways to find its question the strictest."""
         best: dict[str, Finding] = {}
         spoken_texts = [spoken for text in row.texts if len(spoken := words(text)) >= SHORTEST]

@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     report = Report(benchmark.sizes)
     for file in files:
         for row in rows_of(file):
-            report.take(benchmark.found_in(row))
+            report.take(benchmark.findings_in(row))
     for line in report.lines():
         say(line)
     if args.json is not None:

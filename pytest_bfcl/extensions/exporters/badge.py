@@ -17,7 +17,7 @@ def export(finished: Finished, folder: Path) -> list[Path]:
     """Two files a model: the overall score where it is claimed, else the share of all entries asked."""
     written = []
     for model in finished.models:
-        score = _told(finished, model)
+        score = _badge_score(finished, model)
         if score is None:
             continue
         label = f"{finished.benchmark} {score.name}" if score.name != "overall" else finished.benchmark
@@ -33,7 +33,7 @@ def export(finished: Finished, folder: Path) -> list[Path]:
     return written
 
 
-def _told(finished: Finished, model: str) -> Score | None:
+def _badge_score(finished: Finished, model: str) -> Score | None:
     scores = {score.name: score for score in finished.scores(model)}
     return next((scores[name] for name in ("overall", "all", "all_scoring") if name in scores), None)
 

@@ -101,7 +101,7 @@ def contestants(run: RunDirectory, infos: Infos, *, official: bool = False) -> l
     ]
 
 
-def told_apart(found: list[Contestant]) -> list[Contestant]:
+def with_distinct_names(found: list[Contestant]) -> list[Contestant]:
     """Models that appear in several runs get the run's name behind theirs."""
     counts = Counter(each.info.name for each in found)
     told = []

@@ -69,7 +69,7 @@ def _chart(line: HistoryLine) -> HistoryChart:
     def y(value: float) -> float:
         return round(TOP + (HEIGHT - TOP - BOTTOM) * (1 - (value - bottom) / span), 1)
 
-    dots = tuple(Dot(x(point.place), y(point.value), _told(point)) for point in line.points)
+    dots = tuple(Dot(x(point.place), y(point.value), _point_text(point)) for point in line.points)
     pieces = _pieces(line.points)
     change = 100 * line.change
     first, last = line.points[0], line.points[-1]
@@ -108,7 +108,7 @@ def _apart(first: Interval, last: Interval) -> bool:
     return first[0] > last[1] or last[0] > first[1]
 
 
-def _told(point: Point) -> str:
+def _point_text(point: Point) -> str:
     spread = f" (95 %: {points(point.interval[0])} – {points(point.interval[1])})" if point.interval else ""
     version = f", pytest-bfcl {point.version}" if point.version else ""
     return f"{point.label}, {point.date[:10]}: {percent(point.value)}{spread}, {point.judged} judged{version}"

@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from pytest_bfcl.dataset.categories import GROUPS
 from pytest_bfcl.extensions.leaderboards import TEMPLATES
-from pytest_bfcl.extensions.leaderboards.contestants import RULES, Contestant, Infos, contestants, told_apart
+from pytest_bfcl.extensions.leaderboards.contestants import RULES, Contestant, Infos, contestants, with_distinct_names
 from pytest_bfcl.extensions.leaderboards.official_csv import write_csvs
 from pytest_bfcl.extensions.leaderboards.published import Comparison, PublishedBoard, compared, refuse_other_data
 from pytest_bfcl.extensions.leaderboards.published_table import published_values
@@ -97,7 +97,7 @@ def write_leaderboard(
     if gaps and not allow_missing:
         raise IncompleteError(gaps)
     found = [each for run in opened for each in contestants(run, infos or {}, official=official)]
-    found = told_apart(found)
+    found = with_distinct_names(found)
     made = [_linked(each, found, out) for each in boards(found, official=official)]
     beside = beside_board(board, found, opened[0])
     for each in made:

@@ -48,14 +48,14 @@ class Matching:
     def __init__(self, ignore: Sequence[str] = ()) -> None:
         self._pointers = [steps_of(pointer) for pointer in ignore]
 
-    def told(self, content: Parsed) -> Parsed:
+    def masked_content(self, content: Parsed) -> Parsed:
         """The content as it is written and compared."""
         shown: Parsed = masked(content, self._pointers) if self._pointers else content
         return shown
 
     def key(self, content: Parsed) -> str:
         """SHA-256 of what counts."""
-        text = json.dumps(self.told(content), sort_keys=True, default=str)
+        text = json.dumps(self.masked_content(content), sort_keys=True, default=str)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -161,7 +161,7 @@ class Tape:
         self._require_live(identity, content, f"request {number}", "messages or tools")
         reply = await ask()
         line = {"request": number, "model": model, "request_sha256": digest_of(request)}
-        self._keep(identity, {**line, **self._matching.told(content), "reply": reply_to_dict(reply)})
+        self._keep(identity, {**line, **self._matching.masked_content(content), "reply": reply_to_dict(reply)})
         return reply
 
     async def result(self, name: str, arguments: Fields, carry: Callable[[], Awaitable[str]], *, always: bool) -> str:
@@ -173,7 +173,7 @@ class Tape:
         if found is not None:
             return str(found["result"])
         result = await carry()  # a recording without it: tools are to be had, models may not be
-        self._keep(identity, {"call": self._matching.told(call), "result": result})
+        self._keep(identity, {"call": self._matching.masked_content(call), "result": result})
         return result
 
     async def tools(
@@ -185,7 +185,7 @@ class Tape:
         if found is not None:
             return list(found["documents"]), dict(found["names"])
         documents, names = await ask()
-        self._keep(identity, {**self._matching.told(content), "documents": documents, "names": names})
+        self._keep(identity, {**self._matching.masked_content(content), "documents": documents, "names": names})
         return documents, names
 
     def _find(self, kind: Kind, content: Parsed, digest: str | None = None) -> tuple[Identity, Parsed | None]:
@@ -208,7 +208,7 @@ class Tape:
         again = f"record it again: pytest {self.test} --model … --bfcl-record {path}"
         if not self._recorded.has(self.test):
             raise StaleRecording(f"{path} has no answer to {what} of {self.test}; {again}")
-        found = self._recorded.nearest(identity, self._matching.told(content), self.asked)
+        found = self._recorded.nearest(identity, self._matching.masked_content(content), self.asked)
         told = [f"{path} is stale: {what} of {self.test} has changed since ({changeable}); {again}"]
         if found:
             told += [f"  {each}" for each in found[:SHOWN_DIFFERENCES]]

@@ -218,13 +218,13 @@ def _read_by(row: Fields, options: Options) -> Options:
 
 def entry_of(row: Fields) -> Entry:
     """The entry that a row names. Raises `HarnessError` where the row or its data is not usable."""
-    return _found(row)[1]
+    return _data_and_entry(row)[1]
 
 
 def episode_of(row: Fields, options: Options | None = None) -> Episode:
     """A new episode of the entry that a row names. Raises `HarnessError` where the row or its data is not usable, and
     `UsageError` where nothing says how replies are read, or the options contradict the row."""
-    return _episode(*_found(row), _read_by(row, options or {}))
+    return _episode(*_data_and_entry(row), _read_by(row, options or {}))
 
 
 def reward_of(row: Fields, completion: object, options: Options) -> float:
@@ -255,7 +255,7 @@ def reward_of(row: Fields, completion: object, options: Options) -> float:
     )
 
 
-def _found(row: Fields) -> tuple[DataSet, Entry]:
+def _data_and_entry(row: Fields) -> tuple[DataSet, Entry]:
     key = key_of(row)
     if key is None:
         raise HarnessError(

@@ -123,7 +123,7 @@ class Rollout:
         text = self.tokenizer.decode(kept, skip_special_tokens=not self.episode.settings.decoder)
         found = self.episode.step(str(text))
         if not found.done:
-            self._append(self._ids(self._heard(found.observations, bool(ids) and ids[-1] in ends)), 0, None)
+            self._append(self._ids(self._observation_text(found.observations, bool(ids) and ids[-1] in ends)), 0, None)
 
     def _append(self, ids: list[int], whose: int, logprobs: Sequence[float] | None) -> None:
         self.ids += ids
@@ -133,7 +133,7 @@ class Rollout:
         elif self.logprobs is not None:
             self.logprobs += list(logprobs) if logprobs is not None else [0.0] * len(ids)
 
-    def _heard(self, observations: Sequence[Message], ended: bool) -> str:
+    def _observation_text(self, observations: Sequence[Message], ended: bool) -> str:
         """Observations as the template writes them behind a reply."""
         messages = [dict(each) for each in observations]
         fresh = [tool for tool in self.episode.tools if tool["function"]["name"] not in self._shown]

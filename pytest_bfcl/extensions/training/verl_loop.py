@@ -93,7 +93,7 @@ class BfclAgentLoop(AgentLoopBase):  # type: ignore[misc]
         kept = [each for each in ids if each not in ends]
         return str(self.tokenizer.decode(kept, skip_special_tokens=not episode.settings.decoder))
 
-    async def _heard(self, episode: Episode, observations: list[Message], tokens: _Tokens) -> Any:
+    async def _merged_observations(self, episode: Episode, observations: list[Message], tokens: _Tokens) -> Any:
         messages = episode.messages
         return await self.ct_merge_context_msg(
             messages[: len(messages) - len(observations)],

@@ -63,10 +63,10 @@ class Site:
             "/entry/{page}": self._beside,
             "/compare/index.html": lambda request: self.pages.choose(),
             "/compare/{before}/{after}": self._compare,
-            "/leaderboard.html": lambda request: self.overviews.leaderboard(_named(request, "data")),
-            "/history.html": lambda request: self.overviews.history(_named(request, "data")),
+            "/leaderboard.html": lambda request: self.overviews.leaderboard(_query_value(request, "data")),
+            "/history.html": lambda request: self.overviews.history(_query_value(request, "data")),
             "/stability.html": lambda request: self.overviews.stability(
-                _named(request, "model"), _named(request, "data")
+                _query_value(request, "model"), _query_value(request, "data")
             ),
             "/findings.html": lambda request: self.overviews.findings(),
             "/audit/{audit}": self._audit,
@@ -83,7 +83,7 @@ class Site:
         return found
 
     def _entry(self, request: Request) -> bytes:
-        return self.pages.entry(self._run(request), _part(request, "page"), _named(request, "against"))
+        return self.pages.entry(self._run(request), _part(request, "page"), _query_value(request, "against"))
 
     def _beside(self, request: Request) -> bytes:
         runs = [unquote(name) for name in request.url.query.removeprefix("runs=").split(",") if name]
@@ -102,7 +102,7 @@ class Site:
         after = self.store.runs.get(_stem(request, "after"))
         if after is None:
             raise Missing(f"there is no run {_stem(request, 'after')!r}")
-        rules = _named(request, "rules") or "official"
+        rules = _query_value(request, "rules") or "official"
         if rules not in ("official", "corrected", "verified"):
             raise Missing(f"there are no {rules} rules")
         return self.pages.compare(self._run(request, "before"), after, rules)
@@ -181,7 +181,7 @@ def _stem(request: Request, name: str) -> str:
     return found.removesuffix(".html")
 
 
-def _named(request: Request, name: str) -> str:
+def _query_value(request: Request, name: str) -> str:
     return request.query_params.get(name, "")
 
 

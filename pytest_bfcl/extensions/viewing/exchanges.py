@@ -56,12 +56,12 @@ def exchanges(line: Fields, stored: Fields | None, entry: Entry | None, asked: M
     functions = [each for each in (stored or {}).get("functions") or () if isinstance(each, dict)]
     body = _Body(line, functions, entry, asked)
     found = tuple(
-        Exchange(number, *body.of(messages[:place]), _shown(messages[place]))
+        Exchange(number, *body.of(messages[:place]), _json_text(messages[place]))
         for number, place in enumerate(places[:MAX_QUERIES], 1)
     )
     if not places:  # it was asked, and no answer came
         found = (
-            Exchange(1, *body.of(messages), _shown({"outcome": line.get("outcome"), "detail": line.get("detail")})),
+            Exchange(1, *body.of(messages), _json_text({"outcome": line.get("outcome"), "detail": line.get("detail")})),
         )
     return Exchanges(found, body.note, max(len(places) - MAX_QUERIES, 0))
 
@@ -77,9 +77,9 @@ class _Body:
         self._entry = entry
         self._asked = asked
         self.note = ""
-        self._model = self._made()
+        self._model = self._adapter()
 
-    def _made(self) -> object | None:
+    def _adapter(self) -> object | None:
         from pytest_bfcl.models import create_model, parse_spec
         from pytest_bfcl.models.openai import OpenAIModel
         from pytest_bfcl.settings import Settings
@@ -107,7 +107,7 @@ class _Body:
         plain = {"messages": list(messages), "functions": list(self._functions)}
         model = self._model
         if not isinstance(model, OpenAIModel) or self._entry is None or self._asked is None:
-            return _shown(plain), ""
+            return _json_text(plain), ""
         native = self._line.get("mode") == "fc"
         functions = [dict(document) for document in self._functions] if native else []
         request = Request(self._entry, [dict(message) for message in messages], functions)
@@ -115,9 +115,9 @@ class _Body:
         try:
             body = model.payload(request)
         except Exception as error:  # stored by another version, edited by hand
-            return f"{_shown(plain)}\n(the body cannot be put together again: {type(error).__name__})", ""
+            return f"{_json_text(plain)}\n(the body cannot be put together again: {type(error).__name__})", ""
         text = json.dumps(body, ensure_ascii=False)
-        return _shown(body), _curl(model, text, self._asked.headers) if len(text) <= MAX_SHOWN else ""
+        return _json_text(body), _curl(model, text, self._asked.headers) if len(text) <= MAX_SHOWN else ""
 
 
 def _curl(model: object, body: str, headers: Sequence[str]) -> str:
@@ -137,5 +137,5 @@ def _curl(model: object, body: str, headers: Sequence[str]) -> str:
     return f"{' '.join(words)} --data-binary @- <<'{end}'\n{body}\n{end}"
 
 
-def _shown(value: object) -> str:
+def _json_text(value: object) -> str:
     return cut(json.dumps(value, indent=1, ensure_ascii=False, default=str), MAX_SHOWN)

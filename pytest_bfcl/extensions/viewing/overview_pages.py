@@ -14,7 +14,7 @@ from pytest_bfcl.extensions.lab.auditing import pages as audits_of
 from pytest_bfcl.extensions.lab.auditing.defect import Defect
 from pytest_bfcl.extensions.lab.auditing.run_rules import Attempt, Attempts, run_defects
 from pytest_bfcl.extensions.leaderboards import page as ranking
-from pytest_bfcl.extensions.leaderboards.contestants import Contestant, contestants, told_apart
+from pytest_bfcl.extensions.leaderboards.contestants import Contestant, contestants, with_distinct_names
 from pytest_bfcl.extensions.leaderboards.history import DatedRun, history
 from pytest_bfcl.extensions.leaderboards.history_charts import history_charts
 from pytest_bfcl.extensions.leaderboards.published import OFFICIAL
@@ -77,7 +77,7 @@ class OverviewPages:
                 notes.append(f"{listed.path.name} is left out: {error}")
         if not found:
             return self._nothing("leaderboard", "Leaderboard", "No run has results to rank.")
-        found = told_apart(found)
+        found = with_distinct_names(found)
         places = {each.info.name: each.run for each in found}
         names = {listed.path: listed.name for listed in runs}
         made = [

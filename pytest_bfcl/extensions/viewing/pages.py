@@ -23,7 +23,7 @@ from pytest_bfcl.plain_text import shortened
 from pytest_bfcl.reporting import overview
 from pytest_bfcl.reporting.links import page_name
 from pytest_bfcl.reporting.packing import packed
-from pytest_bfcl.reporting.pages import Neighbours, Told, entry_values, shown_at_any_rate
+from pytest_bfcl.reporting.pages import EntryResult, Neighbours, entry_values, made_or_problem
 from pytest_bfcl.reporting.rendering import embedded_json
 from pytest_bfcl.reporting.sections import Section
 from pytest_bfcl.runs import RunDirectory
@@ -133,8 +133,8 @@ class Pages:
         line = opened.line(row)
         entry, stored = opened.entry(row.id), opened.stored(line)
         beside = self._beside_in_run(opened, page)
-        told = Told.of(line, entry, stored)
-        title, values = shown_at_any_rate(lambda found: entry_values(found, opened.context, beside), told)
+        told = EntryResult.of(line, entry, stored)
+        title, values = made_or_problem(lambda found: entry_values(found, opened.context, beside), told)
         asked = next((model for model in opened.context.models if model.model == row.model), None)
         asked = asked or (opened.context.models[0] if len(opened.context.models) == 1 else None)
         sent = exchanges(line, stored, entry, asked)

@@ -119,8 +119,8 @@ class Runs:
         with self._lock:
             self.refused, self.audits = [], []
             found: dict[str, ListedRun] = {}
-            for root, path in self._found():
-                name = self._named(root, path)
+            for root, path in self._run_folders():
+                name = self._name_of(root, path)
                 kept = self._runs.get(name)
                 found[name] = kept or ListedRun(name, path, root, self._shared, self._cache)
             self._runs = found
@@ -135,7 +135,7 @@ class Runs:
         """The runs found when it was last looked."""
         return list(self._runs.values()) or list(self.look().values())
 
-    def _named(self, root: Path, path: Path) -> str:
+    def _name_of(self, root: Path, path: Path) -> str:
         name = self._names.get(path)
         if name is None:
             inside = path.relative_to(root).as_posix()
@@ -146,7 +146,7 @@ class Runs:
             self._names[path] = name
         return name
 
-    def _found(self) -> Iterator[tuple[Path, Path]]:
+    def _run_folders(self) -> Iterator[tuple[Path, Path]]:
         seen: set[Path] = set()
         looked = 0
         for root in self.folders:
@@ -171,7 +171,7 @@ class Runs:
                 yield folder
                 continue
             if (folder / AUDIT_FILE).is_file():
-                self.audits.append(ListedAudit(self._named(root, folder), folder, root))
+                self.audits.append(ListedAudit(self._name_of(root, folder), folder, root))
                 continue
             children = self._children(root, folder)
             runs = [child for child in children if is_run(child)]

@@ -103,7 +103,7 @@ def _strict(tool: Tool) -> Tool:
 @dataclass(frozen=True)
 class Judged:
     """An answer to be judged. ``wanted``: the calls that were dictated; ``twin``: the unstreamed answer to the same
-    question, of a streamed one; ``asked_model``: the name that was asked for.
+    question, of a streamed one; ``requested_model``: the name that was asked for.
     """
 
     cell: Cell

@@ -54,7 +54,7 @@ class Place:
         return cls(model.server, model.name, "completions" if rendered else model.api.name, model.settings.parameters)
 
     @property
-    def shown(self) -> str:
+    def address(self) -> str:
         """The address without user, password and query."""
         return self.server.shown.rstrip("/")
 
@@ -162,13 +162,13 @@ class _Reception:
             async with asyncio.timeout(limit_s):
                 return await self._carry(transport, leave_after)
         except TimeoutError as error:
-            return self._kept("timeout", str(error) or f"no complete answer within {limit_s:g} s")
+            return self._exchange("timeout", str(error) or f"no complete answer within {limit_s:g} s")
         except OSError as error:
-            return self._kept("cut" if self.status else "unreachable", _words(error))
+            return self._exchange("cut" if self.status else "unreachable", _words(error))
         except Exception as error:
             if not _of_aiohttp(error):
                 raise
-            return self._kept("cut" if self.status else "unreachable", _words(error))
+            return self._exchange("cut" if self.status else "unreachable", _words(error))
 
     async def _carry(self, transport: Transport, leave_after: int | None) -> Exchange:
         async with transport.open(self.path, self.content) as incoming:
@@ -180,12 +180,12 @@ class _Reception:
                     self.received += chunk
                     if len(self.received) > BYTES_LIMIT:
                         del self.received[KEPT_OF_TOO_LONG:]
-                        return self._kept("too_long", f"the answer is longer than {BYTES_LIMIT} bytes")
+                        return self._exchange("too_long", f"the answer is longer than {BYTES_LIMIT} bytes")
                     if leave_after is not None and len(self.received) >= leave_after:
                         break
-        return self._kept(None, "")
+        return self._exchange(None, "")
 
-    def _kept(self, trouble: Trouble | None, said: str) -> Exchange:
+    def _exchange(self, trouble: Trouble | None, said: str) -> Exchange:
         now = time.perf_counter()
         return Exchange(
             self.path, self.content, self.status, self.content_type, bytes(self.received), trouble, redact(said),

@@ -47,7 +47,7 @@ class Cut:
     hung: bool = False
 
     @property
-    def said(self) -> str:
+    def rule_text(self) -> str:
         """The rule in words."""
         return RULES.get(self.rule) or next(row.rule.text for row in ROWS if row.name == self.rule)
 

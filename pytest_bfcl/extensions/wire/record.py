@@ -79,9 +79,9 @@ def record_of(outcome: Outcome, place: Place, model: str) -> WireRecord:
     check = outcome.check
     hidden = place.hidden
     return WireRecord(
-        check.name, check.group, model, place.api, place.shown, outcome.state, check.rule.text, check.rule.where,
+        check.name, check.group, model, place.api, place.address, outcome.state, check.rule.text, check.rule.where,
         dict(outcome.counts), hidden(printable(outcome.why)), outcome.certain, outcome.called, outcome.blocked_by,
-        hidden(_text(outcome.proof[:PROOF_LIMIT])), tuple(_shown(each, place) for each in outcome.exchanges[:2]),
+        hidden(_text(outcome.proof[:PROOF_LIMIT])), tuple(_excerpt(each, place) for each in outcome.exchanges[:2]),
         dict(outcome.figures), outcome.cells,
     )  # fmt: skip
 
@@ -108,7 +108,7 @@ def _read(found: dict[str, Any]) -> WireRecord:
     return record
 
 
-def _shown(exchange: Exchange, place: Place) -> Shown:
+def _excerpt(exchange: Exchange, place: Place) -> Shown:
     received = _text(exchange.received)
     if len(received) > HEAD + TAIL:
         left = len(received) - HEAD - TAIL
@@ -122,7 +122,7 @@ def _shown(exchange: Exchange, place: Place) -> Shown:
 
 def curl(exchange: Exchange, place: Place) -> str:
     """The request for a shell: without the key, and without reading the body's signs."""
-    words = ["curl", "-sS", "-N", shlex.quote(place.shown + exchange.path), "-H 'content-type: application/json'"]
+    words = ["curl", "-sS", "-N", shlex.quote(place.address + exchange.path), "-H 'content-type: application/json'"]
     words += [f"-H {shlex.quote(f'{name}: …')}" for name in place.server.settings.headers]
     if place.api == "anthropic":
         words.append(f"-H 'anthropic-version: {VERSION}'")

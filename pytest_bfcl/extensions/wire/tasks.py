@@ -93,6 +93,6 @@ CODE_WORD = f"Call this function once:\n- {line(note('CODEWORD'))}\nWrite the co
 """An order that needs a word told elsewhere."""
 
 
-def told(said: str) -> Request:
+def told_directly(said: str) -> Request:
     """The same with the word told in the order itself."""
     return Request.of(f"{said}\n{CODE_WORD}", NOTE)

@@ -122,7 +122,7 @@ def _tell(cut: Cut) -> None:
 
     shown = " | ".join(json.dumps(delta, ensure_ascii=False) for delta in cut.deltas[:SHOWN])
     say(f"  broke {cut.rule}: {printable(cut.why)}")
-    say(f"    rule    {cut.said}")
+    say(f"    rule    {cut.rule_text}")
     say(f"    text    {cut.text.what}; {cut.count} of {cut.tried} splits; the smallest found:")
     say(f"    deltas  {shown}{' …' if len(cut.deltas) > SHOWN else ''}")
 

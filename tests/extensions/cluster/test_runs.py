@@ -294,7 +294,7 @@ async def parrot(messages: list[Any], tools: list[Any]) -> str:
 def test_entries_go_along_where_the_data_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_lines(tmp_path / "mine.jsonl", [question("weather_1"), question("weather_2", "Rome")])
     alone = run(tmp_path / "mine.jsonl", "oracle:@fc", categories=["simple_python"])
-    monkeypatch.setattr(worker_main, "found_data", lambda config: None)
+    monkeypatch.setattr(worker_main, "local_data", lambda config: None)
     place = InProcess(2)
     result = run(tmp_path / "mine.jsonl", "oracle:@fc", categories=["simple_python"], cluster=place)
     assert all(job.entry is not None for _, jobs in place.jobs for job in jobs)

@@ -83,7 +83,7 @@ def test_questions_are_found_whatever_they_stand_in(
     missed = []
     for entry in LONG[::9]:
         (row,) = rows_with(columns(change(said(entry))), tmp_path)
-        found = {each.entry_id: each for each in benchmark_of_ours.found_in(row) if each.kind == "question"}
+        found = {each.entry_id: each for each in benchmark_of_ours.findings_in(row) if each.kind == "question"}
         if entry.id not in found or (change in (str, shouted, embedded) and found[entry.id].how != "equal"):
             missed.append(entry.id)
     assert not missed
@@ -95,7 +95,7 @@ def test_calls_are_found_without_the_question(benchmark_of_ours: Benchmark, tmp_
     arguments = {key: values[-1] for key, values in allowed.items() if values[-1] != ""}
     call = {"function": {"name": name.upper(), "arguments": json.dumps(arguments)}}
     (row,) = rows_with({"messages": [{"role": "assistant", "tool_calls": [call]}]}, tmp_path)
-    assert ("simple_python_1", "calls") in {(each.entry_id, each.kind) for each in benchmark_of_ours.found_in(row)}
+    assert ("simple_python_1", "calls") in {(each.entry_id, each.kind) for each in benchmark_of_ours.findings_in(row)}
 
 
 def test_other_texts_and_tools_alone_are_no_contamination(benchmark_of_ours: Benchmark) -> None:
@@ -104,10 +104,10 @@ def test_other_texts_and_tools_alone_are_no_contamination(benchmark_of_ours: Ben
     report = Report(benchmark_of_ours.sizes)
     for number in range(300):
         text = " ".join(rng.choices(vocabulary, k=30))
-        report.take(benchmark_of_ours.found_in(Row(f"x:{number}", [text])))
+        report.take(benchmark_of_ours.findings_in(Row(f"x:{number}", [text])))
     tools = OURS.entry("simple_python_1").function
     (row,) = [Row("t:1", [], set(), {"get weather(city)"})]
-    report.take(benchmark_of_ours.found_in(row))
+    report.take(benchmark_of_ours.findings_in(row))
     assert tools
     assert not report.contaminated(), list(report.lines())
 
@@ -174,7 +174,7 @@ def test_the_official_set_in_its_own_files(official: DataSet, official_dir: Path
     report, benchmark = Report({}), Benchmark(official)
     for file in files_of(official_dir):
         for row in rows_of(file):
-            report.take(benchmark.found_in(row))
+            report.take(benchmark.findings_in(row))
     found = {entry_id for entry_id, kind in report.best if kind == "question"}
     long = {entry.id for entry in entries_of(official) if any(len(words(text)) >= 5 for text in sayings_of(entry))}
     assert long <= found

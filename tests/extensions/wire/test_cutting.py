@@ -62,7 +62,7 @@ def test_a_planted_defect_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -
     assert cuts.keys() == DEFECTS[name], {rule: cut.why for rule, cut in cuts.items()}
     for cut in cuts.values():
         assert "".join(cut.deltas) == cut.text.text
-        assert cut.said
+        assert cut.rule_text
 
 
 @SLOW

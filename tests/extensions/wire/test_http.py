@@ -193,7 +193,7 @@ def test_only_endpoints_of_our_own_are_asked(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     settings = Settings(base_url="http://user:word@localhost:1/v1?key=abcdef")
     place = Place.of(parse_spec("openai:m"), settings)
-    assert place.shown == "http://localhost:1/v1"
+    assert place.address == "http://localhost:1/v1"
     assert KEY not in repr(place)
     assert place.hidden(f"{KEY} word abcdef") == "[hidden] [hidden] [hidden]"
     with pytest.raises(UsageError, match="asked over HTTP by ourselves"):

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.dataset import DataSet, Entry
-from pytest_bfcl.extensions.lab.auditing.asked_rules import asked_defects
+from pytest_bfcl.extensions.lab.auditing.answer_rules import answer_defects
 from pytest_bfcl.extensions.lab.auditing.defect import Defect
 from pytest_bfcl.extensions.lab.auditing.entry_rules import OWN_ONLY, entry_defects
 from pytest_bfcl.extensions.lab.auditing.request_rules import request_defects
@@ -65,7 +65,7 @@ def audit(
             entries[ref.id] = entry
     for entry in entries.values():
         try:
-            found += entry_found(entry, words=use_words)
+            found += single_entry_defects(entry, words=use_words)
         except RecursionError:
             found.append(Defect("malformed", entry.id, "values are nested too deeply to be looked at"))
     found += sibling_defects(entries)
@@ -78,10 +78,10 @@ def audit(
     return sorted(found, key=lambda defect: order.get(defect.id, -1))
 
 
-def entry_found(entry: Entry, *, words: bool) -> Iterator[Defect]:
+def single_entry_defects(entry: Entry, *, words: bool) -> Iterator[Defect]:
     """Defects of one entry by itself, without those that only follow from another."""
     reviewed = entry_defects(entry, words=words)
-    by_request = chain(request_defects(entry), asked_defects(entry))
+    by_request = chain(request_defects(entry), answer_defects(entry))
     found = list(chain(reviewed, schema_defects(entry), by_request, trajectory_defects(entry)))
     places = {defect.field for defect in found if defect.rule_name not in OWN_ONLY}
     rules = {defect.rule_name for defect in found}
@@ -96,7 +96,7 @@ def _unusable(dataset: DataSet, entry_id: str, why: str) -> Iterator[Defect]:
     ref = dataset.find(entry_id)
     try:
         if ref is not None:
-            yield from entry_found(dataset.unchecked(ref), words=True)
+            yield from single_entry_defects(dataset.unchecked(ref), words=True)
     except (HarnessError, UsageError):
         yield Defect("malformed", entry_id, why)
 

@@ -57,7 +57,7 @@ def write_audit_pages(findings: Sequence[FindingPage], folder: Path, data: str) 
     folder.mkdir(parents=True, exist_ok=True)
     names = [f"finding-{number:05}.html" for number in range(1, len(findings) + 1)]
     for found, name in zip(findings, names, strict=True):
-        page = rendering.render("finding.html.jinja", found=found, text=shown)
+        page = rendering.render("finding.html.jinja", found=found, text=json_text)
         rendering.write_page(folder / name, page)
     page = rendering.render(TEMPLATE, **audit_values(list(zip(findings, names, strict=True)), data))
     rendering.write_page(folder / INDEX, page)
@@ -115,7 +115,7 @@ def _finding(values: Fields) -> FindingPage:
     return FindingPage(rule, title, why, advice, level, entry_id, message, place, proof)
 
 
-def shown(value: object) -> str:
+def json_text(value: object) -> str:
     """A ground truth or calls as indented JSON, cut where it is very long."""
     text = json.dumps(value, indent=1, ensure_ascii=False, default=str)
     return text if len(text) <= SHOWN else text[:SHOWN] + " …"

@@ -25,14 +25,14 @@ def request_defects(entry: Entry) -> Iterator[Defect]:
         yield from _fitting(entry)
     if entry.row.checker != "ast":
         return
-    said = said_in(entry)
+    said = messages_text(entry)
     for place, values in _accepted(entry):
         yield from _contradictions(entry.id, values, place)
         yield from _dates(entry.id, said, values, place)
     yield from _numbers(entry, said)
 
 
-def said_in(entry: Entry) -> str:
+def messages_text(entry: Entry) -> str:
     """All messages of an entry."""
     return "\n".join(str(message.get("content") or "") for turn in entry.question for message in turn)
 
@@ -103,7 +103,7 @@ def _numbers(entry: Entry, said: str) -> Iterator[Defect]:
 
 def _fitting(entry: Entry) -> Iterator[Defect]:
     """A function whose words the request uses, and whose required parameters are few."""
-    asked = words(said_in(entry))
+    asked = words(messages_text(entry))
     for number, function in enumerate(entry.function):
         named = words(str(function.get("name", "")).replace(".", " "))
         told = words(str(function.get("description", "")))

@@ -11,7 +11,7 @@ from typing import Any
 
 from pytest_bfcl.dataset import DataSet, Entry
 from pytest_bfcl.extensions.lab.auditing.defect import Defect
-from pytest_bfcl.extensions.lab.auditing.request_rules import said_in
+from pytest_bfcl.extensions.lab.auditing.request_rules import messages_text
 
 VARIANTS = ("multi_turn_miss_func", "multi_turn_miss_param", "multi_turn_long_context")
 BASE = "multi_turn_base"
@@ -81,7 +81,7 @@ def _pair(first: Entry, other: Entry) -> Defect:
     if (first.row.checker == "irrelevance") != (other.row.checker == "irrelevance"):
         wants, none = (other, first) if first.row.checker == "irrelevance" else (first, other)
         message = f"{wants.id} wants a call, {none.id} none"
-        return Defect("call_or_none", first.id, message, "question", (said_in(first)[:400],), ids)
+        return Defect("call_or_none", first.id, message, "question", (messages_text(first)[:400],), ids)
     if _canonical(first.possible_answer) != _canonical(other.possible_answer):
         proof = (f"{first.id}: {_canonical(first.possible_answer)[:300]}",
                  f"{other.id}: {_canonical(other.possible_answer)[:300]}")  # fmt: skip
@@ -100,7 +100,7 @@ def agentic_defects(dataset: DataSet, entries: Iterable[Entry]) -> Iterator[Defe
         if entry.row.backend:
             key = (entry.category, entry.scenario or "")
             if key not in heard:
-                heard[key] = _heard(dataset, *key)
+                heard[key] = _scenario_text(dataset, *key)
             where = heard[key]
         elif entry.row.group == "web_search":
             where = web
@@ -109,9 +109,9 @@ def agentic_defects(dataset: DataSet, entries: Iterable[Entry]) -> Iterator[Defe
             yield Defect("answer_nowhere", entry.id, message, "possible_answer")
 
 
-def _heard(dataset: DataSet, category: str, scenario: str) -> str:
+def _scenario_text(dataset: DataSet, category: str, scenario: str) -> str:
     found = [dataset.load(ref) for ref in dataset.prerequisites(category, scenario)]
-    return _normal(" ".join(said_in(entry) for entry in found))
+    return _normal(" ".join(messages_text(entry) for entry in found))
 
 
 def _web(dataset: DataSet) -> str:

@@ -38,7 +38,7 @@ def trajectory_defects(entry: Entry) -> Iterator[Defect]:
     for document in entry.all_functions:
         for text in texts_in(document):
             pool.add(text)
-    for text in _seen_by_looking(entry):
+    for text in _readable_texts(entry):
         pool.add(text)
     for number, calls in enumerate(truth):
         for message in entry.question[number] if number < len(entry.question) else ():
@@ -73,7 +73,7 @@ def _misfitting(entry: Entry, call: ParsedCall, text: str, place: str) -> Iterat
                 yield Defect("call_misfit", entry.id, f"{name}: {message}", place, (text,))
 
 
-def _seen_by_looking(entry: Entry) -> Iterator[str]:
+def _readable_texts(entry: Entry) -> Iterator[str]:
     """What a model could find out before it acts: the initial state, and results of reading tools without arguments."""
     yield from texts_in(entry.initial_config)
     executor = executor_of(entry)

@@ -33,7 +33,7 @@ def unprovable(dataset: DataSet, refs: Iterable[EntryRef], settings: Settings) -
         for line in _lines(dataset, showing, f"oracle:@{mode}", settings):
             ref = by_id.get(line["id"])
             if ref is not None and ref.id not in problems and line["outcome"] in ("failed", "error"):
-                problems[ref.id] = DataProblem(ref.path, ref.line, _told(line, mode), ref.id)
+                problems[ref.id] = DataProblem(ref.path, ref.line, _failure_line(line, mode), ref.id)
     at_risk = [ref for ref in by_id.values() if is_at_risk(dataset.load(ref))]
     for line in _lines(dataset, at_risk, "idle:@fc", replace(settings, repeat=TIMES)):
         ref = by_id[line["id"]]
@@ -59,7 +59,7 @@ def _lines(dataset: DataSet, refs: list[EntryRef], model: str, settings: Setting
     return asyncio.run(arun([dataset.load(ref) for ref in refs], model, settings=settings)).records
 
 
-def _told(line: ResultLine, mode: str) -> str:
+def _failure_line(line: ResultLine, mode: str) -> str:
     detail = line["detail"]
     shown = detail.get("error") or detail.get("rule") or ""
     about = ", ".join(f"{key} {detail[key]!r}"[:120] for key in ("param", "expected", "called") if key in detail)

@@ -127,7 +127,7 @@ class Draft:
                     value = self._value(domain, kind_name, kind, simulator)
                 if kind is None or value is None:
                     return None
-                written = kind.show(value, rng) if kind.show else requests.shown(value)
+                written = kind.show(value, rng) if kind.show else requests.value_text(value)
                 phrase = rng.choice(kind.said).format(written)
                 drawn[parameter] = kind, value
             phrases[parameter] = phrase
@@ -147,7 +147,7 @@ class Draft:
         for parameter, (_, value) in drawn.items():
             self.said.setdefault((domain.simulator, move.takes[parameter]), []).append(value)
         said = {name: phrase for name, phrase in phrases.items() if name in drawn}
-        said |= {name: requests.shown(value) for name, value in move.fixed.items()}
+        said |= {name: requests.value_text(value) for name, value in move.fixed.items()}
         self._note(move, result[0], said, arguments)
         return Step(domain, move, call, phrases, drawn)
 
@@ -213,7 +213,7 @@ class Draft:
                 continue
             tool, arguments = found.failing
             kept = pickle.dumps(simulator)
-            text = _told(simulator, tool, dict(arguments))
+            text = _result_text(simulator, tool, dict(arguments))
             simulator = self.simulators[name] = pickle.loads(kept)
             calls = [call_text(each, given) for each, given in found.calls]
             if not is_error(text) or set(calls) & set(self.calls):
@@ -246,7 +246,7 @@ class Draft:
         return said
 
 
-def _told(simulator: Simulator, tool: str, arguments: Parsed) -> str:
+def _result_text(simulator: Simulator, tool: str, arguments: Parsed) -> str:
     try:
         return serialise(simulator.invoke(tool, (), arguments))
     except Exception as error:
@@ -350,6 +350,6 @@ def _forgettable(draft: Draft, step: Step) -> str | None:
 def _supplied(rng: Random, step: Step, parameter: str) -> str:
     kind, value = step.drawn[parameter]
     pattern, phrase = rng.choice(kind.told), step.phrases[parameter]
-    if pattern.startswith("{}") and phrase != requests.shown(value):
+    if pattern.startswith("{}") and phrase != requests.value_text(value):
         phrase = requests.capital(phrase)
     return requests.clean(pattern.format(phrase))

@@ -46,7 +46,7 @@ def near_official(entry: Entry) -> str | None:
     ]  # fmt: skip
     keys = {call_key(call.name, dict(call.arguments)) for call in calls}
     row = Row(entry.id, [*sayings_of(entry), "\n".join(turns)], keys)
-    for found in _benchmark().found_in(row):
+    for found in _benchmark().findings_in(row):
         if found.kind in GRAVE:
             return f"{found.entry_id}: {found.kind} {found.how} {found.similarity:.2f}"
     return None

@@ -31,7 +31,7 @@ def spoken(entry: Entry, turns: Sequence[Sequence[str]]) -> Transcript:
     return Transcript(entry.id, entry.category, mode="fc", underscore_names=True, turns=made)
 
 
-def said(entry: Entry, reply: Reply) -> Transcript:
+def transcript_of(entry: Entry, reply: Reply) -> Transcript:
     """A single reply as a transcript."""
     return Transcript(entry.id, entry.category, mode="fc", underscore_names=True, turns=[Turn(steps=[Step(reply)])])
 

@@ -70,10 +70,10 @@ def clean(text: str) -> str:
     return re.sub(r"\b([Aa]) (?=[aeio])", r"\1n ", text).replace("..", ".").strip()
 
 
-def shown(value: Any) -> str:
+def value_text(value: Any) -> str:
     """A value as a user writes it."""
     if isinstance(value, list):
-        parts = [shown(each) for each in value]
+        parts = [value_text(each) for each in value]
         return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
     if isinstance(value, float):
         return str(int(value)) if value == int(value) else repr(value)

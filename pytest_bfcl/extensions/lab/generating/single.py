@@ -14,7 +14,7 @@ from pytest_bfcl.extensions.lab.auditing.request_rules import request_defects
 from pytest_bfcl.extensions.lab.auditing.schema_rules import misfits
 from pytest_bfcl.extensions.lab.authoring.lint import lint_entry, words
 from pytest_bfcl.extensions.lab.generating import requests
-from pytest_bfcl.extensions.lab.generating.play import said
+from pytest_bfcl.extensions.lab.generating.play import transcript_of
 from pytest_bfcl.extensions.lab.generating.proof import Facts, Unproved
 from pytest_bfcl.extensions.lab.generating.reach import Heard
 from pytest_bfcl.extensions.lab.generating.values import value_for
@@ -124,21 +124,21 @@ def _values(rng: Random, tool: FunctionDoc, given: Fields) -> str:
     pattern = rng.choice(["{name} {value}", "{name} {value}", "{value} as the {name}", "the {name} {value}"])
     told = [
         ("{name} {value}" if isinstance(value, bool) else pattern).format(
-            name=" ".join(words_of(name)), value=_shown(value)
+            name=" ".join(words_of(name)), value=_value_text(value)
         )
         for name, value in given.items()
     ]
     return told[0] if len(told) == 1 else f"{', '.join(told[:-1])} and {told[-1]}" if told else ""
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if isinstance(value, bool):
         return "switched on" if value else "switched off"
     if isinstance(value, dict):
-        return ", ".join(f"{' '.join(words_of(name))} {_shown(each)}" for name, each in value.items())
+        return ", ".join(f"{' '.join(words_of(name))} {_value_text(each)}" for name, each in value.items())
     if isinstance(value, str) and not re.fullmatch(r"[\w.@:/+-]+", value):
         return f'"{value}"'
-    return requests.shown(value)
+    return requests.value_text(value)
 
 
 def words_of(name: str) -> list[str]:
@@ -159,10 +159,10 @@ def proved_single(entry: Entry) -> Facts:
                     heard.source(_plain(each), properties[parameter]) is None for each in values
                 ):
                     raise Unproved("unreachable value", f"{parameter} of {name}")
-    both = judge_both(entry, said(entry, answer(entry, "fc")))
+    both = judge_both(entry, transcript_of(entry, answer(entry, "fc")))
     if not (both.official.valid and both.corrected.valid):
         raise Unproved("oracle fails", str(both.official.reason or both.corrected.reason))
-    if calls and judge(entry, said(entry, Reply(text="I did nothing.", finish_reason="stop"))).valid:
+    if calls and judge(entry, transcript_of(entry, Reply(text="I did nothing.", finish_reason="stop"))).valid:
         raise Unproved("passes with less", "doing nothing")
     for finding in lint_entry(entry):
         raise Unproved("unclear tools", str(finding))

@@ -63,12 +63,12 @@ async def _text(probe: Probe, *, before: str = "", after: str = "") -> None:
     whole, streamed = await probe.both(request)
     text = before or after
 
-    def kept(reply: Reply) -> Match:
+    def text_match(reply: Reply) -> Match:
         if not reply.calls:
             return Match("none", "no call")
         return EXACT if text in reply.text else Match("other", f"the text is {ascii(reply.text)[:120]}")
 
-    await probe.weigh([(request, whole), (request.streamed(), streamed)], kept)
+    await probe.weigh([(request, whole), (request.streamed(), streamed)], text_match)
 
 
 async def _auto(probe: Probe) -> None:

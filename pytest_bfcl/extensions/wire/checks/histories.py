@@ -70,14 +70,14 @@ async def _answered(probe: Probe) -> None:
     requests = [request, request.streamed(), thinking, thinking.streamed()]
     replies = await together(*map(probe.reply, requests))
 
-    def told(reply: Reply) -> Match:
+    def result_match(reply: Reply) -> Match:
         if reply.text or reply.calls:
             return EXACT
         if word in reply.reasoning:
             return Match("damaged", "the answer to a result stands in the reasoning, the content is empty")
         return Match("other", "after a result the answer holds neither text nor a call")
 
-    await probe.weigh(list(zip(requests, replies, strict=True)), told)
+    await probe.weigh(list(zip(requests, replies, strict=True)), result_match)
 
 
 _GIVEN = (*BASICS, "stream_text", "result_string", "ids_accepted")

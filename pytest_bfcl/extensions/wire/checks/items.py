@@ -15,7 +15,7 @@ from pytest_bfcl.extensions.wire.probe import Probe, together
 from pytest_bfcl.extensions.wire.replies import Reply
 from pytest_bfcl.extensions.wire.requests import Request, ToolResult, Verbatim
 from pytest_bfcl.extensions.wire.responses import events
-from pytest_bfcl.extensions.wire.tasks import CODE_WORD, NOTE, dictate, note, told
+from pytest_bfcl.extensions.wire.tasks import CODE_WORD, NOTE, dictate, note, told_directly
 
 CREATE = "OpenAI API reference, Responses, Create a model response"
 
@@ -24,7 +24,7 @@ async def _instructions(probe: Probe) -> None:
     word = probe.word()
     said = f"The code word is {word}."
     apart = Request.of(CODE_WORD, NOTE, extra={"instructions": said})
-    requests = [told(said), apart, apart.streamed()]
+    requests = [told_directly(said), apart, apart.streamed()]
     replies = await together(*map(probe.reply, requests))
     await probe.weigh(list(zip(requests, replies, strict=True)), lambda reply: compare([note(word)], reply))
 

@@ -29,7 +29,7 @@ async def _crosstalk(probe: Probe) -> None:
     replies = await asyncio.gather(*(probe.reply(request) for request, _ in many))
     words = [_words(wanted) for _, wanted in many]
     for number, reply in enumerate(replies):
-        heard = _heard(reply)
+        heard = _all_text(reply)
         strange = [word for other, said in enumerate(words) if other != number for word in said if word in heard]
         if strange:
             raise Broke(
@@ -71,7 +71,7 @@ def _words(wanted: Sequence[Wanted]) -> list[str]:
     return [word for each in wanted for value in each.arguments.values() for word in str(value).split()]
 
 
-def _heard(reply: Reply) -> str:
+def _all_text(reply: Reply) -> str:
     return " ".join([reply.text, reply.reasoning, *(f"{call.name} {call.arguments}" for call in reply.calls)])
 
 

@@ -13,7 +13,7 @@ from pytest_bfcl.extensions.wire.not_held import Broke, NotCalled
 from pytest_bfcl.extensions.wire.probe import Probe, together
 from pytest_bfcl.extensions.wire.replies import Call, Reply
 from pytest_bfcl.extensions.wire.requests import Message, Request, Role, ToolCalls, ToolResult
-from pytest_bfcl.extensions.wire.tasks import CODE_WORD, LOOK_UP, NOTE, dictate, note, told
+from pytest_bfcl.extensions.wire.tasks import CODE_WORD, LOOK_UP, NOTE, dictate, note, told_directly
 
 TOOL_MESSAGE = (
     "OpenAI API reference, Chat Completions, messages, Tool message; Responses, input, Function tool call output"
@@ -151,13 +151,13 @@ async def _ids_unique(probe: Probe) -> None:
         request = request.then(ToolCalls.by(reply), *(ToolResult(str(call.id), "kept") for call in reply.calls))
 
 
-def told_by(role: Role) -> Judge:
+def word_from(role: Role) -> Judge:
     """A code word told by another message, beside the same told in the order itself."""
 
     async def judge(probe: Probe) -> None:
         word = probe.word()
         said, asked = f"The code word is {word}.", CODE_WORD
-        whole = told(said)
+        whole = told_directly(said)
         if role == "user":
             apart = Request(
                 (Message("user", said), Message("assistant", "I will remember it."), Message("user", asked)), (NOTE,)
@@ -246,20 +246,20 @@ CHECKS = (
     Check(
         "role_system",
         Rule("A system message reaches the model together with tools.", f"{ROLES}, system"),
-        told_by("system"),
+        word_from("system"),
         BASICS,
     ),
     Check(
         "role_developer",
         Rule("A developer message reaches the model together with tools.", f"{ROLES}, developer"),
-        told_by("developer"),
+        word_from("developer"),
         BASICS,
         optional=True,
     ),
     Check(
         "role_user",
         Rule("Earlier messages of user and assistant reach the model together with tools.", f"{ROLES}, user"),
-        told_by("user"),
+        word_from("user"),
         BASICS,
     ),
 )

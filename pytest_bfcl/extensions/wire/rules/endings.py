@@ -67,14 +67,14 @@ def _stream_usage(judged: Judged) -> Found:
     one, two = twin.usage, reply.usage
     if one.input != two.input:
         return wrong(f"the same prompt has {one.input} tokens unstreamed and {two.input} streamed")
-    same = (twin.reasoning, twin.text, _said(twin.calls)) == (reply.reasoning, reply.text, _said(reply.calls))
+    same = (twin.reasoning, twin.text, _pairs(twin.calls)) == (reply.reasoning, reply.text, _pairs(reply.calls))
     apart = abs((one.output or 0) - (two.output or 0)) > max(2, (one.output or 0) // 5)
     return wrong(
         f"the same answer has {one.output} tokens unstreamed and {two.output} streamed" if same and apart else ""
     )
 
 
-def _said(calls: object) -> object:
+def _pairs(calls: object) -> object:
     return [(call.name, call.arguments) for call in calls]  # type: ignore[attr-defined]
 
 

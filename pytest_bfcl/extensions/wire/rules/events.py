@@ -15,7 +15,7 @@ EVENTS = "OpenAI API reference, Responses, Streaming events"
 Facts = Callable[[list[Json]], str | None]
 
 
-def told(facts: Facts) -> Callable[[Judged], Found]:
+def event_rule(facts: Facts) -> Callable[[Judged], Found]:
     """A rule about the events of a stream."""
 
     def judge(judged: Judged) -> Found:
@@ -186,62 +186,62 @@ def _row(name: str, text: str, judge: Callable[[Judged], Found], *after: str) ->
 
 ROWS = (
     _row("events_names", "The line event: of every event is the type in its data.", _names),
-    _row("events_sequence", "sequence_number counts the events from 0.", told(_sequence)),
+    _row("events_sequence", "sequence_number counts the events from 0.", event_rule(_sequence)),
     _row(
         "events_begin",
         "The first event is response.created, the last one response.completed.",
-        told(_begin),
+        event_rule(_begin),
     ),
     _row(
         "events_response",
         "Every response object in a stream has the same id, the last one all that an unstreamed one has.",
-        told(_response),
+        event_rule(_response),
         "message_form",
         "events_begin",
     ),
     _row(
         "events_items",
         "Every item is added, filled and done, with output_index 0, 1, … in order.",
-        told(_items),
+        event_rule(_items),
     ),
     _row(
         "events_item_ids",
         "All events of an item tell the same id, and no other item has it.",
-        told(_item_ids),
+        event_rule(_item_ids),
         "events_items",
         "item_ids",
     ),
     _row(
         "events_call_ids",
         "call_id is there and the same when a call is added and when it is done.",
-        told(_call_ids),
+        event_rule(_call_ids),
         "events_items",
         "call_id",
     ),
     _row(
         "events_arguments",
         "The deltas of the arguments join to what function_call_arguments.done says.",
-        told(_arguments),
+        event_rule(_arguments),
         "events_items",
         "arguments_text",
     ),
     _row(
         "events_parts",
         "Every text part is added before its deltas and done after them, with the whole text.",
-        told(_parts),
+        event_rule(_parts),
         "events_items",
         "events_text",
     ),
     _row(
         "events_text",
         "The deltas of a text join to what output_text.done says.",
-        told(_text),
+        event_rule(_text),
         "events_items",
     ),
     _row(
         "events_completed",
         "The final response holds the same items and calls as those that were done.",
-        told(_completed),
+        event_rule(_completed),
         "events_items",
         "events_arguments",
         "events_begin",

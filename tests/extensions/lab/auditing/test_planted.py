@@ -19,7 +19,7 @@ from pytest_bfcl.extensions.lab.auditing.listing import known_issues_toml
 from pytest_bfcl.extensions.lab.auditing.rules import RULES
 from pytest_bfcl.rescoring import open_data
 from pytest_bfcl.settings import Settings
-from tests.extensions.lab.auditing.test_asked_rules import CASES as ASKED
+from tests.extensions.lab.auditing.test_answer_rules import CASES as ASKED
 
 Line = dict[str, Any]
 Plant = Callable[[Line], None]

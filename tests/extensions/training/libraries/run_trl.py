@@ -117,7 +117,7 @@ def written(calls: Sequence[Any]) -> str:
     return "\n".join(texts)
 
 
-class Told(library.GRPOTrainer):  # type: ignore[misc]
+class EntryResult(library.GRPOTrainer):  # type: ignore[misc]
     """TRL's trainer whose first rollout of each pair says what the oracle says; everything else is its own."""
 
     def _generate_single_turn(self, prompt_ids: Any, *args: Any, **kwargs: Any) -> Any:
@@ -163,7 +163,7 @@ def environment(folder: str) -> dict[str, Any]:
         rewards.append(trl.environment_reward(environments, completions, **columns))
         return rewards[-1]
 
-    trainer = Told(
+    trainer = EntryResult(
         model, reward_funcs=watched, train_dataset=trl.environment_dataset(ours), processing_class=tokenizer,
         environment_factory=trl.environments(ours),
         args=config(max_completion_length=60_000, generation_kwargs={"max_new_tokens": 8}),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.extensions.lab.auditing.asked_rules import asked_defects
+from pytest_bfcl.extensions.lab.auditing.answer_rules import answer_defects
 from pytest_bfcl.extensions.lab.auditing.rules import RULES
 from pytest_bfcl.rescoring import open_data
 
@@ -77,7 +77,7 @@ def line(said: str, name: str, schema: dict[str, Any], values: list[Any]) -> dic
 
 def rules_found(folder: Path, entry: dict[str, Any], category: str = "simple_python") -> list[str]:
     (folder / f"{category}.jsonl").write_text(json.dumps(entry) + "\n", encoding="utf-8")
-    return [defect.rule_name for defect in asked_defects(open_data(folder).entry(entry["id"]))]
+    return [defect.rule_name for defect in answer_defects(open_data(folder).entry(entry["id"]))]
 
 
 @pytest.mark.parametrize(("rule", "said", "name", "schema", "values"), CASES)

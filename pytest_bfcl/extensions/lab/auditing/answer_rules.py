@@ -11,7 +11,7 @@ from typing import Any
 from pytest_bfcl.dataset import Entry
 from pytest_bfcl.extensions.lab.auditing.defect import Defect
 from pytest_bfcl.extensions.lab.auditing.literals import Pool, dates, listed, literals, numbers, words
-from pytest_bfcl.extensions.lab.auditing.request_rules import said_in
+from pytest_bfcl.extensions.lab.auditing.request_rules import messages_text
 from pytest_bfcl.json_types import Fields
 
 DAYS = listed("monday tuesday wednesday thursday friday saturday sunday")
@@ -76,7 +76,7 @@ class Argument:
         return _content(self.name)
 
     @property
-    def told(self) -> set[str]:
+    def words(self) -> set[str]:
         """The words of its name, and of its description those that are not the function's."""
         return self.about | (_content(str(self.schema.get("description", ""))) - _content(self.function))
 
@@ -85,11 +85,11 @@ def _content(text: str) -> set[str]:
     return {word for word in words(text) if word not in _HELPERS and len(word) > 2}
 
 
-def asked_defects(entry: Entry) -> Iterator[Defect]:
+def answer_defects(entry: Entry) -> Iterator[Defect]:
     """Defects of a single-turn entry's answer against its request and the documents."""
     if entry.row.checker != "ast":
         return
-    said = said_in(entry)
+    said = messages_text(entry)
     asked = Pool()
     asked.add(said)
     yield from _days(entry.id, said)
@@ -99,7 +99,7 @@ def asked_defects(entry: Entry) -> Iterator[Defect]:
         for rule, message in (
             *_no_such_date(argument),
             *_default_only(argument),
-            *_unasked(argument, said, asked),
+            *_unasked_values(argument, said, asked),
             *_percent(argument, said),
             *_refused(argument, said, accepted),
             *_odd_one_out(argument, arguments),
@@ -142,7 +142,7 @@ def _default_only(argument: Argument) -> Iterator[tuple[str, str]]:
             yield "default_only", f"{_short(default)} is the default and has to be written out"
 
 
-def _unasked(argument: Argument, said: str, asked: Pool) -> Iterator[tuple[str, str]]:
+def _unasked_values(argument: Argument, said: str, asked: Pool) -> Iterator[tuple[str, str]]:
     """A value that an optional parameter must be given, although nothing in the request says it."""
     default, given = argument.default, argument.given
     if argument.required or len(given) < len(argument.values) or not given or default is _NO_DEFAULT:
@@ -152,7 +152,7 @@ def _unasked(argument: Argument, said: str, asked: Pool) -> Iterator[tuple[str, 
     if any(_same(value, default) for value in given):
         return
     if all(isinstance(value, bool) or str(value).lower() in ("true", "false") for value in given):
-        told = not argument.told or any(asked.has_word(word) for word in argument.told)
+        told = not argument.words or any(asked.has_word(word) for word in argument.words)
     else:
         told = any(_is_told(value, said, asked) for value in literals(given)) or not list(literals(given))
     if not told:
