@@ -12,8 +12,10 @@ import time
 from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any
 
+from pytest_bfcl import entry_points
 from pytest_bfcl.conversation.dialogue import OVERFLOW, Dialogue
 from pytest_bfcl.conversation.played import PlayedConversation
+from pytest_bfcl.conversation.requirements import NO_SERVERS
 from pytest_bfcl.conversation.services import Services, is_executed
 from pytest_bfcl.endings import TROUBLE, problem_of
 from pytest_bfcl.failures import AdapterError, BenchmarkError, HarnessError
@@ -25,7 +27,6 @@ from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
 if TYPE_CHECKING:
     from pytest_bfcl.checkers.plugged import CallServices
     from pytest_bfcl.conversation.journal import Journal, Snapshots
-    from pytest_bfcl.conversation.served import ServedWorld
     from pytest_bfcl.conversation.world import World
     from pytest_bfcl.dataset import Entry, Texts
     from pytest_bfcl.models.base import Model, Request
@@ -95,12 +96,13 @@ async def converse(
 
 
 @contextlib.asynccontextmanager
-async def _served(entry: Entry, settings: Settings, model: Model) -> AsyncIterator[tuple[Entry, ServedWorld | None]]:
+async def _served(entry: Entry, settings: Settings, model: Model) -> AsyncIterator[tuple[Entry, World | None]]:
     """An entry on a user's MCP server with the tools that server lists, and its world."""
-    from pytest_bfcl.conversation.served import served_entry
-
+    point = entry_points.find("worlds", "mcp")
+    if point is None:
+        raise HarnessError(HarnessTrouble.MCP, f"{entry.id}: {NO_SERVERS}")
     as_listed = model.mode == "fc" and not hasattr(model, "play")  # an agent's tools are Python functions
-    async with served_entry(entry, settings, as_listed=as_listed) as served:
+    async with entry_points.load(point, "world")(entry, settings, as_listed=as_listed) as served:
         yield served
 
 

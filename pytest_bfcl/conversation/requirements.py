@@ -6,7 +6,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_bfcl import extras
+from pytest_bfcl import entry_points, extras
 from pytest_bfcl.checkers.plugged import category_group, missing_group
 from pytest_bfcl.conversation.world import WEB
 from pytest_bfcl.dataset.categories import CATEGORIES, ELSEWHERE
@@ -64,8 +64,13 @@ def skip_reason(
     return None
 
 
+NO_SERVERS = "entries on an MCP server need an extension that is not installed here: install pytest-bfcl as a whole"
+
+
 def _server_problem(settings: Settings) -> str | None:
     """Why no MCP server of the user's can be asked, ``None`` when one can."""
+    if entry_points.find("worlds", "mcp") is None:
+        return NO_SERVERS
     if not settings.mcp:
         return 'entries on an MCP server need one: --bfcl-mcp NAME="COMMAND or URL"'
     return f"entries on an MCP server need its SDK: {extras.install_command('mcp')}" if extras.missing("mcp") else None

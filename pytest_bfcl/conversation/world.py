@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.dataset import Entry, Texts
     from pytest_bfcl.settings import Settings
     from pytest_bfcl.simulators import CallExecutor, Simulator
+    from pytest_bfcl.transcript import Transcript
 
 WEB = "WebSearchAPI"
 MEMORY = "MemoryAPI_"
@@ -75,6 +76,12 @@ class World:
     async def new_functions(self) -> list[Parsed] | None:
         """The documents offered from now on, where calls have changed them; ``None``: as before."""
         return None
+
+    def keep_in(self, transcript: Transcript) -> None:
+        """Where to keep what a world outside tells of its state; the simulators' is replayed."""
+
+    async def finish(self) -> None:
+        """After the last turn, of a world outside: ask for what must hold of its state."""
 
     @property
     def memory(self) -> Simulator | None:

@@ -1,1 +1,1 @@
-"""Documents of tools: their schemas, patterns in them, and how functions, MCP servers and SDKs give them."""
+"""Documents of tools: their schemas, patterns in them, and how functions give them."""

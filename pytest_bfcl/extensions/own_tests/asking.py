@@ -21,9 +21,9 @@ from pytest_bfcl.tools.json_schema import argument_problem, is_native
 from pytest_bfcl.transcript import Call, Message, Reply, ToolCall, wire_name
 
 if TYPE_CHECKING:
-    from pytest_bfcl.conversation.mcp_session import McpSession
     from pytest_bfcl.dataset import Entry, Texts
     from pytest_bfcl.extensions.own_tests.recordings import Tape
+    from pytest_bfcl.extensions.served.session import McpSession
     from pytest_bfcl.models import Model
     from pytest_bfcl.settings import Settings
 
@@ -218,8 +218,8 @@ class _Server:
         self._session: McpSession | None = None
 
     async def _opened(self) -> McpSession:
-        from pytest_bfcl.conversation.mcp_session import mcp_session
-        from pytest_bfcl.tools.mcp import public_address
+        from pytest_bfcl.extensions.served.mcp import public_address
+        from pytest_bfcl.extensions.served.session import mcp_session
 
         if self._session is None:
             shown = public_address(self._where).strip("'")
@@ -241,7 +241,7 @@ class _Server:
 
     def _call(self, name: str) -> Carry:
         async def call(arguments: Parsed) -> str:
-            from pytest_bfcl.conversation.mcp_session import text_of
+            from pytest_bfcl.extensions.served.session import text_of
 
             return text_of(await (await self._opened()).call(name, arguments))
 

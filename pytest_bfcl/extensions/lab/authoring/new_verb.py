@@ -89,7 +89,7 @@ def _functions(args: argparse.Namespace) -> list[dict[str, object]]:
 
         return documents_of_openapi(args.from_openapi)
     if args.from_mcp:
-        from pytest_bfcl.tools.mcp import documents_of_server
+        from pytest_bfcl.extensions.served.mcp import documents_of_server
 
         return documents_of_server(args.from_mcp)
     if args.from_python:

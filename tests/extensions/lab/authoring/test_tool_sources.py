@@ -207,7 +207,7 @@ if __name__ == "__main__":
 
 def test_an_mcp_server_in_memory_and_over_stdio(tmp_path: Path) -> None:
     pytest.importorskip("mcp")
-    from pytest_bfcl.tools.mcp import documents_of_server, list_tools
+    from pytest_bfcl.extensions.served.mcp import documents_of_server, list_tools
 
     space: dict[str, Any] = {"__name__": "shop"}
     exec(SERVER, space)  # noqa: S102
@@ -225,7 +225,7 @@ def test_an_mcp_server_in_memory_and_over_stdio(tmp_path: Path) -> None:
 @pytest.mark.parametrize("where", ["/no/such/program --x", "", "http://user:secret@127.0.0.1:9/mcp?key=secret"])
 def test_an_mcp_server_that_is_not_there(where: str) -> None:
     pytest.importorskip("mcp")
-    from pytest_bfcl.tools.mcp import documents_of_server
+    from pytest_bfcl.extensions.served.mcp import documents_of_server
 
     with pytest.raises(UsageError) as caught:
         documents_of_server(where, timeout_s=10)

@@ -42,7 +42,7 @@ class Workdir:
 
     def command(self, text: str) -> tuple[list[str], dict[str, str]]:
         """Words of a command with the real place in them, and the variables it sets in front (``NAME=VALUE cmd``)."""
-        from pytest_bfcl.tools.mcp import WORKDIR, command_words
+        from pytest_bfcl.extensions.served.mcp import WORKDIR, command_words
 
         return command_words(text, {WORKDIR: str(self.path)})
 

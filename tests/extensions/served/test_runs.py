@@ -13,8 +13,8 @@ pytest.importorskip("mcp")
 
 from pytest_bfcl.cli import main
 from tests.distributed import WORKERS
+from tests.extensions.served.test_served import ONE, SEVERAL, SHOP
 from tests.plugin.conftest import Project, project, write_lines  # noqa: F401 - a fixture
-from tests.served.test_served import ONE, SEVERAL, SHOP
 
 pytestmark = pytest.mark.slow
 

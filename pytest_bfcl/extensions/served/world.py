@@ -10,18 +10,18 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.conversation.mcp_session import McpSession, mcp_session, text_of
-from pytest_bfcl.conversation.workdir import Workdir, opened_workdir
 from pytest_bfcl.conversation.world import MOST_CALLS, MOST_SHOWN, TOO_MUCH, World
 from pytest_bfcl.dataset.expectation import ABSENT, at_path
 from pytest_bfcl.dataset.served_entry import portable_name
+from pytest_bfcl.extensions.served.mcp import WORKDIR
+from pytest_bfcl.extensions.served.session import McpSession, mcp_session, text_of
+from pytest_bfcl.extensions.served.workdir import Workdir, opened_workdir
 from pytest_bfcl.failures import AdapterError, HarnessError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.simulators import CallExecutor, serialise
 from pytest_bfcl.simulators.toolkit import error_text
 from pytest_bfcl.syntax.writing import read_call
 from pytest_bfcl.tools.json_schema import argument_problem
-from pytest_bfcl.tools.mcp import WORKDIR
 from pytest_bfcl.transcript import OBSERVED, Transcript
 from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
 

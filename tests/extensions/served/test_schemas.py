@@ -18,7 +18,7 @@ from pytest_bfcl.session.evaluation import open_data, run
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.tools.schemas import compile_tools
 from pytest_bfcl.transcript import Reply, ToolCall
-from tests.served.odd import LATER, LISTED
+from tests.extensions.served.odd import LATER, LISTED
 
 COMMAND = shlex.join([sys.executable, str(Path(__file__).with_name("odd.py"))])
 ENTRY = {

@@ -11,9 +11,9 @@ import pytest
 from pydantic import ValidationError
 
 from pytest_bfcl.checkers import judge
-from pytest_bfcl.conversation.workdir import Workdir
 from pytest_bfcl.dataset import Entry
 from pytest_bfcl.dataset.expectation import ABSENT, Expectation, State, at_path
+from pytest_bfcl.extensions.served.workdir import Workdir
 from pytest_bfcl.transcript import OBSERVED, Reply, Step, ToolCall, Transcript, Turn
 
 CALLS: list[list[tuple[str, dict[str, Any]]]] = [

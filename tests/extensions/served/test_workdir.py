@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.conversation import workdir as module
-from pytest_bfcl.conversation.workdir import Workdir, opened_workdir
 from pytest_bfcl.dataset.expectation import ABSENT, State
 from pytest_bfcl.dataset.served_entry import TemplateCopy
+from pytest_bfcl.extensions.served import workdir as module
+from pytest_bfcl.extensions.served.workdir import Workdir, opened_workdir
 from pytest_bfcl.failures import HarnessError
 
 

@@ -68,7 +68,7 @@ class McpSession:
 
         ``as_listed``: they have the server's own names, where these can be sent, else the writable ones.
         """
-        from pytest_bfcl.tools.mcp import documents_of_client
+        from pytest_bfcl.extensions.served.mcp import documents_of_client
 
         try:
             listed = await documents_of_client(self.client)
@@ -147,7 +147,7 @@ class McpSession:
 async def _connected(
     subject: str, name: str, where: str, timeout_s: float, places: Mapping[str, str] | None, stack: AsyncExitStack
 ) -> McpSession:
-    from pytest_bfcl.tools.mcp import public_address, runnable, server_at
+    from pytest_bfcl.extensions.served.mcp import public_address, runnable, server_at
 
     errors = None
     try:

@@ -18,10 +18,10 @@ pytest.importorskip("mcp")
 
 from pytest_bfcl.checkers import judge
 from pytest_bfcl.cli import main
-from pytest_bfcl.conversation.workdir import Workdir
 from pytest_bfcl.dataset.expectation import Expectation, contained, same
 from pytest_bfcl.dataset.served_entry import TemplateCopy
 from pytest_bfcl.extensions.agents import as_agent
+from pytest_bfcl.extensions.served.workdir import Workdir
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.models import as_model
 from pytest_bfcl.runs.replay_lines import transcript_from_line

@@ -13,8 +13,8 @@ pytest.importorskip("mcp")
 
 from mcp.shared.exceptions import MCPError
 
-from pytest_bfcl.conversation import mcp_session
-from pytest_bfcl.conversation.mcp_session import McpSession, text_of
+from pytest_bfcl.extensions.served import session as mcp_session
+from pytest_bfcl.extensions.served.session import McpSession, text_of
 from pytest_bfcl.failures import HarnessError, UsageError
 
 
@@ -59,7 +59,7 @@ def test_names_that_every_notation_can_write(monkeypatch: pytest.MonkeyPatch, as
     async def documents(client: Any) -> list[Any]:
         return [{"name": name} for name in listed]
 
-    monkeypatch.setattr("pytest_bfcl.tools.mcp.documents_of_client", documents)
+    monkeypatch.setattr("pytest_bfcl.extensions.served.mcp.documents_of_client", documents)
     found, names = asyncio.run(session(Client()).documents(as_listed=as_listed))
     assert list(names.values()) == listed
     said = list(names)
@@ -75,7 +75,7 @@ def test_tools_that_cannot_be_listed(monkeypatch: pytest.MonkeyPatch, error: Exc
     async def documents(client: Any) -> list[Any]:
         raise error
 
-    monkeypatch.setattr("pytest_bfcl.tools.mcp.documents_of_client", documents)
+    monkeypatch.setattr("pytest_bfcl.extensions.served.mcp.documents_of_client", documents)
     with pytest.raises(HarnessError) as caught:
         asyncio.run(session(Client()).documents(as_listed=True))
     assert str(caught.value) == f"own_1: MCP server 'shop': {said}"
