@@ -78,6 +78,7 @@ def _build(config: pytest.Config) -> None:
         halted=lambda: session.notices.stopped or (engines.trouble() if engines else None),
         note=session.notices.note,
     )
+    runner.on_answer = run.on_answer
     conversations = Conversations(session, runner)
     expectations = Expectations(session.plan.gates["expected"])
     if not session.is_worker:
@@ -98,7 +99,10 @@ def _build(config: pytest.Config) -> None:
     if session.worker is not None:
         from pytest_bfcl.plugin.distribution import WorkerEnd
 
-        plugins.register(WorkerEnd(session.worker["said"], termination), "bfcl-worker-end")
+        ours = WorkerEnd(session.worker["said"], termination)
+        plugins.register(ours, "bfcl-worker-end")
+        if session.settings.sinks:
+            runner.on_answer = ours.answered
     plugins.register(GcThresholds(config), "bfcl-gc")
     plugins.register(UsersModel(config, conversations), "bfcl-users-model")
     for module in fixtures_of(config, conversations, models=len(contenders)):

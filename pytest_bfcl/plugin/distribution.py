@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.plugin.results import Results
     from pytest_bfcl.plugin.session import Session
     from pytest_bfcl.plugin.termination import Termination
+    from pytest_bfcl.session.events import Answered
     from pytest_bfcl.session.run import Run
 
 BATCH = 16
@@ -85,10 +86,14 @@ class Distribution:
         channel.setcallback(partial(self._on_message, channel), endmarker=None)
         return channel
 
-    def _on_message(self, channel: Any, text: str | None) -> None:
-        """A worker says something, or has ended."""
-        if text is not None:
-            self._session.notices.say(text)
+    def _on_message(self, channel: Any, told: Any) -> None:
+        """A worker says something, tells of a reply, or has ended."""
+        if told is not None:
+            on_answer = self._run.on_answer
+            if isinstance(told, str):
+                self._session.notices.say(told)
+            elif on_answer is not None:
+                on_answer(told)
             return
         self._open.discard(channel)
         if not self._open:
@@ -165,6 +170,11 @@ class WorkerEnd:
     def __init__(self, channel: Any, termination: Termination) -> None:
         self._channel = channel
         channel.setcallback(lambda _: termination.ask())
+
+    def answered(self, event: Answered) -> None:
+        """Tell the controller's sinks of a reply."""
+        with suppress(OSError, EOFError):  # the controller is gone
+            self._channel.send(dict(event))
 
     def pytest_unconfigure(self) -> None:
         """Everything is written down."""

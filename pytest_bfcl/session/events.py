@@ -1,18 +1,23 @@
 """What happens in a run, in order, as typed records: the specification for whoever reads runs while they go on.
 
-``opened`` and ``planned`` come first, then a ``line`` for every line of ``results.jsonl`` that is kept, then ``notice``
-and ``gate`` where there is something to tell, last ``closed``. `pytest-bfcl schema event` prints the JSON Schema;
-fields may be added, none is taken away or changes its meaning within a version of the package's first number.
+``opened`` and ``planned`` come first, then ``answered`` for replies and a ``line`` for every line of ``results.jsonl``
+that is kept, then ``notice`` and ``gate`` where there is something to tell, last ``closed``.
+`pytest-bfcl schema event` prints the JSON Schema; fields and events may be added (readers pass over what they do not
+know), none is taken away or changes its meaning within a version of the package's first number.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.runs.line_schema import DIALECT, result_line_schema, schema_of
 from pytest_bfcl.runs.result_line import ResultLine
 from pytest_bfcl.runs.summary_types import GateSummary, Summary
+
+if TYPE_CHECKING:
+    from pytest_bfcl.runs import ReplyKey
+    from pytest_bfcl.transcript import Reply
 
 
 class Opened(TypedDict):
@@ -29,6 +34,25 @@ class Planned(TypedDict):
 
     event: Literal["planned"]
     lines: int
+
+
+class Answered(TypedDict):
+    """A reply has arrived, of an entry whose line comes later; an agent's replies are told when it has ended.
+
+    ``turn`` and ``step`` count from 0, ``latency_s`` is of the attempt that succeeded. A sink that is behind is not
+    told of all of them.
+    """
+
+    event: Literal["answered"]
+    model: str
+    mode: str
+    id: str
+    repeat: int
+    turn: int
+    step: int
+    input_tokens: int | None
+    output_tokens: int | None
+    latency_s: float | None
 
 
 class Line(TypedDict):
@@ -60,8 +84,17 @@ class Closed(TypedDict):
     summary: Summary
 
 
-Event = Opened | Planned | Line | Notice | GateJudged | Closed
-KINDS: tuple[Any, ...] = (Opened, Planned, Line, Notice, GateJudged, Closed)
+Event = Opened | Planned | Answered | Line | Notice | GateJudged | Closed
+KINDS: tuple[Any, ...] = (Opened, Planned, Answered, Line, Notice, GateJudged, Closed)
+
+
+def answered_event(key: ReplyKey, reply: Reply) -> Answered:
+    """What is told of a reply: all but what it says."""
+    return {
+        "event": "answered", "model": key.model, "mode": key.mode, "id": key.entry_id, "repeat": key.repeat,
+        "turn": key.turn, "step": key.step, "input_tokens": reply.input_tokens, "output_tokens": reply.output_tokens,
+        "latency_s": reply.latency_s,
+    }  # fmt: skip
 
 
 def event_schema() -> Parsed:

@@ -18,12 +18,15 @@ if TYPE_CHECKING:
     from pytest_bfcl.runs import ResultLine
     from pytest_bfcl.session.contender import Contender
     from pytest_bfcl.session.earlier import EarlierParts
+    from pytest_bfcl.session.events import Answered
     from pytest_bfcl.session.trial import Trial
     from pytest_bfcl.settings import Settings
 
 
 class RemoteRunner(Protocol):
-    """What a run needs of a `pytest_bfcl.session.Runner`, wherever it is."""
+    """What a run needs of a `pytest_bfcl.session.Runner`, wherever it is; ``on_answer`` is set where sinks listen."""
+
+    on_answer: Callable[[Answered], None] | None
 
     def records(self, trials: Iterable[Trial]) -> AsyncIterator[ResultLine]:
         """The lines of all these trials, each as soon as it is made."""

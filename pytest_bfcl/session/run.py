@@ -6,6 +6,7 @@ it lines. What it makes of them is the same: run directory, counts, summary, gat
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.scoring.model_info import ModelInfo
     from pytest_bfcl.session.contender import Contender
     from pytest_bfcl.session.earlier import EarlierParts
+    from pytest_bfcl.session.events import Answered
     from pytest_bfcl.session.run_data import RunData
     from pytest_bfcl.session.sinks import Sinks
     from pytest_bfcl.settings import Settings
@@ -98,6 +100,7 @@ class Run:
         self._whole = False
         self._ended: Fingerprint | None = None
         self._sinks: Sinks | None = None
+        self._opening = threading.Lock()
         if writes and settings.sinks:
             from pytest_bfcl.session.sinks import check_sinks
 
@@ -165,13 +168,21 @@ class Run:
                 self._tally = RunningTally(self.directory.fingerprint, self.data.dataset)
         return self.directory
 
-    def _open_sinks(self) -> None:
+    def _open_sinks(self) -> Sinks:
         from pytest_bfcl.session.sinks import SinkRun, Sinks
 
-        name = self.path.name if self.path is not None else self.settings.label or "run"
-        facts = self.fingerprint().to_dict()
-        self._sinks = Sinks(self.settings.sinks, SinkRun(name, self.path, dict(facts), self.planned))
-        self.listeners.append(self._sinks.take)
+        with self._opening:
+            if self._sinks is None:
+                name = self.path.name if self.path is not None else self.settings.label or "run"
+                facts = self.fingerprint().to_dict()
+                self._sinks = Sinks(self.settings.sinks, SinkRun(name, self.path, dict(facts), self.planned))
+                self.listeners.append(self._sinks.take)
+            return self._sinks
+
+    @property
+    def on_answer(self) -> Callable[[Answered], None] | None:
+        """What is to be told of every reply, from any thread; ``None`` where no sink is."""
+        return (lambda event: self._open_sinks().answered(event)) if self.settings.sinks and self._writes else None
 
     def withdraw(self) -> None:
         """Nothing was asked, for the run was refused: leave none behind that looks as if it had been stopped."""

@@ -15,6 +15,7 @@ from pytest_bfcl.conversation import Job, LookAhead, RunStopped, converse
 from pytest_bfcl.failures import AdapterError, BenchmarkError, EntrySkipped, HarnessError
 from pytest_bfcl.selection.splits import is_in
 from pytest_bfcl.session.contender import Contender, is_stored
+from pytest_bfcl.session.events import answered_event
 from pytest_bfcl.session.outside import Outside
 from pytest_bfcl.session.proof import Proofs
 from pytest_bfcl.session.records import errored_record, judged_record, skipped_record
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet, Entry
     from pytest_bfcl.models import Model
     from pytest_bfcl.runs import Asked, ReplyKey, ResultLine
+    from pytest_bfcl.session.events import Answered
     from pytest_bfcl.settings import Settings
     from pytest_bfcl.transcript import Reply, Transcript
 
@@ -47,6 +49,8 @@ class Runner:
         halted: Says why the caller wants no further conversation started, ``None`` while it does.
         note: Told what a person should read at the end of the run.
         on_switch: Told when mode ``auto`` came to prompting for a contender.
+
+    ``on_answer`` may be set to what is told of every reply as it arrives.
     """
 
     def __init__(
@@ -70,6 +74,7 @@ class Runner:
         self._halted = halted or (lambda: None)
         self._note = note or (lambda text: None)
         self._on_switch = on_switch
+        self.on_answer: Callable[[Answered], None] | None = None
         self._ahead: LookAhead | None = None
         self._entries: dict[TrialKey, Entry] = {}
         self._unkept: str | None = None
@@ -149,12 +154,13 @@ class Runner:
 
         async def with_model(model: Model) -> Transcript:
             journal = self.store.journal
+            is_kept = journal is not None or self.on_answer is not None
             return await converse(
                 entry,
                 model,
                 settings=self.settings,
                 texts=trial.data.texts,
-                journal=_DrainedJournal(self, journal) if journal is not None else None,
+                journal=_DrainedJournal(self, journal) if is_kept else None,
                 repeat=trial.repeat,
                 snapshots=self.store.snapshots(model.spec, trial.repeat),
                 search=None if is_stored(model) else self.outside.search(entry, trial.data),
@@ -319,19 +325,25 @@ class Runner:
 
 
 class _DrainedJournal:
-    """The journal as a conversation sees it: while the run drains, what has no reply yet is not asked any more."""
+    """The journal as a conversation sees it, if there is one; who listens is told of replies.
 
-    def __init__(self, runner: Runner, journal: Journal) -> None:
+    While the run drains, what has no reply yet is not asked any more.
+    """
+
+    def __init__(self, runner: Runner, journal: Journal | None) -> None:
         self.runner = runner
         self.journal = journal
 
     def find(self, key: ReplyKey) -> Reply | None:
         """The recorded reply, if there is one."""
-        reply = self.journal.find(key)
+        reply = self.journal.find(key) if self.journal is not None else None
         if reply is None and self.runner.is_draining:
             raise HarnessError(HarnessTrouble.STOPPED, STOPPING)
         return reply
 
     def record(self, key: ReplyKey, reply: Reply, asked: Asked | None = None) -> None:
         """Keep a reply."""
-        self.journal.record(key, reply, asked)
+        if self.journal is not None:
+            self.journal.record(key, reply, asked)
+        if self.runner.on_answer is not None and asked is not None:
+            self.runner.on_answer(answered_event(key, reply))

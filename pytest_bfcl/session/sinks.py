@@ -25,7 +25,7 @@ from pytest_bfcl.suggestions import instead_of
 if TYPE_CHECKING:
     from pytest_bfcl.json_types import Fields
     from pytest_bfcl.runs import ResultLine, Summary
-    from pytest_bfcl.session.events import Closed, Event
+    from pytest_bfcl.session.events import Answered, Closed, Event
 
 MOST_WAITING = 10_000
 """Lines a sink may be behind; more are not handed to it."""
@@ -86,6 +86,7 @@ class Sinks:
 
     def __init__(self, names: Sequence[str], run: SinkRun) -> None:
         self._threads = [_Thread(name, run) for name in names]
+        self._closed = False
         path = None if run.path is None else str(run.path)
         self._tell({"event": "opened", "run": run.name, "path": path, "facts": dict(run.facts)})
         self._tell({"event": "planned", "lines": run.planned})
@@ -94,12 +95,18 @@ class Sinks:
         """Hand a line to each; never waits."""
         self._tell({"event": "line", "line": line})
 
+    def answered(self, event: Answered) -> None:
+        """Hand on that a reply has arrived, until `close`; from any thread."""
+        if not self._closed:
+            self._tell(event)
+
     def _tell(self, event: Event) -> None:
         for each in self._threads:
             each.hand(event)
 
     def close(self, summary: Summary, state: str = "finished", notes: Sequence[str] = ()) -> Iterator[str]:
         """Tell what there is to tell at the end, and say what was not taken."""
+        self._closed = True
         for note in notes:
             self._tell({"event": "notice", "text": note})
         if summary["gate"]["verdict"] != "none":
@@ -123,6 +130,8 @@ class _Thread:
         self._thread.start()
 
     def hand(self, event: Event) -> None:
+        if event["event"] == "answered" and self._waiting.qsize() > MOST_WAITING // 2:
+            return  # the room that is left is for lines
         self._lines += event["event"] == "line"
         try:
             self._waiting.put_nowait(event)

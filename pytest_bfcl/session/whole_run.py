@@ -237,6 +237,7 @@ class WholeRun:
             return self._result(None)
         if not self._fleet:
             self._check_keys(trials)
+        self.runner.on_answer = run.on_answer
         await self.runner.ready(min(self.settings.concurrency, len(trials)) or 1)
         with ExitStack() as stack:
             stack.callback(run.release)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
+from pytest_bfcl.plugin.distribution import Distribution, WorkerEnd
 from pytest_bfcl.plugin.selection import mentioned, stripes, virtual_argument
 from pytest_bfcl.selection.sampling import stratified_sample
 from pytest_bfcl.selection.sharding import ShardItem, natural, scenario_of, shard_of
@@ -141,3 +143,17 @@ def test_mark_expressions_and_arguments() -> None:
     assert mentioned("not format_sensitivity and (live or sql)") == ["live", "sql"]
     assert virtual_argument("../x/bfcl/live_simple.jsonl::a[b:c]") == ("live_simple", "a[b:c]")
     assert virtual_argument("bfcl/live_simple.json") is None
+
+
+def test_workers_tell_of_replies_and_speak_over_one_channel() -> None:
+    heard: list[object] = []
+    notices = SimpleNamespace(say=heard.append)
+    run = SimpleNamespace(on_answer=heard.append)
+    distribution = Distribution(SimpleNamespace(notices=notices), run, None, None, None)  # type: ignore[arg-type]
+    channel = SimpleNamespace(send=lambda told: distribution._on_message(channel, told), setcallback=lambda end: None)
+    worker = WorkerEnd(channel, None)  # type: ignore[arg-type]
+    worker.answered({"event": "answered"})  # type: ignore[typeddict-item]
+    channel.send("the server is down")
+    run.on_answer = None  # no sink listens
+    worker.answered({"event": "answered"})  # type: ignore[typeddict-item]
+    assert heard == [{"event": "answered"}, "the server is down"]

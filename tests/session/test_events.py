@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,10 +12,14 @@ import jsonschema
 import pytest
 
 from pytest_bfcl import entry_points
+from pytest_bfcl.runs import Journal, ReplyKey, Requests
 from pytest_bfcl.scoring.gating import GateOptions
+from pytest_bfcl.session import sinks
 from pytest_bfcl.session.evaluation import run
 from pytest_bfcl.session.events import event_schema
+from pytest_bfcl.session.runner import _DrainedJournal
 from pytest_bfcl.settings import Settings
+from pytest_bfcl.transcript import Reply
 
 
 class Reader:
@@ -42,11 +47,54 @@ def events(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[dict[str, An
 def test_a_run_tells_what_happens_in_order(events: list[dict[str, Any]]) -> None:
     kinds = [each["event"] for each in events]
     lines = kinds.count("line")
-    assert kinds == ["opened", "planned", *["line"] * lines, "gate", "closed"]
+    assert [kind for kind in kinds if kind != "answered"] == ["opened", "planned", *["line"] * lines, "gate", "closed"]
     assert events[1]["lines"] == lines > 0
     assert events[-2]["gate"]["verdict"] == "passed"
     assert events[-1]["state"] == "finished"
     assert events[-1]["summary"]["models"]["oracle:@fc"]["categories"]["simple_java"]["total"] == lines
+
+
+def test_a_reply_is_told_before_its_line(events: list[dict[str, Any]]) -> None:
+    told = [each for each in events if each["event"] == "answered"]
+    lines = {each["line"]["id"]: (place, each["line"]) for place, each in enumerate(events) if each["event"] == "line"}
+    assert {each["id"] for each in told} == set(lines)
+    for each in told:
+        place, line = lines[each["id"]]
+        assert events.index(each) < place
+        assert (each["model"], each["mode"], each["repeat"]) == (line["model"], line["mode"], line["repeat"])
+        assert (each["turn"], each["step"], each["latency_s"]) == (0, 0, line["latency_s"])
+
+
+@pytest.mark.parametrize("journal", [None, Journal])
+def test_a_runner_tells_of_what_is_kept(tmp_path: Path, journal: Any) -> None:
+    told: list[Any] = []
+    runner: Any = SimpleNamespace(is_draining=False, on_answer=told.append)
+    seen = _DrainedJournal(runner, journal and journal(tmp_path))
+    key = ReplyKey("m@fc", "fc", "a", 2, 1, 3, "0")
+    reply = Reply("words", input_tokens=7, output_tokens=3, latency_s=0.5)
+    seen.record(key, reply, Requests(None).asked([], ()))
+    seen.record(key, Reply(finish_reason="step_limit"))  # the mark of an agent's end is no reply
+    assert told == [
+        {"event": "answered", "model": "m@fc", "mode": "fc", "id": "a", "repeat": 2, "turn": 1, "step": 3,
+         "input_tokens": 7, "output_tokens": 3, "latency_s": 0.5}
+    ]  # fmt: skip
+    assert (seen.find(key) is None) is (journal is None)
+
+
+def test_lines_come_before_replies_where_a_sink_is_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    going, reader = threading.Event(), Reader()
+    point = SimpleNamespace(name="slow", load=lambda: lambda run: going.wait(5) and reader, value="m:s", dist=None)
+    monkeypatch.setattr(entry_points, "offered", lambda kind: {"slow": point})
+    monkeypatch.setattr(sinks, "MOST_WAITING", 8)
+    told = sinks.Sinks(("slow",), sinks.SinkRun("r", None, {}, 0))
+    for _ in range(20):
+        told.answered({"event": "answered"})  # type: ignore[typeddict-item]
+    told.take({"id": "a"})  # type: ignore[typeddict-item]
+    going.set()
+    assert list(told.close({"gate": {"verdict": "none"}})) == []  # type: ignore[typeddict-item]
+    told.answered({"event": "answered"})  # type: ignore[typeddict-item]
+    kinds = [each["event"] for each in reader.events]
+    assert (kinds[:2], kinds[-2:], 0 < kinds.count("answered") < 8) == (["opened", "planned"], ["line", "closed"], True)
 
 
 def test_every_event_is_valid_by_the_schema(events: list[dict[str, Any]]) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet
     from pytest_bfcl.runs import ResultLine
     from pytest_bfcl.session import Contender, EarlierParts, Trial
+    from pytest_bfcl.session.events import Answered
     from pytest_bfcl.settings import Settings
 
 
@@ -58,6 +59,7 @@ class RemoteRunner:
     path: Path | None = None
     note: Callable[[str], None] = lambda text: None
     on_switch: Callable[[Contender], None] = lambda contender: None
+    on_answer: Callable[[Answered], None] | None = None
     _order: dict[DoneKey, int] = field(default_factory=dict, init=False)
     _pool: Pool | None = field(default=None, init=False)
 
@@ -67,7 +69,7 @@ class RemoteRunner:
         if not listed:
             return
         twice = self._twice
-        store = RunStore(self.path, twice, self.note)
+        store = RunStore(self.path, twice, self.note, self.on_answer)
         self._order = {store.key(trial): number for number, trial in enumerate(listed)}
         await self.ready(min(self.settings.concurrency, len(listed)))
         pool = self._pool

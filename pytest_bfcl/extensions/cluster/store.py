@@ -11,13 +11,15 @@ from pytest_bfcl.extensions.cluster.messages import Answered, Memory, Recorded
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.runs import DamagedLine, read_journal_line, read_json_lines, snapshots_of
 from pytest_bfcl.runs.archives import NAMES
-from pytest_bfcl.runs.lines import LineAppender
+from pytest_bfcl.runs.lines import LineAppender, parse_object
 from pytest_bfcl.runs.paths import below
 from pytest_bfcl.session.earlier import DoneKey, done_key
+from pytest_bfcl.session.events import answered_event
 from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.session import Trial
+    from pytest_bfcl.session.events import Answered as AnsweredEvent
 
 PROCESS = "main"
 """The driver's name in the run directory: it is the only process that writes there."""
@@ -35,9 +37,14 @@ class RunStore:
         path: The run directory, ``None`` for a run in memory.
         twice: Models that are in the run in both modes.
         note: Told what a reader should know, a damaged line of an earlier part for instance.
+        on_answer: Told of every reply.
     """
 
-    def __init__(self, path: Path | None, twice: Collection[str], note: Callable[[str], None]) -> None:
+    def __init__(
+        self, path: Path | None, twice: Collection[str], note: Callable[[str], None],
+        on_answer: Callable[[AnsweredEvent], None] | None = None,
+    ) -> None:  # fmt: skip
+        self.on_answer = on_answer
         self.path = path
         self._twice = frozenset(twice)
         self._note = note
@@ -83,6 +90,8 @@ class RunStore:
         if isinstance(event, Answered):
             self._append(f"journal/{PROCESS}.jsonl", event.line)
             self._replies.setdefault(event.key, []).append(event.line)
+            if self.on_answer is not None:
+                self.on_answer(answered_event(*read_journal_line(parse_object(event.line))))
         elif isinstance(event, Memory):
             if self.path is None:
                 self._memories[event.model, event.repeat, event.backend, event.entry_id] = event

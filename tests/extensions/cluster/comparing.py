@@ -7,6 +7,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from pytest_bfcl.runs import RunDirectory, record_key
+
 TIMES = ("started_at", "duration_s", "latency_s", "first_token_s", "worker")
 
 
@@ -30,6 +32,14 @@ def journaled(run: Path) -> Counter[tuple[Any, ...]]:
         for line in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
             found[line["id"], line["repeat"], line["turn"], line["step"], line["model"]] += 1
     return found
+
+
+def conversations(run: Path) -> dict[Any, Any]:
+    """Key → the messages and functions that the run has."""
+    opened = RunDirectory.open(run)
+    return {
+        record_key(line): opened.transcripts.load(record_key(line), line["started_at"]) for line in opened.records()
+    }
 
 
 def scores(run: Path) -> dict[str, Any]:

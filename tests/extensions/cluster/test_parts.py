@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -134,11 +135,13 @@ def test_the_store_hands_back_every_reply_of_trials_without_a_line(tmp_path: Pat
     earlier = [line_for(one, "earlier"), line_for(two, "of a settled trial"), b'{"id": 7}\n', b'{"torn']
     (tmp_path / "journal" / "gw0.jsonl").write_bytes(b"".join(earlier))
     notes: list[str] = []
-    store = RunStore(tmp_path, (), notes.append)
+    told: list[Any] = []
+    store = RunStore(tmp_path, (), notes.append, told.append)
     store.read({store.key(one)})
     assert len(notes) == 2
     assert all("gw0.jsonl:" in note and "asked for again" in note for note in notes)
     store.keep(Answered(store.key(one), line_for(one, "now")))
+    assert [(each["event"], each["id"], each["step"]) for each in told] == [("answered", one.entry_id, 0)]
     assert [json.loads(line)["reply"]["text"] for line in store.replies(one)] == ["earlier", "now"]
     assert store.replies(two) == ()
     assert (tmp_path / "journal" / "main.jsonl").read_bytes() == line_for(one, "now")

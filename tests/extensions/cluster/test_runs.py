@@ -19,7 +19,7 @@ from pytest_bfcl.settings import Price, Settings
 from tests.plugin.conftest import Project, question, write_lines
 from tests.session.conftest import Bench
 
-from .comparing import journaled, scores, stored, timeless
+from .comparing import conversations, journaled, scores, stored, timeless
 from .in_process import InProcess, InProcessWorker
 
 MOCK = "openai:mock@fc"
@@ -72,6 +72,8 @@ def test_a_run_on_actors_equals_one_process(data: Path, alone: Path, tmp_path: P
     run(data, MODELS, categories=SOME, out=out, settings=TWICE, cluster=place)
     assert len(stored(out)) > 60
     assert stored(out) == stored(alone)
+    assert conversations(out) == conversations(alone)
+    assert None not in conversations(out).values()
     assert scores(out) == scores(alone)
     ours, theirs = ({p.relative_to(run) for p in run.glob("snapshots/**/*.json")} for run in (out, alone))
     assert ours == theirs
