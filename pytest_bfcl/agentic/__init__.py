@@ -1,1 +1,1 @@
-"""What agentic entries act on: three memories (`MemoryAPI_kv`, `_vector`, `_rec_sum`) and web search."""
+"""What agentic entries act on: memories (`MemoryAPI_kv`, `MemoryAPI_rec_sum`) and web search."""

@@ -60,6 +60,11 @@ class MemoryAPI_kv(Simulator):
         self.core_memory: dict[str, str] = dict(stored.get("core_memory") or {})
         self.archival_memory: dict[str, str] = dict(stored.get("archival_memory") or {})
 
+    @classmethod
+    def problem(cls) -> str | None:
+        """Without the extra ``memory`` keys cannot be searched."""
+        return extras.problem("memory", "the search by key of the memory")
+
     def snapshot(self) -> JsonObject:
         """What later conversations start from."""
         return {"core_memory": dict(self.core_memory), "archival_memory": dict(self.archival_memory)}

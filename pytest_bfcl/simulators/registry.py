@@ -30,7 +30,6 @@ BUILT_IN: Mapping[str, str] = {
     "TravelAPI": "simulators.travel_api",
     "VehicleControlAPI": "simulators.vehicle_control_api",
     "MemoryAPI_kv": "agentic.memory_kv",
-    "MemoryAPI_vector": "agentic.memory_vector",
     "MemoryAPI_rec_sum": "agentic.memory_rec_sum",
     "WebSearchAPI": "agentic.web_search",
 }

@@ -100,6 +100,11 @@ class Simulator:
         state. ``context`` holds what some classes need beside (memory stores, search providers).
         """
 
+    @classmethod
+    def problem(cls) -> str | None:
+        """Why entries with it cannot be run here, with what to do about it; ``None`` when they can."""
+        return None
+
     def say(self, place: str, own: str, *values: Any) -> str:
         """A text of a result: the data set's own template for the place, filled with the values, else ``own``.
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.agentic.embedding import encoder_problem
+from pytest_bfcl.extensions.vector_memory.embedding import encoder_problem
 from tests.agentic import diligent
 from tests.distributed import WORKERS
 
@@ -177,7 +177,7 @@ def test_web_search_over_the_local_site_and_replayed(bench: Bench) -> None:
 def test_without_weights_the_vector_memory_is_skipped(bench: Bench) -> None:
     bench.pytester.makeconftest(
         "from pytest_bfcl.fetching import weights\n"
-        "from pytest_bfcl.agentic import embedding\n"
+        "from pytest_bfcl.extensions.vector_memory import embedding\n"
         "weights.weights_folder = lambda: None\n"
         "embedding.find_spec = lambda name: None\n"
     )

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.agentic.embedding import encoder_problem
 from pytest_bfcl.dataset import DataSet
+from pytest_bfcl.extensions.vector_memory.embedding import encoder_problem
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.session.evaluation import open_data, run
 from pytest_bfcl.settings import Settings

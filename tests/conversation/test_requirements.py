@@ -49,7 +49,7 @@ def test_what_extras_bring(data: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for category, said in (("memory_kv", "module of memory"), ("memory_rec_sum", None), ("simple_python", None)):
         found = skip_reason(category, data, Settings(), ["fc"])
         assert found is None if said is None else said in str(found)
-    monkeypatch.setattr("pytest_bfcl.agentic.embedding.encoder_problem", lambda: "no weights")
+    monkeypatch.setattr("pytest_bfcl.extensions.vector_memory.memory.encoder_problem", lambda: "no weights")
     assert skip_reason("memory_vector", data, Settings(), ["fc"]) == "no weights"
     assert "its SDK" in str(skip_reason("mcp", data, Settings(mcp={"m": "x"}), ["fc"]))
 

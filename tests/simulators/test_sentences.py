@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import inspect
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.fetching.places import PASSED_ON, PLACES
 from pytest_bfcl.rescoring import open_data
-from pytest_bfcl.simulators import CallExecutor, create_simulator
+from pytest_bfcl.simulators import CallExecutor, create_simulator, simulator_class
 
 MULTI_TURN = ("multi_turn_base", "multi_turn_miss_func", "multi_turn_miss_param", "multi_turn_long_context")
 
@@ -35,11 +36,11 @@ def test_missing_arguments_are_worded_as_python_does() -> None:
 
 
 def test_every_place_is_spoken_by_a_simulator() -> None:
-    rooms = Path(create_simulator.__code__.co_filename).parents[1]
+    rooms = {Path(inspect.getfile(simulator_class(name))).parent for name in PLACES}
     literals = {
         node.value
-        for room in ("simulators", "agentic")
-        for path in (rooms / room).glob("*.py")
+        for room in rooms
+        for path in room.glob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }

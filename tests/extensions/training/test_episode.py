@@ -11,9 +11,9 @@ from functools import cache
 
 import pytest
 
-from pytest_bfcl.agentic.embedding import encoder_problem
 from pytest_bfcl.conversation import HeldSnapshots, converse
 from pytest_bfcl.dataset import DataSet, Entry
+from pytest_bfcl.extensions.vector_memory.embedding import encoder_problem
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.models.oracle import OracleModel, answer
 from pytest_bfcl.models.spec import parse_spec

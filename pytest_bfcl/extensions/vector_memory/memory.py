@@ -10,13 +10,13 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.agentic.embedding import Encoder, shared_encoder
 from pytest_bfcl.agentic.memory_kv import ARCHIVAL, CORE, Limits
+from pytest_bfcl.extensions.vector_memory.embedding import Encoder, encoder_problem, shared_encoder
 from pytest_bfcl.json_types import Fields, JsonObject, Parsed
 from pytest_bfcl.simulators.toolkit import Say, Simulator, tool
 
 if TYPE_CHECKING:
-    from pytest_bfcl.agentic.embedding import Vector
+    from pytest_bfcl.extensions.vector_memory.embedding import Vector
 
 
 LANES = 16
@@ -167,6 +167,11 @@ class MemoryAPI_vector(Simulator):
         self.test_id = config.get("test_id")
         self.core_memory = VectorStore(CORE, encoder, stored.get("core_memory"), self.say)
         self.archival_memory = VectorStore(ARCHIVAL, encoder, stored.get("archival_memory"), self.say)
+
+    @classmethod
+    def problem(cls) -> str | None:
+        """Without an encoder a look-up fails."""
+        return encoder_problem()
 
     def snapshot(self) -> JsonObject:
         """What later conversations start from."""

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float32]
 
-INSTALL = f"{extras.install_command('embeddings')} && pytest-bfcl fetch --embeddings"
 MAX_TOKENS = 256
 """Longer texts are cut, [CLS] and [SEP] included."""
 MAX_CHARS = 20_000
@@ -56,7 +55,7 @@ def encoder_problem() -> str | None:
     if find_spec("sentence_transformers") is not None:
         return None
     what = f"the package {missing[0]} is" if missing else "the weights of all-MiniLM-L6-v2 are"
-    return f"the vector memory needs embeddings, but {what} not here: {INSTALL}"
+    return f"the vector memory needs embeddings, but {what} not here: {weights.INSTALL}"
 
 
 def shared_encoder() -> Encoder:

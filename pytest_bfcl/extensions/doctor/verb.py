@@ -18,8 +18,10 @@ from pytest_bfcl.extras import EXTRAS, install_command, missing
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.printed import say
 
+SUMMARY = "check this installation and an endpoint"
+
 if TYPE_CHECKING:
-    from pytest_bfcl.session.serving.checkup import Answered
+    from pytest_bfcl.extensions.doctor.checkup import Answered
 
 Status = Literal["ok", "note", "problem"]
 
@@ -89,10 +91,10 @@ def _installation() -> Iterator[Finding]:
 
 def _embeddings() -> Finding:
     """Whether the vector memory can be run, with verified weights."""
-    from pytest_bfcl.agentic.embedding import INSTALL, encoder_problem
-    from pytest_bfcl.fetching.weights import check, weights_folder
+    from pytest_bfcl.conversation.requirements import memory_problem
+    from pytest_bfcl.fetching.weights import INSTALL, check, weights_folder
 
-    if encoder_problem() is not None:
+    if memory_problem("vector") is not None:
         return Finding("note", "no embeddings: the category memory_vector is skipped", INSTALL)
     folder = weights_folder()
     try:
@@ -131,8 +133,8 @@ def _keys() -> Iterator[Finding]:
 
 
 def _endpoint(text: str, base_url: str | None, timeout_s: float) -> Iterator[Finding]:
+    from pytest_bfcl.extensions.doctor.checkup import check_up
     from pytest_bfcl.session.serving.addresses import name_models
-    from pytest_bfcl.session.serving.checkup import check_up
     from pytest_bfcl.settings import Settings
 
     settings = Settings(base_url=base_url, timeout_s=timeout_s, request_limit_s=timeout_s, retries=0, max_tokens=1024)
@@ -161,8 +163,8 @@ def _judged(answers: list[Answered]) -> Iterator[Finding]:
 
 def _kind(answer: Answered) -> tuple[Status, str]:
     """Whether it is as it should be, and what it is."""
+    from pytest_bfcl.extensions.doctor.checkup import ALONE
     from pytest_bfcl.models import ToolsRefused
-    from pytest_bfcl.session.serving.checkup import ALONE
 
     if answer.error is not None:
         refused = isinstance(answer.error, ToolsRefused)
@@ -216,8 +218,8 @@ def _flags(spec: str) -> Iterator[Finding]:
 
 
 def _start_flags(spec: str, *, known: bool = False) -> dict[str, str]:
+    from pytest_bfcl.extensions.doctor.checkup import start_flags
     from pytest_bfcl.models.spec import parse_spec
-    from pytest_bfcl.session.serving.checkup import start_flags
 
     named = parse_spec(spec)
     found = start_flags(named.provider, named.name)
