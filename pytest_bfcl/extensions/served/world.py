@@ -41,13 +41,13 @@ async def served_entry(
 
     Raises `HarnessError` (kind ``mcp``) for a server that is not named, does not start, does not answer.
     """
-    where = settings.mcp.get(entry.mcp or "")
+    name = str(entry.mcp)
+    where = settings.mcp.get(name)
     if where is None:
         raise HarnessError(
             HarnessTrouble.MCP, f"{entry.id}: nobody says where the MCP server {entry.mcp!r} is",
             advice=f'name it: --bfcl-mcp {entry.mcp}="COMMAND or URL"',
         )  # fmt: skip
-    name = entry.mcp or ""
     async with opened_workdir(entry.id) as workdir:
         workdir.fill(entry.files, entry.folder)
         async with _surrounded(workdir, name, settings):
@@ -92,9 +92,8 @@ class ServedWorld(World):
         self._as_listed = as_listed
         self._names: dict[str, str] = {}
         self._schemas: dict[str, Parsed] = {}
-        self._transcript: Transcript | None = None
-        self._observed: dict[int, list[Any]] = {}
-        self._looked: set[tuple[int, int]] = set()
+        self._transcript = Transcript(entry.id, entry.category)
+        self._observed: dict[tuple[int, int], Any] = {}
 
     async def listed(self) -> list[Parsed]:
         """The documents of the tools as the server lists them now."""
@@ -113,7 +112,7 @@ class ServedWorld(World):
 
     async def execute(self, call_text: str) -> str:
         """The result of one call as the model sees it. Raises `HarnessError` when the server is gone."""
-        await self._observe_before(self._turn)
+        await self._observe_before(len(self._transcript.turns) - 1)
         self._calls += 1
         if self._calls > MOST_CALLS or self._shown > MOST_SHOWN:
             return TOO_MUCH
@@ -145,25 +144,19 @@ class ServedWorld(World):
     async def finish(self) -> None:
         """Ask for all that must hold of the state, and keep what was told in the transcript."""
         await self._observe_before(len(self.entry.question) + 1)
-        if self._transcript is not None:
-            self._transcript.extra[OBSERVED] = [
-                self._observed[n] if each.any_of is not None else self._observed[n][0]
-                for n, each in enumerate(self.entry.expect)
-            ]
-
-    @property
-    def _turn(self) -> int:
-        return len(self._transcript.turns) - 1 if self._transcript is not None else 0
+        observed: list[Any] = []
+        for number, each in enumerate(self.entry.expect):
+            told = [self._observed.get((number, place)) for place in range(len(each.alternatives))]
+            observed.append(told if each.any_of is not None else told[0])
+        self._transcript.extra[OBSERVED] = observed
 
     async def _observe_before(self, turn: int) -> None:
         """Of turns before this one: nothing has been called since they ended."""
         for number, each in enumerate(self.entry.expect):
-            told = self._observed.setdefault(number, [None] * len(each.alternatives))
             for place, one in enumerate(each.alternatives):
                 due = len(self.entry.question) - 1 if one.turn is None else one.turn
-                if one.looked_at is not None and (number, place) not in self._looked and due < turn:
-                    self._looked.add((number, place))
-                    told[place] = await self._state_at(one, one.looked_at)
+                if one.looked_at is not None and (number, place) not in self._observed and due < turn:
+                    self._observed[number, place] = await self._state_at(one, one.looked_at)
 
     async def _state_at(self, each: Expectation, state: State) -> Any:
         """What the state tells there, as JSON: of structured content and text what the expectation meant.
