@@ -127,7 +127,7 @@ class Reply:
         """
         if output is None or isinstance(output, str):
             return cls(text=output, **metadata)
-        if type(output) is not list and not isinstance(output, Sequence):
+        if not isinstance(output, Sequence):
             raise TypeError(f"a reply is text or a list of calls, not {type(output).__name__}")
         calls = tuple([_tool_call(item) for item in output])
         # An empty list and an empty text decode alike (ast_checker spec §2).
@@ -139,11 +139,10 @@ class Reply:
 
 
 def _tool_call(item: object) -> ToolCall:
-    if type(item) is not dict:
-        if isinstance(item, ToolCall):
-            return item
-        if not isinstance(item, Mapping):
-            raise TypeError("a call is an object {name, arguments}")
+    if isinstance(item, ToolCall):
+        return item
+    if not isinstance(item, Mapping):
+        raise TypeError("a call is an object {name, arguments}")
     if "name" in item and "arguments" in item:
         name, arguments = item["name"], item["arguments"]
     elif len(item) == 1:

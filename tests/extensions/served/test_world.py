@@ -13,9 +13,9 @@ import pytest
 
 pytest.importorskip("mcp")
 
-from pytest_bfcl.conversation import served
-from pytest_bfcl.conversation.served import served_entry
-from pytest_bfcl.conversation.workdir import Workdir
+from pytest_bfcl.extensions.served import world as served
+from pytest_bfcl.extensions.served.world import served_entry
+from pytest_bfcl.extensions.served.workdir import Workdir
 from pytest_bfcl.conversation.world import TOO_MUCH
 from pytest_bfcl.dataset import Entry
 from pytest_bfcl.failures import AdapterError, HarnessError
