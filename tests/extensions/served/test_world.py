@@ -13,11 +13,11 @@ import pytest
 
 pytest.importorskip("mcp")
 
-from pytest_bfcl.extensions.served import world as served
-from pytest_bfcl.extensions.served.world import served_entry
-from pytest_bfcl.extensions.served.workdir import Workdir
 from pytest_bfcl.conversation.world import TOO_MUCH
 from pytest_bfcl.dataset import Entry
+from pytest_bfcl.extensions.served import world as served
+from pytest_bfcl.extensions.served.workdir import Workdir
+from pytest_bfcl.extensions.served.world import served_entry
 from pytest_bfcl.failures import AdapterError, HarnessError
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import OBSERVED, Transcript, Turn
