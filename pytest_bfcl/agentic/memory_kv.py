@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from pytest_bfcl import extras
@@ -73,91 +74,6 @@ class MemoryAPI_kv(Simulator):
         """The memory as the prompt shows it: the core part only; ``empty`` when there is none (agentic spec §4)."""
         return json.dumps(self.core_memory, indent=4) if self.core_memory else empty
 
-    # -- core ----------------------------------------------------------------------------------------------------
-
-    @tool(writes=True)
-    def core_memory_add(self, key: str, value: str) -> JsonObject:
-        """Store a new text in the core memory, which holds 7 texts of at most 300 characters.
-
-        Args:
-            key: Key of the text; it must not be in use.
-            value: The text to store.
-
-        Returns:
-            status (string): What was done.
-        """
-        problem = _add(self.say, self.core_memory, CORE, key, value)
-        return problem or {"status": self.say("core_memory_add.done", "Stored in the core memory.")}
-
-    @tool(writes=True)
-    def core_memory_remove(self, key: str) -> JsonObject:
-        """Delete a text from the core memory.
-
-        Args:
-            key: Key of the text.
-
-        Returns:
-            status (string): What was done.
-        """
-        return _remove(self.say, self.core_memory, CORE, key)
-
-    @tool(writes=True)
-    def core_memory_replace(self, key: str, value: str) -> JsonObject:
-        """Store another text under a key of the core memory.
-
-        Args:
-            key: Key that is in use.
-            value: The text that takes the place of the present one.
-
-        Returns:
-            status (string): What was done.
-        """
-        return _replace(self.say, self.core_memory, CORE, key, value)
-
-    @tool(writes=True)
-    def core_memory_clear(self) -> JsonObject:
-        """Delete every text of the core memory.
-
-        Returns:
-            status (string): What was done.
-        """
-        self.core_memory = {}
-        return {"status": self.say("core_memory_clear.done", "The core memory is empty now.")}
-
-    @tool(writes=False)
-    def core_memory_retrieve(self, key: str) -> JsonObject:
-        """Read a text of the core memory.
-
-        Args:
-            key: Key of the text, spelled exactly.
-
-        Returns:
-            value (string): The text.
-        """
-        return _retrieve(self.say, self.core_memory, CORE, key)
-
-    @tool(writes=False)
-    def core_memory_list_keys(self) -> JsonObject:
-        """List the keys of the core memory.
-
-        Returns:
-            keys (array): Keys, oldest first.
-        """
-        return {"keys": list(self.core_memory)}
-
-    @tool(writes=False)
-    def core_memory_key_search(self, query: str, k: int = 5) -> JsonObject:
-        """Find keys of the core memory whose words are like those of a query.
-
-        Args:
-            query: Words to look for in the keys.
-            k: How many keys to return at most.
-
-        Returns:
-            ranked_results (array): Pairs of score and key, best first.
-        """
-        return {"ranked_results": ranked_keys(list(self.core_memory), query)[:k]}
-
     @tool(writes=False)
     def core_memory_retrieve_all(self) -> JsonObject:
         """Read the whole core memory: every key with its text.
@@ -168,11 +84,17 @@ class MemoryAPI_kv(Simulator):
         """
         return dict(self.core_memory)
 
-    # -- archival ------------------------------------------------------------------------------------------------
+    def part(self, limits: Limits) -> dict[str, str]:
+        """The texts of one part, by key."""
+        return self.core_memory if limits is CORE else self.archival_memory
+
+
+def _tools_of(limits: Limits) -> Iterator[Callable[..., JsonObject]]:
+    """The tools that both parts have; ``{…}`` in their docstrings are of the part."""
 
     @tool(writes=True)
-    def archival_memory_add(self, key: str, value: str) -> JsonObject:
-        """Store a new text in the archival memory, which holds 50 texts of at most 2,000 characters.
+    def add(self: MemoryAPI_kv, key: str, value: str) -> JsonObject:
+        """Store a new text in the {part} memory, which holds {entries} texts of at most {chars:,} characters.
 
         Args:
             key: Key of the text; it must not be in use.
@@ -181,12 +103,13 @@ class MemoryAPI_kv(Simulator):
         Returns:
             status (string): What was done.
         """
-        problem = _add(self.say, self.archival_memory, ARCHIVAL, key, value)
-        return problem or {"status": self.say("archival_memory_add.done", "Stored in the archival memory.")}
+        problem = _add(self.say, self.part(limits), limits, key, value)
+        place = f"{limits.part}_memory_add.done"
+        return problem or {"status": self.say(place, f"Stored in the {limits.part} memory.")}
 
     @tool(writes=True)
-    def archival_memory_remove(self, key: str) -> JsonObject:
-        """Delete a text from the archival memory.
+    def remove(self: MemoryAPI_kv, key: str) -> JsonObject:
+        """Delete a text from the {part} memory.
 
         Args:
             key: Key of the text.
@@ -194,11 +117,11 @@ class MemoryAPI_kv(Simulator):
         Returns:
             status (string): What was done.
         """
-        return _remove(self.say, self.archival_memory, ARCHIVAL, key)
+        return _remove(self.say, self.part(limits), limits, key)
 
     @tool(writes=True)
-    def archival_memory_replace(self, key: str, value: str) -> JsonObject:
-        """Store another text under a key of the archival memory.
+    def replace(self: MemoryAPI_kv, key: str, value: str) -> JsonObject:
+        """Store another text under a key of the {part} memory.
 
         Args:
             key: Key that is in use.
@@ -207,21 +130,21 @@ class MemoryAPI_kv(Simulator):
         Returns:
             status (string): What was done.
         """
-        return _replace(self.say, self.archival_memory, ARCHIVAL, key, value)
+        return _replace(self.say, self.part(limits), limits, key, value)
 
     @tool(writes=True)
-    def archival_memory_clear(self) -> JsonObject:
-        """Delete every text of the archival memory.
+    def clear(self: MemoryAPI_kv) -> JsonObject:
+        """Delete every text of the {part} memory.
 
         Returns:
             status (string): What was done.
         """
-        self.archival_memory = {}
-        return {"status": self.say("archival_memory_clear.done", "The archival memory is empty now.")}
+        setattr(self, f"{limits.part}_memory", {})
+        return {"status": self.say(f"{limits.part}_memory_clear.done", f"The {limits.part} memory is empty now.")}
 
     @tool(writes=False)
-    def archival_memory_retrieve(self, key: str) -> JsonObject:
-        """Read a text of the archival memory.
+    def retrieve(self: MemoryAPI_kv, key: str) -> JsonObject:
+        """Read a text of the {part} memory.
 
         Args:
             key: Key of the text, spelled exactly.
@@ -229,20 +152,20 @@ class MemoryAPI_kv(Simulator):
         Returns:
             value (string): The text.
         """
-        return _retrieve(self.say, self.archival_memory, ARCHIVAL, key)
+        return _retrieve(self.say, self.part(limits), limits, key)
 
     @tool(writes=False)
-    def archival_memory_list_keys(self) -> JsonObject:
-        """List the keys of the archival memory.
+    def list_keys(self: MemoryAPI_kv) -> JsonObject:
+        """List the keys of the {part} memory.
 
         Returns:
             keys (array): Keys, oldest first.
         """
-        return {"keys": list(self.archival_memory)}
+        return {"keys": list(self.part(limits))}
 
     @tool(writes=False)
-    def archival_memory_key_search(self, query: str, k: int = 5) -> JsonObject:
-        """Find keys of the archival memory whose words are like those of a query.
+    def key_search(self: MemoryAPI_kv, query: str, k: int = 5) -> JsonObject:
+        """Find keys of the {part} memory whose words are like those of a query.
 
         Args:
             query: Words to look for in the keys.
@@ -251,7 +174,18 @@ class MemoryAPI_kv(Simulator):
         Returns:
             ranked_results (array): Pairs of score and key, best first.
         """
-        return {"ranked_results": ranked_keys(list(self.archival_memory), query)[:k]}
+        return {"ranked_results": ranked_keys(list(self.part(limits)), query)[:k]}
+
+    yield from (add, remove, replace, clear, retrieve, list_keys, key_search)
+
+
+def _give_tools(cls: type[MemoryAPI_kv]) -> None:
+    for limits in (CORE, ARCHIVAL):
+        for method in _tools_of(limits):
+            method.__name__ = f"{limits.part}_memory_{method.__name__}"
+            method.__qualname__ = f"{cls.__name__}.{method.__name__}"
+            method.__doc__ = (method.__doc__ or "").format(**limits._asdict())
+            setattr(cls, method.__name__, method)
 
 
 def _add(say: Say, memory: dict[str, str], limits: Limits, key: object, value: object) -> JsonObject | None:
@@ -315,3 +249,6 @@ def ranked_keys(keys: list[str], query: str) -> list[tuple[float, str]]:
 
 def _words(text: str) -> list[str]:
     return text.replace("_", " ").lower().split()
+
+
+_give_tools(MemoryAPI_kv)

@@ -16,12 +16,7 @@ from pytest_bfcl.transcript import Mode, Reply
 
 
 def call_texts(
-    reply: Reply,
-    mode: Mode,
-    decoder: str | None = None,
-    functions: Sequence[Fields] = (),
-    *,
-    mended: bool = False,
+    reply: Reply, mode: Mode, decoder: str | None = None, functions: Sequence[Fields] = (), *, mended: bool = False
 ) -> list[str]:
     """The calls of one step as texts such as ``cd(folder='a')``, in order; the turn ends when the list `is_empty`.
 

@@ -187,11 +187,7 @@ class ReplyDecoder:
 
 
 def has_call(
-    reply: Reply,
-    mode: Mode,
-    *,
-    rules: str | Iterable[str] = "official",
-    functions: Sequence[Fields] = (),
+    reply: Reply, mode: Mode, *, rules: str | Iterable[str] = "official", functions: Sequence[Fields] = ()
 ) -> bool:
     """Whether a reply contains a call, for relevance and irrelevance (ast_checker spec §9): Python or native rules."""
     return bool(ReplyDecoder(reply, mode, functions=functions).calls_if_any(rules))

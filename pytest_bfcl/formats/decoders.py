@@ -174,10 +174,7 @@ def _served(name: str, what: str, notation: str) -> Decoder:
 
 
 _REFERENCE = {decoder.name: decoder for decoder in (*_PARSED, *_OWN)}
-DECODERS: Mapping[str, Decoder] = {
-    **_REFERENCE,
-    **{name: _served(name, what, name) for name, what in _WHATS.items()},
-}
+DECODERS: Mapping[str, Decoder] = {**_REFERENCE, **{name: _served(name, what, name) for name, what in _WHATS.items()}}
 """Every decoder by name: the *reference reading* of formats that a handler of the benchmark has, else the server's."""
 SERVER = "server:"
 SERVER_READINGS: Mapping[str, Decoder] = {

@@ -5,17 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from pytest_bfcl.formats.members import (
-    Pair,
-    ReadError,
-    after,
-    iterated,
-    literal,
-    objects,
-    pair,
-    spans,
-    texts,
-)
+from pytest_bfcl.formats.members import Pair, ReadError, after, iterated, literal, objects, pair, spans, texts
 from pytest_bfcl.syntax.errors import DecodeError
 from pytest_bfcl.syntax.native import parse_json
 

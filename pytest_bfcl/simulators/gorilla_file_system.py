@@ -34,14 +34,7 @@ class GorillaFileSystem(Simulator):
     name = "GorillaFileSystem"
     summary = "Small file system with a current directory; commands work on names inside the current directory."
 
-    def load(
-        self,
-        config: Parsed,
-        *,
-        long_context: bool = False,
-        texts: Fields | None = None,
-        **context: Any,
-    ) -> None:
+    def load(self, config: Parsed, *, long_context: bool = False, texts: Fields | None = None, **context: Any) -> None:
         """Build the tree: ``root`` maps one name (further names are ignored) to ``{type, contents}``.
 
         Raises `ValueError` when a long-context file name clashes with a configured one.

@@ -109,11 +109,7 @@ def _transactions(rng: random.Random) -> list[Parsed]:
         )
 
     return [
-        {
-            "type": rng.choice(["deposit", "withdrawal"]),
-            "amount": rng.randint(100, 900_000) / 100,
-            "timestamp": stamp(),
-        }
+        {"type": rng.choice(["deposit", "withdrawal"]), "amount": rng.randint(100, 900_000) / 100, "timestamp": stamp()}
         for _ in range(1000)
     ]
 

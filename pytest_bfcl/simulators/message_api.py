@@ -29,14 +29,7 @@ class MessageAPI(Simulator):
     name = "MessageAPI"
     summary = "Team messenger: users are known by name and by id, and one inbox keeps the messages that were sent."
 
-    def load(
-        self,
-        config: Parsed,
-        *,
-        long_context: bool = False,
-        texts: Fields | None = None,
-        **context: Any,
-    ) -> None:
+    def load(self, config: Parsed, *, long_context: bool = False, texts: Fields | None = None, **context: Any) -> None:
         """Set the state; there is no long-context variant."""
         self._random = random.Random(config.get("random_seed", SEED))
         self.generated_ids: set[int] = config.get("generated_ids", set())

@@ -21,14 +21,7 @@ class TicketAPI(Simulator):
     name = "TicketAPI"
     summary = "Help desk: support tickets are opened, read, edited, resolved and closed in one queue."
 
-    def load(
-        self,
-        config: Parsed,
-        *,
-        long_context: bool = False,
-        texts: Fields | None = None,
-        **context: Any,
-    ) -> None:
+    def load(self, config: Parsed, *, long_context: bool = False, texts: Fields | None = None, **context: Any) -> None:
         """Set the state; there is no long-context variant."""
         self.ticket_queue: list[Parsed] = config.get("ticket_queue", [])
         self.ticket_counter: int = config.get("ticket_counter", 1)

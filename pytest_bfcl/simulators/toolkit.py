@@ -85,14 +85,7 @@ class Simulator:
         self._sentences = sentences or {}
         self.load(copied(dict(config or {})), long_context=long_context, **context)
 
-    def load(
-        self,
-        config: Parsed,
-        *,
-        long_context: bool = False,
-        texts: Fields | None = None,
-        **context: Any,
-    ) -> None:
+    def load(self, config: Parsed, *, long_context: bool = False, texts: Fields | None = None, **context: Any) -> None:
         """Set the state from a configuration object; unknown keys are ignored, missing ones take defaults.
 
         ``config`` is this simulator's own copy. ``texts`` are the long-context constants (simulators spec §9), ``None``

@@ -27,14 +27,7 @@ class TradingBot(Simulator):
     name = "TradingBot"
     summary = "Stock broker: quotes, orders, a watch list, and an account that is funded and drawn from."
 
-    def load(
-        self,
-        config: Parsed,
-        *,
-        long_context: bool = False,
-        texts: Fields | None = None,
-        **context: Any,
-    ) -> None:
+    def load(self, config: Parsed, *, long_context: bool = False, texts: Fields | None = None, **context: Any) -> None:
         """Set the state; the long-context variant only changes results."""
         self._random = random.Random(config.get("random_seed", SEED))
         self._texts = constants(texts) if long_context else {}
@@ -195,13 +188,7 @@ class TradingBot(Simulator):
             "status": "Open",
         }
         self.order_counter += 1
-        return {
-            "order_id": order_id,
-            "order_type": order_type,
-            "status": "Pending",
-            "price": price,
-            "amount": amount,
-        }
+        return {"order_id": order_id, "order_type": order_type, "status": "Pending", "price": price, "amount": amount}
 
     def _book(self, kind: str, amount: float, change: float) -> None:
         self.account_info["balance"] += change

@@ -29,14 +29,7 @@ class TravelAPI(Simulator):
     name = "TravelAPI"
     summary = "Travel agency: flights are priced, booked, insured and cancelled, and paid with registered credit cards."
 
-    def load(
-        self,
-        config: Parsed,
-        *,
-        long_context: bool = False,
-        texts: Fields | None = None,
-        **context: Any,
-    ) -> None:
+    def load(self, config: Parsed, *, long_context: bool = False, texts: Fields | None = None, **context: Any) -> None:
         """Set the state; the long-context variant adds cards and bookings."""
         self._random = random.Random(config.get("random_seed", SEED))
         self.credit_card_list: dict[str, Parsed] = config.get("credit_card_list", {})

@@ -22,14 +22,7 @@ class TwitterAPI(Simulator):
     name = "TwitterAPI"
     summary = "Microblog seen by one account: posting, commenting, retweeting, mentioning and following."
 
-    def load(
-        self,
-        config: Parsed,
-        *,
-        long_context: bool = False,
-        texts: Fields | None = None,
-        **context: Any,
-    ) -> None:
+    def load(self, config: Parsed, *, long_context: bool = False, texts: Fields | None = None, **context: Any) -> None:
         """Set the state; there is no long-context variant."""
         self.username: str = config.get("username", "john")
         self.password: str = config.get("password", "john123")

@@ -32,14 +32,7 @@ class VehicleControlAPI(Simulator):
     name = "VehicleControlAPI"
     summary = "On-board computer of a car: engine, fuel, doors, climate, lights, brakes, tires, cruise and navigation."
 
-    def load(
-        self,
-        config: Parsed,
-        *,
-        long_context: bool = False,
-        texts: Fields | None = None,
-        **context: Any,
-    ) -> None:
+    def load(self, config: Parsed, *, long_context: bool = False, texts: Fields | None = None, **context: Any) -> None:
         """Set the state; the long-context variant only changes results."""
         self._random = random.Random(config.get("random_seed", SEED))
         self._texts = constants(texts) if long_context else {}
@@ -108,11 +101,7 @@ class VehicleControlAPI(Simulator):
                 )
             }
         self.engine_state = "running"
-        return {
-            "engineState": self.engine_state,
-            "fuelLevel": self.fuelLevel,
-            "batteryVoltage": self.batteryVoltage,
-        }
+        return {"engineState": self.engine_state, "fuelLevel": self.fuelLevel, "batteryVoltage": self.batteryVoltage}
 
     @tool(writes=True)
     def fillFuelTank(self, fuelAmount: float) -> JsonObject:

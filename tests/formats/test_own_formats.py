@@ -13,13 +13,7 @@ from pytest_bfcl.formats.decoders import DECODERS, SERVER_READINGS
 from pytest_bfcl.formats.detection import lost_calls
 from pytest_bfcl.formats.reading import TextReading
 from pytest_bfcl.formats.served import server_reading
-from pytest_bfcl.formats.table import (
-    FORMATS,
-    find_decoder,
-    guessed_decoder,
-    reference_decoder,
-    registered_format,
-)
+from pytest_bfcl.formats.table import FORMATS, find_decoder, guessed_decoder, reference_decoder, registered_format
 from pytest_bfcl.formats.thinking import read_thinking
 from pytest_bfcl.transcript import Reply, Step, ToolCall, Transcript, Turn
 from tests.patience import patience

@@ -242,10 +242,7 @@ def test_error_texts_are_cut(executor: CallExecutor) -> None:
 
 def test_calls_on_two_classes() -> None:
     executor = CallExecutor(
-        {
-            "MathAPI": create_simulator("MathAPI"),
-            "GorillaFileSystem": create_simulator("GorillaFileSystem"),
-        }
+        {"MathAPI": create_simulator("MathAPI"), "GorillaFileSystem": create_simulator("GorillaFileSystem")}
     )
     assert executor.execute("touch(file_name='f')") == "None"
     assert executor.execute("echo(content='1\\n2', file_name='f')") == "None"

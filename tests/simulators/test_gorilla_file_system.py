@@ -70,10 +70,7 @@ def test_a_moved_directory_keeps_the_old_parent_of_its_children(system: GorillaF
 
 def test_copies_of_directories_share_their_files(system: GorillaFileSystem) -> None:
     run(system, "cp('d', 'copy')", "cd('d')", "echo('new', 'x')", "rm('e')", "cd('..')", "cd('copy')")
-    assert run(system, "cat('x')", "ls()") == [
-        '{"file_content": "new"}',
-        '{"current_directory_content": ["e", "x"]}',
-    ]
+    assert run(system, "cat('x')", "ls()") == ['{"file_content": "new"}', '{"current_directory_content": ["e", "x"]}']
 
 
 def test_dots_are_ordinary_names_for_mv(system: GorillaFileSystem) -> None:

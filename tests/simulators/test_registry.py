@@ -113,10 +113,7 @@ def test_documents_come_from_signature_and_docstring() -> None:
                 },
                 "required": [],
             },
-            "response": {
-                "type": "dict",
-                "properties": {"on": {"type": "boolean", "description": "Whether it is on."}},
-            },
+            "response": {"type": "dict", "properties": {"on": {"type": "boolean", "description": "Whether it is on."}}},
         }
     ]
     Lamp.documents()[0]["parameters"]["properties"]["colours"]["default"].append("red")
