@@ -12,6 +12,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 PATHS = {
+    "pytest_bfcl.assertions": "pytest_bfcl.extensions.own_tests.assertions",
     "pytest_bfcl.rewards": "pytest_bfcl.extensions.training.rewards",
     "pytest_bfcl.splits": "pytest_bfcl.extensions.splitting.splits",
     "pytest_bfcl.dataset.splits": "pytest_bfcl.extensions.splitting.splits",

@@ -40,7 +40,7 @@ def test_failures_alike_stop_early_at_first_and_late_afterwards() -> None:
 def test_assertions_hide_our_frames(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """
-        from pytest_bfcl.assertions import assert_calls
+        from pytest_bfcl.extensions.own_tests.assertions import assert_calls
 
         TOOL = {"name": "greet", "description": "Greets.", "parameters": {
             "type": "dict", "properties": {"name": {"type": "string", "description": "Who."}}, "required": ["name"]}}

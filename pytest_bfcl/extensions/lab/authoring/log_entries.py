@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
-from pytest_bfcl.checkers.outputs import plain_answers
 from pytest_bfcl.dataset.expectation import Values
 from pytest_bfcl.dataset.served_entry import portable_name
 from pytest_bfcl.extensions.lab.authoring.logs.conversation import Conversation
 from pytest_bfcl.extensions.lab.authoring.logs.reading import conversations_of_log
+from pytest_bfcl.extensions.own_tests.expected import plain_answers
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.replies import Said

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from keyword import iskeyword
 from typing import Any
 
-from pytest_bfcl.checkers.outputs import plain_answers
 from pytest_bfcl.dataset import FunctionDoc
 from pytest_bfcl.dataset.served_entry import portable_name
 from pytest_bfcl.extensions.lab.authoring.openapi import EXAMPLES
+from pytest_bfcl.extensions.own_tests.expected import plain_answers
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.tools.json_schema import DIALECT, is_native

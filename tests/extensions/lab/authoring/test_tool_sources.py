@@ -17,8 +17,8 @@ from pytest_bfcl.dataset import open_dataset
 from pytest_bfcl.dataset.schemas import check_functions
 from pytest_bfcl.extensions.lab.authoring import openapi
 from pytest_bfcl.extensions.lab.authoring.openapi import documents_of_openapi
+from pytest_bfcl.extensions.own_tests.python_functions import document_of, functions_at
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.tools.python import document_of, functions_at
 
 SHOP = """
 openapi: 3.1.0

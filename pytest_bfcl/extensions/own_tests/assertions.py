@@ -14,9 +14,9 @@ from pytest_bfcl.checkers.corrected import rule_set
 from pytest_bfcl.checkers.differences import ABSENT, state_difference
 from pytest_bfcl.checkers.json_values import plain
 from pytest_bfcl.checkers.judge import judge
-from pytest_bfcl.checkers.outputs import function_documents, plain_answers, possible_answers
 from pytest_bfcl.explaining.notation import allowed_text, value_text
 from pytest_bfcl.explaining.terminal import failure_text
+from pytest_bfcl.extensions.own_tests.expected import function_documents, plain_answers, possible_answers
 from pytest_bfcl.failures import Failure, FailureTag, UsageError, Verdict
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.replies import read_reply
