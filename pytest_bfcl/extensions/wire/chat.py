@@ -2,74 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_bfcl.extensions.wire.exchange import DONE, Exchange
-from pytest_bfcl.extensions.wire.replies import CALLS, Call, Reply, Usage, text_of, transport_problem
+from pytest_bfcl.extensions.wire.exchange import Exchange
+from pytest_bfcl.extensions.wire.replies import CALLS, Call, Reader, Reply, Usage, joined_text, text_of
 from pytest_bfcl.extensions.wire.requests import Message, Request, Tool, ToolCalls, ToolResult, Turn, Verbatim
 from pytest_bfcl.json_types import Fields, Parsed
 
 Json = Parsed
 
 
-class Chat:
+class Chat(Reader):
     """``POST /chat/completions``."""
 
     name = "chat"
     path = "/chat/completions"
     limit_name = "max_tokens"
+    nothing_whole = "the answer is no JSON object with choices"
+    nothing_streamed = "the stream has no chunk with a choice"
 
     def body(self, request: Request, model: str) -> Json:
         """The JSON body of a request."""
         body: Json = {"model": model, "messages": [message for turn in request.turns for message in _messages(turn)]}
-        if request.tools:
-            body["tools"] = [_tool(tool) for tool in request.tools]
-        if request.choice is not None:
-            named = {"type": "function", "function": {"name": request.choice[1:]}}
-            body["tool_choice"] = named if request.choice.startswith("=") else request.choice
-        if request.parallel is not None:
-            body["parallel_tool_calls"] = request.parallel
-        if request.limit is not None:
-            body[self.limit_name] = request.limit
+        named = {"type": "function", "function": {"name": (request.choice or "")[1:]}}
+        body |= request.switches(self.limit_name, _tool, named)
         if request.stream:
             body |= {"stream": True, "stream_options": {"include_usage": True}}
         return body | dict(request.extra)
 
-    def read(self, exchange: Exchange) -> tuple[Reply, ...]:
-        """Every choice of an unstreamed answer; one unreadable answer when there is none."""
-        problem = transport_problem(exchange)
-        body = exchange.body
-        choices = body.get("choices") if isinstance(body, Mapping) else None
-        if problem or not isinstance(body, Mapping) or not isinstance(choices, list) or not choices:
-            return (Reply(exchange, problem=problem or "the answer is no JSON object with choices"),)
-        usage = Usage.of(body.get("usage"), "prompt_tokens", "completion_tokens")
-        return tuple(_choice(exchange, choice, usage, position) for position, choice in enumerate(choices))
+    def replies_in(self, exchange: Exchange, body: Json) -> tuple[Reply, ...]:
+        """See `Reader`."""
+        choices = body.get("choices")
+        usage = usage_of(body)
+        listed = choices if isinstance(choices, list) else []
+        return tuple(_choice(exchange, choice, usage, position) for position, choice in enumerate(listed))
 
-    def join(self, exchange: Exchange) -> tuple[Reply, ...]:
-        """Every choice of a streamed answer, its deltas joined."""
-        problem = transport_problem(exchange)
-        if problem:
-            return (Reply(exchange, problem=problem),)
-        joined: dict[int, _Joined] = {}
-        usage: Usage | None = None
-        for chunk in chunks(exchange):
-            usage = Usage.of(chunk.get("usage"), "prompt_tokens", "completion_tokens") or usage
-            for choice in choices_of(chunk):
-                index = choice.get("index")
-                joined.setdefault(index if isinstance(index, int) else 0, _Joined()).take(choice)
-        if not joined:
-            return (Reply(exchange, problem="the stream has no chunk with a choice"),)
-        return tuple(joined[index].reply(exchange, usage, index) for index in sorted(joined))
+    def replies_of_stream(self, exchange: Exchange) -> tuple[Reply, ...]:
+        """See `Reader`."""
+        choices, usage = streamed_choices(exchange)
+        return tuple(_Joined.of(choices[index]).reply(exchange, usage, index) for index in sorted(choices))
 
 
-def chunks(exchange: Exchange) -> Iterator[Json]:
-    """The chunk objects of a stream; events that are no JSON objects are skipped."""
-    for event in exchange.events:
-        chunk = None if event.data.strip() == DONE else event.parsed
-        if isinstance(chunk, dict):
-            yield chunk
+def usage_of(body: Json) -> Usage | None:
+    """The tokens of a completion or a chunk."""
+    return Usage.of(body.get("usage"), "prompt_tokens", "completion_tokens")
+
+
+def streamed_choices(exchange: Exchange) -> tuple[dict[int, list[Json]], Usage | None]:
+    """Index → the parts of a choice in the chunks of a stream, in order; the last usage told."""
+    choices: dict[int, list[Json]] = {}
+    usage: Usage | None = None
+    for chunk in exchange.objects():
+        usage = usage_of(chunk) or usage
+        for choice in choices_of(chunk):
+            index = choice.get("index")
+            choices.setdefault(index if isinstance(index, int) else 0, []).append(choice)
+    return choices, usage
 
 
 def choices_of(chunk: Json) -> list[Json]:
@@ -87,7 +77,7 @@ def deltas_of(choice: Json) -> list[Json]:
 
 def call_deltas(exchange: Exchange) -> Iterator[tuple[int, Json]]:
     """(number of the chunk, call delta) of the first choice, in order."""
-    for number, chunk in enumerate(chunks(exchange)):
+    for number, chunk in enumerate(exchange.objects()):
         for choice in choices_of(chunk):
             if choice.get("index", 0) == 0:
                 yield from ((number, delta) for delta in deltas_of(choice))
@@ -116,9 +106,7 @@ class _Pieces:
 
     def call(self) -> Call:
         if all(isinstance(piece, str) for piece in self.arguments):
-            # Two halves of a surrogate pair in two deltas are one character in every language that joins UTF-16.
-            text = "".join(self.arguments).encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
-            return Call(self.id, self.name, text, self.kind)
+            return Call(self.id, self.name, joined_text(self.arguments), self.kind)
         return Call(self.id, self.name, self.arguments[0] if len(self.arguments) == 1 else self.arguments, self.kind)
 
 
@@ -128,6 +116,13 @@ class _Joined:
     reasoning: list[Json] = field(default_factory=list)
     finish: Any = None
     calls: dict[int, _Pieces] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, choices: Iterable[Json]) -> _Joined:
+        joined = cls()
+        for choice in choices:
+            joined.take(choice)
+        return joined
 
     def take(self, choice: Json) -> None:
         delta = choice.get("delta")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pytest_bfcl.extensions.wire.chat import Json, choices_of, chunks
+from pytest_bfcl.extensions.wire.chat import Chat, Json, choices_of, streamed_choices, usage_of
 from pytest_bfcl.extensions.wire.exchange import Exchange
-from pytest_bfcl.extensions.wire.replies import LENGTH, STOP, Reply, Usage, transport_problem
+from pytest_bfcl.extensions.wire.replies import LENGTH, STOP, Reader, Reply, Usage
 from pytest_bfcl.extensions.wire.requests import Message, Request
 
 ENDS = {"stop": STOP, "length": LENGTH}
@@ -14,12 +14,14 @@ LIMIT = 24
 """Tokens of an answer where a check does not say: a model without a question may go on for long."""
 
 
-class Completions:
+class Completions(Reader):
     """``POST /completions``."""
 
     name = "completions"
     path = "/completions"
     limit_name = "max_tokens"
+    nothing_whole = Chat.nothing_whole
+    nothing_streamed = Chat.nothing_streamed
 
     def body(self, request: Request, model: str) -> Json:
         """The JSON body of a request: what was said, as one prompt."""
@@ -29,31 +31,15 @@ class Completions:
             body |= {"stream": True, "stream_options": {"include_usage": True}}
         return body | dict(request.extra)
 
-    def read(self, exchange: Exchange) -> tuple[Reply, ...]:
-        """Every choice of an unstreamed completion."""
-        problem = transport_problem(exchange)
-        body = exchange.body
-        choices = choices_of(body) if isinstance(body, dict) else []
-        if problem or not isinstance(body, dict) or not choices:
-            return (Reply(exchange, problem=problem or "the answer is no JSON object with choices"),)
-        usage = Usage.of(body.get("usage"), "prompt_tokens", "completion_tokens")
-        return tuple(_reply(exchange, [choice], usage, position) for position, choice in enumerate(choices))
+    def replies_in(self, exchange: Exchange, body: Json) -> tuple[Reply, ...]:
+        """See `Reader`."""
+        usage = usage_of(body)
+        return tuple(_reply(exchange, [choice], usage, position) for position, choice in enumerate(choices_of(body)))
 
-    def join(self, exchange: Exchange) -> tuple[Reply, ...]:
-        """Every choice of a streamed completion, its texts joined."""
-        problem = transport_problem(exchange)
-        if problem:
-            return (Reply(exchange, problem=problem),)
-        pieces: dict[int, list[Json]] = {}
-        usage: Usage | None = None
-        for chunk in chunks(exchange):
-            usage = Usage.of(chunk.get("usage"), "prompt_tokens", "completion_tokens") or usage
-            for choice in choices_of(chunk):
-                index = choice.get("index")
-                pieces.setdefault(index if isinstance(index, int) else 0, []).append(choice)
-        if not pieces:
-            return (Reply(exchange, problem="the stream has no chunk with a choice"),)
-        return tuple(_reply(exchange, pieces[index], usage, index) for index in sorted(pieces))
+    def replies_of_stream(self, exchange: Exchange) -> tuple[Reply, ...]:
+        """See `Reader`."""
+        choices, usage = streamed_choices(exchange)
+        return tuple(_reply(exchange, choices[index], usage, index) for index in sorted(choices))
 
 
 def _reply(exchange: Exchange, choices: list[Json], usage: Usage | None, position: int) -> Reply:

@@ -66,6 +66,13 @@ class Exchange:
         """The answer taken apart as an event stream."""
         return tuple(split_events(self.received))
 
+    def objects(self, typed: bool = False) -> Iterator[dict[str, Any]]:
+        """The events that are JSON objects (``typed``: those that say their type); all others are skipped."""
+        for event in self.events:
+            parsed = event.parsed
+            if isinstance(parsed, dict) and (not typed or isinstance(parsed.get("type"), str)):
+                yield parsed
+
     @property
     def streamed(self) -> bool:
         """Whether the server says that this is an event stream."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_bfcl.extensions.wire.exchange import Exchange, loads
-from pytest_bfcl.extensions.wire.replies import CALLS, LENGTH, STOP, Call, Reply, Usage, text_of, transport_problem
+from pytest_bfcl.extensions.wire.replies import CALLS, LENGTH, STOP, Call, Reader, Reply, Usage, joined_text, text_of
 from pytest_bfcl.extensions.wire.requests import Message, Request, Tool, ToolCalls, ToolResult, Turn
 from pytest_bfcl.json_types import Parsed
 
@@ -23,12 +23,14 @@ ENDS = {
 THINKING = ("thinking", "redacted_thinking")
 
 
-class Messages:
+class Messages(Reader):
     """``POST /messages``."""
 
     name = "anthropic"
     path = "/messages"
     limit_name = "max_tokens"
+    nothing_whole = "the answer is no message with content"
+    nothing_streamed = "the stream has no message and no content block"
 
     def body(self, request: Request, model: str) -> Json:
         """The JSON body of a request."""
@@ -49,33 +51,18 @@ class Messages:
             body["stream"] = True
         return body | dict(request.extra)
 
-    def read(self, exchange: Exchange) -> tuple[Reply, ...]:
-        """The answer in an unstreamed message."""
-        problem = transport_problem(exchange)
-        body = exchange.body
-        if problem or not isinstance(body, dict) or not isinstance(body.get("content"), list):
-            return (Reply(exchange, problem=problem or "the answer is no message with content"),)
-        return (_reply(exchange, blocks_of(body), body),)
+    def replies_in(self, exchange: Exchange, body: Json) -> tuple[Reply, ...]:
+        """See `Reader`."""
+        return (_reply(exchange, blocks_of(body), body),) if isinstance(body.get("content"), list) else ()
 
-    def join(self, exchange: Exchange) -> tuple[Reply, ...]:
-        """The answer that the events of a stream add up to."""
-        problem = transport_problem(exchange)
-        if problem:
-            return (Reply(exchange, problem=problem),)
+    def replies_of_stream(self, exchange: Exchange) -> tuple[Reply, ...]:
+        """See `Reader`."""
         joined = _Joined()
-        for event in events(exchange):
+        for event in exchange.objects(typed=True):
             joined.take(event)
         if not joined.message and not joined.blocks:
-            return (Reply(exchange, problem="the stream has no message and no content block"),)
+            return ()
         return (_reply(exchange, [joined.blocks[index].block() for index in sorted(joined.blocks)], joined.message),)
-
-
-def events(exchange: Exchange) -> Iterator[Json]:
-    """The event objects of a stream; what is no JSON object with a type is skipped."""
-    for event in exchange.events:
-        parsed = event.parsed
-        if isinstance(parsed, dict) and isinstance(parsed.get("type"), str):
-            yield parsed
 
 
 def blocks_of(message: Json) -> list[Json]:
@@ -94,8 +81,7 @@ class _Block:
     def block(self) -> Json:
         block = dict(self.first)
         for name, pieces in self.texts.items():
-            # Two halves of a surrogate pair in two deltas are one character in every language that joins UTF-16.
-            text = "".join(pieces).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+            text = joined_text(pieces, "replace")
             if name != "partial_json":
                 block[name] = f"{block.get(name) or ''}{text}"
             elif text:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from pytest_bfcl.extensions.wire.exchange import Exchange, loads
-from pytest_bfcl.json_types import Fields
+from pytest_bfcl.json_types import Fields, Parsed
 
 CALLS, STOP, LENGTH = "calls", "stop", "length"
 
@@ -93,3 +94,36 @@ def transport_problem(exchange: Exchange) -> str:
             "too_long": "endless answer",
         }.get(exchange.trouble, exchange.trouble) + f": {exchange.said}"
     return "" if exchange.status == 200 else f"HTTP {exchange.status}: {exchange.message}"
+
+
+def joined_text(pieces: Iterable[str], errors: str = "surrogatepass") -> str:
+    """Pieces as one text: two halves of a surrogate pair in two deltas are one character wherever UTF-16 is joined."""
+    return "".join(pieces).encode("utf-16", "surrogatepass").decode("utf-16", errors)
+
+
+class Reader(ABC):
+    """Reads what an API answered: every choice, or one unreadable reply that says why."""
+
+    nothing_whole: str
+    nothing_streamed: str
+
+    def read(self, exchange: Exchange) -> tuple[Reply, ...]:
+        """An unstreamed answer."""
+        problem, body = transport_problem(exchange), exchange.body
+        found = self.replies_in(exchange, body) if not problem and isinstance(body, dict) else ()
+        return found or (Reply(exchange, problem=problem or self.nothing_whole),)
+
+    def join(self, exchange: Exchange) -> tuple[Reply, ...]:
+        """What a stream adds up to."""
+        problem = transport_problem(exchange)
+        return (() if problem else self.replies_of_stream(exchange)) or (
+            Reply(exchange, problem=problem or self.nothing_streamed),
+        )
+
+    @abstractmethod
+    def replies_in(self, exchange: Exchange, body: Parsed) -> tuple[Reply, ...]:
+        """The choices of an unstreamed body; none where it is no answer of this API."""
+
+    @abstractmethod
+    def replies_of_stream(self, exchange: Exchange) -> tuple[Reply, ...]:
+        """The choices that events add up to; none where there are none."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from pytest_bfcl.json_types import Fields
+from pytest_bfcl.json_types import Fields, Parsed
 
 if TYPE_CHECKING:
     from pytest_bfcl.extensions.wire.replies import Call, Reply
@@ -87,3 +87,14 @@ class Request:
     def then(self, *turns: Turn) -> Request:
         """The conversation, gone on with."""
         return replace(self, turns=(*self.turns, *turns))
+
+    def switches(self, limit_name: str, tool: Callable[[Tool], Parsed], named: Fields) -> Parsed:
+        """Tools, choice (``named``: that of one function), parallel calls and limit, as OpenAI's APIs have them."""
+        found: Parsed = {"tools": [tool(each) for each in self.tools]} if self.tools else {}
+        if self.choice is not None:
+            found["tool_choice"] = named if self.choice.startswith("=") else self.choice
+        if self.parallel is not None:
+            found["parallel_tool_calls"] = self.parallel
+        if self.limit is not None:
+            found[limit_name] = self.limit
+        return found

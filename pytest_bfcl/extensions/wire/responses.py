@@ -2,73 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_bfcl.extensions.wire.exchange import Exchange
-from pytest_bfcl.extensions.wire.replies import CALLS, LENGTH, STOP, Call, Reply, Usage, text_of, transport_problem
+from pytest_bfcl.extensions.wire.replies import CALLS, LENGTH, STOP, Call, Reader, Reply, Usage, joined_text, text_of
 from pytest_bfcl.extensions.wire.requests import Message, Request, Tool, ToolCalls, ToolResult, Turn, Verbatim
 from pytest_bfcl.json_types import Parsed
 
 Json = Parsed
 
 
-class Responses:
+class Responses(Reader):
     """``POST /responses``."""
 
     name = "responses"
     path = "/responses"
     limit_name = "max_output_tokens"
+    nothing_whole = "the answer is no response object with output"
+    nothing_streamed = "the stream has no output item and no end"
 
     def body(self, request: Request, model: str) -> Json:
         """The JSON body of a request."""
         body: Json = {"model": model, "input": [item for turn in request.turns for item in _items(turn)]}
-        if request.tools:
-            body["tools"] = [_tool(tool) for tool in request.tools]
-        if request.choice is not None:
-            named = {"type": "function", "name": request.choice[1:]}
-            body["tool_choice"] = named if request.choice.startswith("=") else request.choice
-        if request.parallel is not None:
-            body["parallel_tool_calls"] = request.parallel
-        if request.limit is not None:
-            body[self.limit_name] = request.limit
+        body |= request.switches(self.limit_name, _tool, {"type": "function", "name": (request.choice or "")[1:]})
         if request.stream:
             body["stream"] = True
         return body | dict(request.extra)
 
-    def read(self, exchange: Exchange) -> tuple[Reply, ...]:
-        """The answer in an unstreamed response object."""
-        problem = transport_problem(exchange)
-        body = exchange.body
-        if problem or not isinstance(body, dict) or not isinstance(body.get("output"), list):
-            return (Reply(exchange, problem=problem or "the answer is no response object with output"),)
-        items = [item for item in body["output"] if isinstance(item, dict)]
-        return (_reply(exchange, items, body),)
+    def replies_in(self, exchange: Exchange, body: Json) -> tuple[Reply, ...]:
+        """See `Reader`."""
+        output = body.get("output")
+        if not isinstance(output, list):
+            return ()
+        return (_reply(exchange, [item for item in output if isinstance(item, dict)], body),)
 
-    def join(self, exchange: Exchange) -> tuple[Reply, ...]:
-        """The answer that the events of a stream add up to."""
-        problem = transport_problem(exchange)
-        if problem:
-            return (Reply(exchange, problem=problem),)
+    def replies_of_stream(self, exchange: Exchange) -> tuple[Reply, ...]:
+        """See `Reader`."""
         joined = _Joined()
-        for event in events(exchange):
+        for event in exchange.objects(typed=True):
             joined.take(event)
         if not joined.items and joined.response is None:
-            return (Reply(exchange, problem="the stream has no output item and no end"),)
+            return ()
         items = [joined.items[index].item() for index in sorted(joined.items)]
         return (_reply(exchange, items, joined.response or {}),)
 
 
 ENDS = ("response.completed", "response.incomplete", "response.failed")
-
-
-def events(exchange: Exchange) -> Iterator[Json]:
-    """The event objects of a stream; what is no JSON object with a type is skipped."""
-    for event in exchange.events:
-        parsed = event.parsed
-        if isinstance(parsed, dict) and isinstance(parsed.get("type"), str):
-            yield parsed
 
 
 @dataclass(slots=True)
@@ -83,8 +64,7 @@ class _Item:
     def item(self) -> Json:
         item = dict(self.first)
         if item.get("type") == "function_call":
-            text = "".join(self.arguments).encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
-            item["arguments"] = text or item.get("arguments")
+            item["arguments"] = joined_text(self.arguments) or item.get("arguments")
         elif item.get("type") == "message":
             item["content"] = [{"type": "output_text", "text": "".join(self.text)}]
         elif self.reasoning:

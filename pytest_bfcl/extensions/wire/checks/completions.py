@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
-from pytest_bfcl.extensions.wire.chat import Json, choices_of, chunks
+from pytest_bfcl.extensions.wire.chat import Json, choices_of
 from pytest_bfcl.extensions.wire.check import Check, Rule
 from pytest_bfcl.extensions.wire.exchange import DONE, loads
 from pytest_bfcl.extensions.wire.not_held import Broke, LikelyBroke, NotCalled
@@ -109,7 +109,7 @@ async def _stream(probe: Probe) -> None:
 
 async def _chunks(probe: Probe) -> None:
     reply = await completed(probe, stream=True)
-    found = list(chunks(reply.exchange))
+    found = list(reply.exchange.objects())
     if len({str(chunk.get("id")) for chunk in found}) != 1:
         raise Broke("chunks of one answer have different ids", reply)
     for chunk in found:
@@ -119,7 +119,7 @@ async def _chunks(probe: Probe) -> None:
 async def _finish_last(probe: Probe) -> None:
     reply = await completed(probe, stream=True)
     finishes = 0
-    for chunk in chunks(reply.exchange):
+    for chunk in reply.exchange.objects():
         for choice in choices_of(chunk):
             if finishes and choice.get("text"):
                 raise Broke("text comes after the finish reason", reply, proof=repr(chunk).encode())

@@ -14,7 +14,6 @@ from pytest_bfcl.extensions.wire.not_held import Broke, NotCalled
 from pytest_bfcl.extensions.wire.probe import Probe, together
 from pytest_bfcl.extensions.wire.replies import Reply
 from pytest_bfcl.extensions.wire.requests import Request, ToolResult, Verbatim
-from pytest_bfcl.extensions.wire.responses import events
 from pytest_bfcl.extensions.wire.tasks import CODE_WORD, NOTE, dictate, note, told_directly
 
 CREATE = "OpenAI API reference, Responses, Create a model response"
@@ -61,7 +60,7 @@ def _reasoning(reply: Reply) -> list[dict[str, Any]]:
     if reply.form == "unstreamed":
         items = list(given(reply))
     else:
-        items = [e["item"] for e in events(reply.exchange) if e["type"] == "response.output_item.done"]
+        items = [e["item"] for e in reply.exchange.objects(typed=True) if e["type"] == "response.output_item.done"]
     return [item for item in items if isinstance(item, dict) and item.get("type") == "reasoning"]
 
 

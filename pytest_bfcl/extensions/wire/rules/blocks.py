@@ -9,7 +9,7 @@ from typing import Any
 from pytest_bfcl.extensions.wire.cells import Judged
 from pytest_bfcl.extensions.wire.check import Rule
 from pytest_bfcl.extensions.wire.exchange import DONE, loads
-from pytest_bfcl.extensions.wire.messages import DELTAS, ENDS, Json, blocks_of, events
+from pytest_bfcl.extensions.wire.messages import DELTAS, ENDS, Json, blocks_of
 from pytest_bfcl.extensions.wire.rules.messages import is_count, is_text
 from pytest_bfcl.extensions.wire.rules.row import Form, Found, Row, wrong
 from pytest_bfcl.json_types import Fields
@@ -77,7 +77,7 @@ def _of_events(said: Callable[[list[Json]], Iterator[str]]) -> Callable[[Judged]
     """A rule about the events of a stream."""
 
     def judge(judged: Judged) -> Found:
-        found = list(events(judged.reply.exchange))
+        found = list(judged.reply.exchange.objects(typed=True))
         if judged.reply.problem or not found:
             return None
         return wrong(next(said(found), None), judged.reply.exchange.received[:4000])

@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_bfcl.extensions.wire.cells import Judged
 from pytest_bfcl.extensions.wire.check import Rule
-from pytest_bfcl.extensions.wire.responses import ENDS, Json, calls_of, events
+from pytest_bfcl.extensions.wire.responses import ENDS, Json, calls_of
 from pytest_bfcl.extensions.wire.rules.messages import is_text, response_fields
 from pytest_bfcl.extensions.wire.rules.row import Found, Row, wrong
 
@@ -19,7 +19,7 @@ def event_rule(facts: Facts) -> Callable[[Judged], Found]:
     """A rule about the events of a stream."""
 
     def judge(judged: Judged) -> Found:
-        found = list(events(judged.reply.exchange))
+        found = list(judged.reply.exchange.objects(typed=True))
         return wrong(facts(found)) if found else None
 
     return judge

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from pytest_bfcl.extensions.wire.cells import Judged
-from pytest_bfcl.extensions.wire.chat import choices_of, chunks, function_of
+from pytest_bfcl.extensions.wire.chat import choices_of, function_of
 from pytest_bfcl.extensions.wire.check import Rule
-from pytest_bfcl.extensions.wire.responses import events
 from pytest_bfcl.extensions.wire.rules.row import Found, Row, wrong
 from pytest_bfcl.json_types import Fields
 
@@ -113,7 +112,7 @@ def final(judged: Judged) -> Fields:
     if not judged.cell.streamed:
         body = judged.reply.exchange.body
         return body if isinstance(body, dict) else {}
-    ended = [event.get("response") for event in events(judged.reply.exchange)]
+    ended = [event.get("response") for event in judged.reply.exchange.objects(typed=True)]
     return next((body for body in reversed(ended) if isinstance(body, dict)), {})
 
 
@@ -145,7 +144,7 @@ def _served_model(judged: Judged) -> Found:
     if judged.api != "chat":
         bodies: list[Fields] = [final(judged)]
     elif judged.cell.streamed:
-        bodies = list(chunks(judged.reply.exchange))
+        bodies = list(judged.reply.exchange.objects())
     else:
         bodies = [judged.reply.exchange.body]
     told = {body["model"] for body in bodies if isinstance(body, dict) and is_text(body.get("model"))}

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from pytest_bfcl.extensions.wire.cells import Judged
-from pytest_bfcl.extensions.wire.chat import Json, call_deltas, choices_of, chunks, deltas_of, function_of
+from pytest_bfcl.extensions.wire.chat import Json, call_deltas, choices_of, deltas_of, function_of
 from pytest_bfcl.extensions.wire.check import Api, Rule
 from pytest_bfcl.extensions.wire.exchange import DONE, loads
 from pytest_bfcl.extensions.wire.rules.messages import is_count, is_text, is_time
@@ -41,7 +41,7 @@ def _events(judged: Judged) -> Found:
 
 
 def _chunk_form(judged: Judged) -> Found:
-    found = list(chunks(judged.reply.exchange))
+    found = list(judged.reply.exchange.objects())
     if not found:
         return None
     ids = {repr(chunk.get("id")) for chunk in found}
@@ -73,7 +73,7 @@ def _delta(choice: Json) -> Json:
 
 
 def _finish_last(judged: Judged) -> Found:
-    finishes, found = 0, list(chunks(judged.reply.exchange))
+    finishes, found = 0, list(judged.reply.exchange.objects())
     for chunk in found:
         for choice in choices_of(chunk):
             if finishes and (_delta(choice).get("content") or deltas_of(choice)):
@@ -141,7 +141,7 @@ def _pieces(found: Deltas) -> str | None:
 
 
 def _usage_last(judged: Judged) -> Found:
-    found = list(chunks(judged.reply.exchange))
+    found = list(judged.reply.exchange.objects())
     carrying = [number for number, chunk in enumerate(found) if chunk.get("usage") is not None]
     if not carrying:  # another rule's matter
         return None
