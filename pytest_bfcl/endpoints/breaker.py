@@ -154,7 +154,7 @@ class Breaker:
         A request that began before the last success says nothing about the endpoint's health now: entries that
         always fail would otherwise look like a series, because they fail last.
         """
-        if self.reason is not None or error.kind == AdapterTrouble.CIRCUIT_OPEN:
+        if self.reason is not None:
             return
         if error.kind == AdapterTrouble.AUTH and not self.answered and error.status != 403:
             self.give_up(error, "refused the key")

@@ -257,7 +257,7 @@ class Caller:
                 return await self._attempt(attempt, failed + 1)
             except AdapterError as again:
                 quotas += again.kind == AdapterTrouble.QUOTA
-                if not again.retryable or (again.kind == AdapterTrouble.QUOTA and quotas > 1):
+                if not again.retryable or quotas > 1:
                     raise  # a quota, said again after the pause it asked for: now it is believed
                 error = again
         raise error

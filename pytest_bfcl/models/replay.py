@@ -20,7 +20,6 @@ from pytest_bfcl.troubles import AdapterTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet
-    from pytest_bfcl.runs.wire_names import Names
     from pytest_bfcl.settings import Settings
 
 Line = dict[str, Any]
@@ -38,17 +37,16 @@ class ReplayModel:
     def __init__(
         self,
         spec: ModelSpec,
-        settings: Settings | None = None,
+        settings: Settings,
         mode: Mode | None = None,
         dataset: DataSet | None = None,
     ) -> None:
         path, chosen = _path_and_model(spec)
-        self.reading = TextReading(settings.decoder, settings.think) if settings is not None else TextReading()
+        self.reading = TextReading(settings.decoder, settings.think)
         from pytest_bfcl.runs.readings import Readings
 
-        names: Names = settings.names if settings else "auto"
-        self._readings = Readings(mode, names, self.reading.decoder)
-        lines = _of_model(_read(path, self.reading.decoder, names, dataset), chosen, path)
+        self._readings = Readings(mode, settings.names, settings.decoder)
+        lines = _of_model(_read(path, settings, dataset), chosen, path)
         self._readings.learn(lines, lambda line: _documented(line, dataset))
         models = dict.fromkeys(str(line.get("model") or "") for line in lines)
         self.found_out = "; ".join(found for model in models if (found := self._readings.sentence_of(model)))
@@ -101,7 +99,7 @@ class ReplayModel:
             ) from None
         transcript.model, transcript.repeat = self.spec, repeat
         for turn, messages in zip(transcript.turns, entry.question, strict=False):
-            turn.messages = turn.messages or list(messages)
+            turn.messages = list(messages)
         return transcript
 
     async def generate(self, request: Request) -> Reply:
@@ -135,14 +133,14 @@ def _path_and_model(spec: ModelSpec) -> tuple[Path, str | None]:
     raise UsageError(f"nothing to replay: {path} does not exist")
 
 
-def _read(path: Path, decoder: str | None, names: Names, dataset: DataSet | None) -> list[Line]:
+def _read(path: Path, settings: Settings, dataset: DataSet | None) -> list[Line]:
     from pytest_bfcl.runs import read_replay_lines
     from pytest_bfcl.runs.damage import LeftOut
 
     if path.is_file() and path.suffix != ".gz" and (whole := spread_json(path)):
         raise UsageError(f"{path}: {whole}")
     left_out = LeftOut()
-    lines = [dict(line) for line in read_replay_lines(path, left_out, decoder, names, dataset)]
+    lines = [dict(line) for line in read_replay_lines(path, left_out, settings.decoder, settings.names, dataset)]
     if not lines:
         raise UsageError("; ".join([f"{path} holds no replay line", *left_out.sentences()]))
     for told in left_out.sentences():
@@ -183,9 +181,6 @@ def _proved_mode(line: Line, told: Mode | None) -> Mode | None:
 
 def _mode(lines: list[Line], mode: Mode | None, path: Path) -> Mode:
     recorded = {line["mode"] for line in lines if line.get("mode") is not None}
-    unknown = recorded - {"fc", "prompt"}
-    if unknown:
-        raise UsageError(f"{path}: unknown mode {sorted(map(str, unknown))[0]!r} (fc or prompt)")
     if mode is not None:
         if recorded and mode not in recorded:
             raise UsageError(f"{path} holds no replies in mode {mode}")
@@ -214,14 +209,10 @@ def _without_mode(model: str) -> str:
 def _by_key(lines: list[Line], path: Path) -> dict[tuple[str, int], Line]:
     found: dict[tuple[str, int], Line] = {}
     repeated: list[str] = []
-    for number, line in enumerate(lines, 1):
-        entry_id = line.get("id")
-        if not isinstance(entry_id, str) or not entry_id:
-            raise UsageError(f"{path}: replay line {number} has no id")
-        repeat = line.get("repeat")
-        key = (entry_id, repeat if isinstance(repeat, int) and repeat > 0 else 1)
+    for line in lines:
+        key = (line["id"], line.get("repeat") or 1)
         if key in found:
-            repeated.append(entry_id)
+            repeated.append(line["id"])
         found[key] = line
     if repeated:
         warnings.warn(
@@ -236,6 +227,6 @@ def _raise_recorded_error(line: Mapping[str, Any]) -> None:
     if line.get("outcome") != "error" or not is_unanswered(line):
         return
     prefix, _, kind = str(line.get("reason") or "").partition(":")
-    said = (line.get("detail") or {}).get("error", "") if isinstance(line.get("detail"), Mapping) else ""
+    said = (line.get("detail") or {}).get("error")
     kind = kind if prefix == "adapter" and kind else AdapterTrouble.NOT_RECORDED
     raise AdapterError(kind, f"{line.get('id')}: recorded as an error without output: {said or line.get('reason')}")

@@ -133,7 +133,7 @@ def _last_word(body: Fields) -> object:
     if known == "completed":
         return status
     reason = details.get("reason") if known == "incomplete" and isinstance(details, Mapping) else None
-    if isinstance(reason, str) and ending_of(reason, "responses") in (Ending.CUT, Ending.FILTERED):
+    if ending_of(reason, "responses") in (Ending.CUT, Ending.FILTERED):
         return reason
     raise UnknownEnding(f"{status}: {reason}" if reason else status)
 

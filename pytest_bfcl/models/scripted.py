@@ -107,14 +107,13 @@ class ScriptedModel:
 
 def _is_turns(script: object) -> bool:
     """Whether a list is a list of turns (or steps) rather than one reply's calls."""
-    return isinstance(script, list) and not (script and all(_is_call(item) for item in script)) and script != []
+    return isinstance(script, list) and not all(_is_call(item) for item in script)
 
 
 def _is_call(item: object) -> bool:
-    if not isinstance(item, Mapping) or "error" in item:
+    if not isinstance(item, Mapping):
         return False
-    named = "name" in item and "arguments" in item
-    return named or (len(item) == 1 and not any(key in item for key in _REPLY_KEYS))
+    return item.keys() >= {"name", "arguments"} or (len(item) == 1 and item.keys().isdisjoint(("error", *_REPLY_KEYS)))
 
 
 def _reply(item: object) -> Reply:

@@ -53,6 +53,13 @@ def test_a_server_without_parser() -> None:
     assert model.requests[0].functions
 
 
+def test_texts_stay_texts_in_prompting() -> None:
+    text = f"<tool_call>\n{ADD}\n</tool_call>"
+    model = Listed(text, "Done.", mode="prompt")
+    assert held(model, decoder="hermes").turns[0].steps[0].call_texts == ["add_book(title='Emma')"]
+    assert model.requests[1].messages[-2] == {"role": "assistant", "content": text}
+
+
 def test_without_a_decoder_texts_are_refusals() -> None:
     transcript = held(Listed(f"<tool_call>\n{ADD}\n</tool_call>"))
     assert (transcript.turns[0].steps[0].calls, transcript.decoder) == (None, None)

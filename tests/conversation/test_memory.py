@@ -8,7 +8,7 @@ import pytest
 
 from pytest_bfcl.conversation import HeldSnapshots, Job, LookAhead, converse
 from pytest_bfcl.dataset import Entry
-from pytest_bfcl.failures import AdapterError
+from pytest_bfcl.failures import AdapterError, HarnessError
 from pytest_bfcl.runs import Snapshots as StoredSnapshots
 from pytest_bfcl.simulators import Simulator, documents_of, register_simulator, tool
 from tests.patience import patience
@@ -66,6 +66,13 @@ def test_what_write_stages_store_is_shown_to_the_next_and_to_questions(stored, t
     assert '"town": "Bern"' in system["content"]
     assert system["content"].endswith(TEXTS.agentic_answer)
     assert len(transcript.turns) == 1
+
+
+def test_a_question_that_depends_on_nothing_starts_empty():
+    alone = question().model_copy(update={"depends_on": []})
+    assert hold(alone, Listed("green"), HeldSnapshots()).turns
+    with pytest.raises(HarnessError, match="no memory snapshot of memory_kv_prereq_1-student-1"):
+        hold(question(), Listed("green"), HeldSnapshots())
 
 
 def test_questions_leave_nothing_behind():

@@ -9,6 +9,8 @@ import pytest
 
 from pytest_bfcl.conversation import HeldSnapshots, requirements
 from pytest_bfcl.conversation.requirements import searches, skip_reason
+from pytest_bfcl.conversation.services import is_executed
+from pytest_bfcl.dataset import Entry
 from pytest_bfcl.session.evaluation import open_data
 from pytest_bfcl.settings import Settings
 
@@ -75,3 +77,12 @@ def test_memories_in_memory() -> None:
     assert held.load("kv", "s", "first") == {"a": [1]}
     assert held.load("kv", "s", "other") == {"a": [1, 2]}
     assert held.load("vector", "s") is None
+
+
+@pytest.mark.parametrize(("category", "tables", "executed"), [
+    ("exec_simple", None, True), ("rest", None, True), ("sql", None, False), ("sql", {}, True),
+    ("simple_python", None, False), ("multi_turn_base", {}, False),
+])  # fmt: skip
+def test_which_entries_are_carried_out_at_the_end(category: str, tables: Any, executed: bool) -> None:
+    known = Entry(id=f"{category}_0", category=category, question=[]).model_copy(update={"tables": tables})
+    assert is_executed(known) is executed

@@ -324,6 +324,20 @@ def test_who_waits_at_the_gate_asks_no_more_once_the_breaker_is_open():
     run(main())
 
 
+def test_the_gate_is_told_how_long_answers_take():
+    async def attempt():
+        await asyncio.sleep(0.02)
+        return Reply("ok")
+
+    async def main():
+        asking, told = Caller(Settings(concurrency=1, paced=True), "here", RetryPolicy(0)), []
+        asking.gate.answered = told.append
+        reply = await asking.call(attempt)
+        assert told == [reply.latency_s]
+
+    run(main())
+
+
 async def refused():
     raise AdapterError("server", "still", status=503, retryable=True)
 
@@ -359,11 +373,13 @@ def test_a_suspicion_is_examined(probe, passing, wished, is_open, reason):
     assert asking.breaker.answered is (probe is spoken and not is_open)
 
 
-def test_a_question_refused_in_another_way_is_an_answer_of_a_living_server():
+@pytest.mark.parametrize(("status", "living"), [(400, True), (413, True), (422, True), (404, False), (None, False)])
+def test_a_question_refused_in_another_way_is_an_answer_of_a_living_server(status, living):
     async def odd():
-        raise AdapterError("bad_request", "words must be many", status=422)
+        raise AdapterError("bad_request", "words must be many", status=status)
 
-    for error, is_open in ((BUSY, False), (AdapterError("bad_request", "words must be many", status=422), True)):
+    same = AdapterError("bad_request", "words must be many", status=status)
+    for error, is_open in ((BUSY, not living), (same, True)):
         asking = Caller(Settings(), "here", RetryPolicy(0), probe=odd)
         asking.breaker.suspicion = Suspicion(error, "fails", False)
         run(asking._examined())

@@ -73,6 +73,7 @@ def test_connections(monkeypatch: pytest.MonkeyPatch) -> None:
     server = made()
     first, second = sent(server)[1], sent(server)[1]  # in a loop of its own each
     assert first is not second
+    assert (first.closed, asyncio.run(server.aclose())) == (True, None)
 
 
 def test_white_space_around_a_key_is_noted() -> None:

@@ -308,8 +308,9 @@ def test_when_to_find_out_what_was_meant(monkeypatch, status, text, asked):
 
     async def likely(server, name):
         seen.append(name)
-        return "write this"
+        return said
 
+    said = "write this"
     monkeypatch.setattr("pytest_bfcl.models.openai.likely_mend", likely)
 
     async def work():
@@ -322,3 +323,5 @@ def test_when_to_find_out_what_was_meant(monkeypatch, status, text, asked):
 
     run(work())
     assert seen == ["m"] * asked
+    said, asked = "", False  # nothing was found out
+    run(work())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.metadata import EntryPoint
+from typing import ClassVar
 
 import pytest
 
@@ -144,6 +145,33 @@ def test_other_packages_add_providers(monkeypatch):
     assert model.spec == "parrot:polly@prompt"
     assert run(model.generate(request(CLOCK, text="hello"))) == Reply(text="polly: hello")
     assert any(info.name == "parrot" for info in list_providers())
+
+
+class Many:
+    """A provider that takes others' specs."""
+
+    needs: ClassVar = {"known": ("KNOWN_KEY",)}
+    takes = {"known", "parrot"}.__contains__
+
+
+MANY = Many()
+
+
+@pytest.mark.parametrize(
+    ("offered", "found"),
+    [("parrot litellm", {"parrot": "parrot", "known": "litellm"}), ("parrot", {"parrot": "parrot"}),
+     ("litellm", {"parrot": "litellm", "known": "litellm", "litellm": "litellm"})],
+)  # fmt: skip
+def test_who_offers_a_provider(monkeypatch, offered, found):
+    values = {"parrot": f"{__name__}:make_parrot", "litellm": f"{__name__}:MANY"}
+    points = {name: EntryPoint(name, values[name], "pytest_bfcl.models") for name in offered.split()}
+    monkeypatch.setattr(entry_points, "offered", lambda kind: points if kind == "models" else {})
+    for name in ("parrot", "known", "other"):
+        point = registry._offering(name)
+        assert (point and point.name) == found.get(name)
+    listed = {info.name: info for info in list_providers()}
+    assert ("known" in listed) is ("litellm" in found.values())
+    assert "litellm" not in listed or listed["known"].needs == ("KNOWN_KEY",)
 
 
 def test_a_broken_entry_point_says_whose_it_is(monkeypatch):

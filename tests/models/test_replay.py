@@ -124,6 +124,8 @@ def test_what_was_not_recorded(tmp_path):
         run(model.generate(Request(entry(), [], step=1)))
     stage = Entry(id="memory_kv_prereq_0-student-0", category="memory_kv_prereq", question=[[]])
     assert model.transcript_for(stage).turns == []
+    line = {"id": stage.id, "mode": "prompt", "trajectory": [["noted"]]}
+    assert len(replay(tmp_path, line).transcript_for(stage).turns) == 1
 
 
 def test_recorded_errors_stay_errors(tmp_path):

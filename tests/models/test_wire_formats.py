@@ -121,7 +121,7 @@ def test_thoughts_alone_say_nothing(message: Any, problem: str | None) -> None:
     chat({"tool_calls": ["f"]}),
 ])  # fmt: skip
 def test_what_is_no_completion_is_asked_again(body: object) -> None:
-    with pytest.raises(AdapterError) as caught:
+    with pytest.raises(AdapterError, match=r"no choices\[0\].message|tool_calls are no list of calls") as caught:
         read_completion(body)
     assert (caught.value.kind, caught.value.retryable) == ("malformed_body", True)
     with pytest.raises(AdapterError, match=r"no choices\[0\].text") as caught:
