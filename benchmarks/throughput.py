@@ -193,6 +193,7 @@ def measure_plugin(server: MockServer, concurrency: int, expected: int, parent: 
         "rate": count / span,
         "cpu_ms": 1000 * (marks["run"][0] - marks["collected"][0]) / count,
         "all_cpu_ms": 1000 * (marks["end"][0] - marks["collected"][0] + marks["children"]) / count,
+        "run_s": marks["run"][1] - marks["collected"][1],
         "memory_mb": marks["memory_mb"],
         "whole_s": marks["whole_s"],
     }

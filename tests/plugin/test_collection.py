@@ -9,7 +9,7 @@ import pytest
 
 from tests.distributed import WORKERS
 
-from .conftest import WEATHER, Project, call, question, write_lines
+from .conftest import WEATHER, Project, question, write_lines
 
 
 def ids(result: pytest.RunResult) -> list[str]:
@@ -74,28 +74,11 @@ def test_a_file_as_data_has_virtual_ids(project: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    "argument",
-    ["bfcl/simple_python.jsonl::simple_python_99", "bfcl/absent.jsonl", "bfcl/multiple.jsonl::multiple_0[other:x]"],
-)
-def test_unknown_arguments_are_usage_errors(project: Project, argument: str) -> None:
-    result = project.run(argument, out=None)
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([f"*not found: {argument.partition('[')[0]}*"])
-
-
-@pytest.mark.parametrize(
     "content", ["multiple_1\n\n# no\nsimple_python_3\n", '{"multiple": ["multiple_1", "multiple_0"]}']
 )
 def test_files_of_ids(project: Project, content: str) -> None:
     (project.path / "ids.txt").write_text(content)
     assert len(ids(project.run("--collect-only", "-q", "--bfcl-ids", "ids.txt", out=None))) == 2
-
-
-def test_unknown_ids_in_the_file(project: Project) -> None:
-    (project.path / "ids.txt").write_text("multiple_1\nmultiple_44\n")
-    result = project.run("--bfcl-ids", "ids.txt", out=None)
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*multiple_44*"])
 
 
 def test_several_models_and_repeats(project: Project) -> None:
@@ -175,19 +158,6 @@ def test_a_broken_own_entry_is_a_collection_error_and_never_the_models_fault(
     assert result.ret == 1
 
 
-def test_tools_in_providers_shapes_are_read(project: Project) -> None:
-    schema = {**WEATHER["parameters"], "type": "object"}
-    tools: list[dict[str, Any]] = [
-        {"type": "function", "function": {**WEATHER, "parameters": schema}},
-        {"type": "function", **WEATHER, "parameters": schema},
-        {"name": "get_weather", "input_schema": schema},
-        {"name": "get_weather", "description": "Tells the weather.", "inputSchema": schema},
-        {**WEATHER, "parameters": schema},
-    ]
-    write_lines(project.path / "own.jsonl", [question(f"e{n}") | {"function": [t]} for n, t in enumerate(tools)])
-    project.run("own.jsonl", data=None).assert_outcomes(passed=len(tools))
-
-
 def test_last_failed_also_beside_an_ordinary_failure(project: Project) -> None:
     project.pytester.makepyfile(test_x="def test_bad(): assert 0\ndef test_good(): pass")
     project.fail("simple_python_1", "multiple_0")
@@ -234,12 +204,6 @@ def test_named_together_with_ordinary_tests_in_the_same_directory(project: Proje
     os.chdir(project.path / "sub")
     result = project.run("test_y.py", "bfcl/multiple.jsonl", data=str(project.path / "bench"))
     result.assert_outcomes(passed=1, failed=2)
-
-
-def test_the_script_is_reached(project: Project) -> None:
-    project.script["simple_python_0"] = call("Rome")
-    result = project.run("-m", "simple_python", "--maxfail=1")
-    result.assert_outcomes(failed=1)
 
 
 def test_a_memory_question_brings_its_write_stage(project: Project) -> None:

@@ -121,22 +121,6 @@ def test_a_fixture_may_wrap_the_one_it_overrides(project: Project) -> None:
     assert {record["model"] for record in project.records()} == {"scripted:script.json@fc"}
 
 
-def test_the_fixtures_are_there_for_ordinary_tests(project: Project) -> None:
-    project.pytester.makepyfile(test_m="def test_m(model): assert model.spec == 'scripted:script.json@fc'")
-    project.run("test_m.py").assert_outcomes(passed=1)
-
-
-def test_the_whole_run_switches_to_prompting_when_tools_are_refused(project: Project) -> None:
-    for number in range(4):
-        project.script[f"simple_python_{number}"] = {
-            "error": "tools_refused", "times": 1, "then": '[get_weather(city="Oslo")]',
-        }  # fmt: skip
-    result = project.run("-m", "simple_python", "--bfcl-concurrency", "2")
-    outcomes = {(record["mode"], record["outcome"]) for record in project.records()}
-    assert {mode for mode, _ in outcomes} == {"prompt"}, outcomes
-    result.stdout.fnmatch_lines(["bfcl: scripted:script.json refuses tools*"])
-
-
 def test_the_short_names_stand_for_ours(project: Project) -> None:
     project.pytester.makepyfile(
         test_m="def test_m(model, bfcl_model): assert model is bfcl_model and model.spec == 'scripted:script.json@fc'"

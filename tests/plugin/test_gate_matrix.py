@@ -117,12 +117,6 @@ def test_two_workers_give_the_same_verdict(project: Project) -> None:
     check_case(project, ON_WORKERS, run_case(project, ON_WORKERS, "-n2"))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("case", CASES, ids="-".join)
-def test_two_workers_give_the_same_verdict_in_every_combination(project: Project, case: Case) -> None:
-    check_case(project, case, run_case(project, case, "-n2"))
-
-
 @pytest.mark.parametrize("workers", WORKERS)
 def test_under_exitfirst_there_is_no_gate_verdict(project: Project, workers: tuple[str, ...]) -> None:
     case = Case("fail", "met", "finished", "alone")

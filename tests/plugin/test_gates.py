@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ElementTree
-from pathlib import Path
 
 import pytest
 
@@ -68,14 +67,6 @@ def test_a_failure_that_is_not_expected_is_news(project: Project, workers: tuple
     ]
 
 
-def test_an_unexpected_pass_is_told_and_fails_nothing(project: Project) -> None:
-    known(project, "simple_python_0")
-    result = project.run(*ONE, "--bfcl-expected", "known.json")
-    result.assert_outcomes(passed=3, xpassed=1)
-    assert result.ret == 0
-    result.stdout.fnmatch_lines(["gate met: 0 failures that are not expected, 0 that are; 1 expected ones passed*"])
-
-
 def test_errors_are_not_expected_failures(project: Project) -> None:
     project.script["simple_python_0"] = {"error": "server", "status": 500}
     known(project, "simple_python_0")
@@ -101,13 +92,6 @@ def test_the_file_is_written_and_kept_up(project: Project) -> None:
     written = json.loads((project.path / "ci" / "known.json").read_text())
     assert [failure["id"] for failure in written["failures"]] == ["multiple_1", "simple_python_2"]
     assert project.run("--bfcl-expected", "ci/known.json", out="three").ret == 0
-
-
-def test_the_recorded_name_of_a_replayed_model_is_the_key(project: Project) -> None:
-    project.fail("simple_python_0")
-    project.run(*ONE, "--bfcl-write-expected", "known.json", out="one")
-    result = project.run(*ONE, "--bfcl-expected", "known.json", model="replay:one", out="two")
-    result.assert_outcomes(passed=3, xfailed=1)
 
 
 @pytest.mark.parametrize(
@@ -146,29 +130,6 @@ def test_a_regression_is_told_with_its_entries_last(baseline: Project, workers: 
     assert last_lines(result, 2) == ["    … and 2 more in summary.json", "gates: FAILED by baseline:non_live"]
     checks = {check["name"]: check for check in baseline.summary()["gate"]["checks"]}
     assert len(checks["baseline:non_live"]["entries"]) == 12
-
-
-def test_the_margin_accepts_a_loss(baseline: Project) -> None:
-    baseline.fail(*(f"simple_python_{number}" for number in range(12)))
-    assert baseline.run(*ONE, "--bfcl-baseline", "good", "--bfcl-baseline-margin", "50").ret == 0
-    wrong = baseline.run(*ONE, "--bfcl-baseline", "good", "--bfcl-baseline-margin", "x", out="wrong")
-    assert wrong.ret == pytest.ExitCode.USAGE_ERROR
-
-
-def test_noninferiority_wants_a_loss_ruled_out(baseline: Project) -> None:
-    result = baseline.run(*ONE, "--bfcl-baseline", "good", "--bfcl-noninferior", "1.5", out="small")
-    assert result.ret == 1
-    result.stdout.fnmatch_lines(["*gate MISSED: *points against the baseline, at worst*not ruled out; about * tell *"])
-    assert baseline.run(*ONE, "--bfcl-baseline", "good", "--bfcl-noninferior", "60%", out="wide").ret == 0
-    alone = baseline.run(*ONE, "--bfcl-noninferior", "1.5", out="alone")
-    assert alone.ret == pytest.ExitCode.USAGE_ERROR
-    several = ["--bfcl-noninferior", "60%", "--bfcl-noninferior", "non_live=1.5"]
-    result = baseline.run(*ONE, "--bfcl-baseline", "good", *several, out="groups")
-    assert result.ret == 1  # every margin has to be met
-    result.stdout.fnmatch_lines(["gate met: *", "gate MISSED: non_live: *is not ruled out; about * tell *"])
-    wrong = baseline.run(*ONE, "--bfcl-baseline", "good", "--bfcl-noninferior", "nonlive=1", out="wrong")
-    assert wrong.ret == pytest.ExitCode.USAGE_ERROR
-    wrong.stderr.fnmatch_lines(["*--bfcl-noninferior: 'nonlive=1' does not fit: unknown group 'nonlive'*"])
 
 
 def test_another_model_is_compared_with_the_one_baseline_and_chance_is_accepted(baseline: Project) -> None:
@@ -216,33 +177,6 @@ def test_a_baseline_that_does_not_fit_is_refused_before_anything_is_asked(
     assert not (baseline.path / "no").exists()
 
 
-def test_a_group_that_was_run_in_part_only_is_missing(project: Project) -> None:
-    result = project.run(*ONE, "--bfcl-fail-under", "non_live=1", out="one")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*cannot be met, nothing was asked*", "*non_live=1: not selected: multiple *"])
-    assert not (project.path / "one").exists()
-    assert project.run(*ONE, "--bfcl-fail-under", "non_live=1", "--bfcl-allow-missing", out="two").ret == 0
-
-
-@BOTH_WAYS
-@pytest.mark.parametrize(
-    ("gate", "said"),
-    [
-        ("overall=1", "overall=1: not the official data*"),
-        ("overall_v3=1", "overall_v3=1: not the official data*"),
-        ("multiple=1", "multiple=1: not selected: multiple, so nothing of it would be measured"),
-    ],
-)
-def test_a_gate_that_cannot_be_met_is_refused_before_anything_is_asked(
-    project: Project, gate: str, said: str, workers: tuple[str, ...]
-) -> None:
-    result = project.run(*ONE, "--bfcl-fail-under", gate, "--bfcl-fail-under", "simple_python=1", *workers)
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*cannot be met, nothing was asked*"])
-    assert f"{said.rstrip('*').rstrip('(')}" in result.stdout.str() + result.stderr.str()
-    assert not (project.path / "run").exists()
-
-
 def test_a_refused_continuation_leaves_the_run_as_it_was(project: Project) -> None:
     project.run(*ONE)
     before = (project.path / "run" / "run.json").read_bytes()
@@ -251,12 +185,6 @@ def test_a_refused_continuation_leaves_the_run_as_it_was(project: Project) -> No
         assert result.ret == pytest.ExitCode.USAGE_ERROR
         assert (project.path / "run" / "run.json").read_bytes() == before
     assert project.run("-m", "simple_python or irrelevance").ret == 0
-
-
-def test_all_is_not_about_format_sensitivity(project: Project) -> None:
-    result = project.run("--bfcl-fail-under", "all=100")
-    assert result.ret == 0
-    result.stdout.fnmatch_lines(["gate met: all is 100.00 %*"])
 
 
 def test_guessed_data_is_refused_for_virtual_arguments_too(project: Project) -> None:
@@ -301,29 +229,6 @@ def test_the_step_summary_is_appended_to(
 def test_a_step_summary_that_cannot_be_written_hides_nothing(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(project.path / "no" / "where"))
     assert project.run(*ONE).ret == 0
-
-
-def test_model_information_reaches_summary_cost_and_files(project: Project, tmp_path: Path) -> None:
-    from pytest_bfcl.cli import main
-
-    (project.path / "info.toml").write_text(
-        '[models."scripted:script.json"]\nname = "Script"\nlicence = "MIT, or so"\ngpu_hour = 36.0\n'
-    )
-    project.script = {"*": {"tool_calls": call(), "delay_s": 0.01}}
-    result = project.run(*ONE, "--bfcl-model-info=info.toml")
-    result.stdout.fnmatch_lines(["*function calling: scripted:script.json@fc (Script (FC))*"])
-    (model,) = project.summary()["models"].values()
-    assert (model["info"]["name"], model["info"]["licence"]) == ("Script (FC)", "MIT, or so")
-    assert model["cost_by"] == "gpu_hour"
-    assert model["cost_usd"] == pytest.approx(model["latency"]["mean"] * 4 / 3600 * 36 / 100, rel=0.1, abs=1e-6)
-    assert main(["export", str(project.path / "run"), "-o", str(project.path / "csv"), "--layout", "csv"]) == 0
-    assert '"MIT, or so"' in (project.path / "csv" / "data_overall.csv").read_text()
-
-
-def test_a_stopped_run_says_that_there_is_no_verdict(project: Project) -> None:
-    project.fail("simple_python_0")
-    result = project.run(*ONE, "-x", "--bfcl-fail-under", "simple_python=1")
-    assert last_lines(result, 1) == ["gates: no verdict: stopping after 1 failures"]
 
 
 def test_formulas_and_breakdowns_stand_next_to_the_numbers(project: Project) -> None:

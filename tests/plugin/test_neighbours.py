@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from .conftest import call, question, write_lines
+
 NEIGHBOURS = {
     # module → further options
     "pytest_jsonreport.plugin": ("--json-report", "--json-report-file=report.json"),
@@ -45,23 +47,10 @@ HERE = frozenset(("pytest_html.plugin", "pytest_metadata.plugin", "pytest_asynci
 
 def session(folder: Path, plugin: str, *more: str) -> subprocess.CompletedProcess[str]:
     """One session of three entries, of which the model gets one right, one wrong, and one is an error."""
-    entries = [
-        {
-            "id": f"simple_python_{number}",
-            "question": [[{"role": "user", "content": f"Greet number {number}"}]],
-            "function": [{
-                "name": "greet", "description": "Greets.",
-                "parameters": {"type": "dict", "properties": {"name": {"type": "string", "description": "Who."}},
-                               "required": ["name"]},
-            }],
-            "possible_answer": [{"greet": {"name": ["Ann"]}}],
-        }
-        for number in range(3)
-    ]  # fmt: skip
-    folder.joinpath("own.jsonl").write_text("".join(json.dumps(each) + "\n" for each in entries), encoding="utf-8")
+    write_lines(folder / "own.jsonl", [question(f"simple_python_{number}") for number in range(3)])
     script = {
-        "simple_python_0": {"tool_calls": [{"name": "greet", "arguments": '{"name": "Ann"}'}]},
-        "simple_python_1": {"tool_calls": [{"name": "greet", "arguments": '{"name": "Bob"}'}]},
+        "simple_python_0": {"tool_calls": call()},
+        "simple_python_1": {"tool_calls": call("Rome")},
         "simple_python_2": {"error": "bad_request", "message": "no", "status": 400},
     }
     folder.joinpath("script.json").write_text(json.dumps(script), encoding="utf-8")

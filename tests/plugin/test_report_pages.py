@@ -92,11 +92,3 @@ def test_trouble_with_the_disk_is_told(project: Project) -> None:
     result.assert_outcomes(passed=11)
     result.stdout.fnmatch_lines(["bfcl: the report could not be written: *entries*"])
     assert len(project.records()) == 11
-
-
-@pytest.mark.slow
-def test_the_ini_file_says_the_level_and_html_rows_link_to_no_page(project: Project) -> None:
-    project.pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = session\nbfcl_report = index\n")
-    project.run("--html=report.html", "--self-contained-html", "-n", "2", subprocess=True).assert_outcomes(passed=11)
-    assert list(report_of(project.path / "run")) == ["index.html"]
-    assert "page</a>" not in (project.path / "report.html").read_text(encoding="utf-8")

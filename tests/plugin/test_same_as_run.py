@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -52,17 +50,6 @@ def assert_same(ours: Path, theirs: Path) -> list[dict[str, Any]]:
     return library
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("mode", ["fc", "prompt"])
-def test_run_and_plugin_write_the_same_lines(mode: str, tmp_path: Path) -> None:
-    run("bundled", f"lexical:@{mode}", categories=["single_turn"], out=tmp_path / "library")
-    command = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider", "-m", "single_turn"]
-    command += ["--model", f"lexical:@{mode}", "--bfcl-data", "bundled", "--bfcl-out", "plugin"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert len(assert_same(tmp_path / "library", tmp_path / "plugin")) > 150
-
-
 @dataclass(frozen=True)
 class Case:
     """One way a run can go: what lies in the data folder, how it is asked, and what must show in the lines."""
@@ -94,21 +81,6 @@ def outcomes(lines: list[dict[str, Any]]) -> set[str]:
     return {line["outcome"] for line in lines}
 
 
-def searching_conversation(folder: Path) -> None:
-    """A multi-turn entry whose model may search the web: what it needs depends on its classes, not on its category."""
-    shutil.copytree(BUNDLED / "web", folder / "web")
-    write_lines(folder / "multi_turn_base.jsonl", [SEARCHING])
-
-
-SEARCHING = {
-    "id": "multi_turn_base_0",
-    "question": [[{"role": "user", "content": "Look for the ferry."}]],
-    "initial_config": {},
-    "path": [],
-    "involved_classes": ["WebSearchAPI", "GorillaFileSystem"],
-    "possible_answer": [["mkdir(dir_name='ferry')"]],  # doing nothing must not pass
-}
-SEARCH = [[{"search_engine_query": {"keywords": "ferry", "max_results": 1}}]]
 BROKEN = question("simple_python_7") | {"possible_answer": [{"no_such_function": {"city": ["Oslo"]}}]}
 ONE_BY_ONE = ("--bfcl-concurrency=1",)
 
@@ -122,10 +94,6 @@ CASES = {
         },
         settings=Settings(retries=0),
         options=("--bfcl-retries=0",),
-    ),
-    "broken data": Case(
-        lambda lines: len(lines) >= 11,
-        fill=lambda folder: write_lines(folder / "parallel.jsonl", [question("parallel_0") | {"possible_answer": 7}]),
     ),
     "an answer nobody can judge by": Case(
         lambda lines: any(line["reason"] == "harness:data" and not line["output"] for line in lines),
@@ -160,25 +128,6 @@ CASES = {
         settings=Settings(retries=0),
         options=("--bfcl-retries=0",),
         categories=("memory_kv",),
-    ),
-    "web search": Case(
-        lambda lines: any(line["tool_results"] for line in lines),
-        fill=bundled("web_search"),
-        script={"*": [SEARCH[0]]},
-        categories=("web_search",),
-    ),
-    "a conversation that searches": Case(
-        lambda lines: "ferry" in str(lines[0]["tool_results"]).lower(),
-        fill=searching_conversation,
-        script={"*": [[SEARCH[0], "Found."]]},
-        categories=("multi_turn",),
-    ),
-    "a conversation that cannot search": Case(
-        lambda lines: outcomes(lines) == {"skipped"},
-        fill=searching_conversation,
-        settings=Settings(search="serpapi"),
-        options=("--bfcl-search=serpapi",),
-        categories=("multi_turn",),
     ),
     "retired": Case(
         lambda lines: "passed" in outcomes(lines),
@@ -230,31 +179,6 @@ def test_the_same_lines_whatever_happens(name: str, project: Project, monkeypatc
     run("bench", case.model, categories=case.categories or None, out=project.path / "library", settings=case.settings)
     lines = assert_same(project.path / "library", project.path / "plugin")
     assert case.shows(lines), [(line["id"], line["outcome"], line["reason"]) for line in lines]
-
-
-def test_a_single_file_of_ones_own(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(project.path)
-    write_lines(project.path / "mine.jsonl", [question("weather_1"), question("weather_2", "Rome"), BROKEN])
-    project.run("-q", "--tb=no", "mine.jsonl", data=None, out="plugin")
-    run("mine.jsonl", "scripted:script.json", categories=["simple_python"], out=project.path / "library")
-    assert len(assert_same(project.path / "library", project.path / "plugin")) == 3
-
-
-def test_a_continued_run(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second part adds the same lines, in the plugin, in the library, and when one goes on with the other's run."""
-    monkeypatch.chdir(project.path)
-    project.script["simple_python_1"] = {"error": "server", "message": "it is down"}
-    settings = Settings(retries=0)
-    project.run("-q", "--tb=no", "--bfcl-retries=0", out="plugin")
-    run("bench", "scripted:script.json", out=project.path / "library", settings=settings)
-    assert_same(project.path / "library", project.path / "plugin")
-    for folder in ("plugin", "library"):
-        shutil.copytree(project.path / folder, project.path / f"{folder}-first")
-    project.script["simple_python_1"] = call()
-    project.run("-q", "--tb=no", "--bfcl-retries=0", out="library")
-    run("bench", "scripted:script.json", out=project.path / "plugin", settings=settings)
-    assert_same(project.path / "plugin", project.path / "library")
-    assert "error" not in {line["outcome"] for line in without_times(project.path / "plugin")[-1:]}
 
 
 def test_a_model_in_both_modes_goes_on_as_two_models(project: Project) -> None:

@@ -80,28 +80,12 @@ def test_baseline_and_compare_look_at_all_files(files: Project, capsys: pytest.C
     assert "data file b.jsonl" in capsys.readouterr().err
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("arguments", [("-n2",), ("--bfcl-repeat=2",), ("--model", "oracle:"), ("-k", "one or two")])
-def test_with_workers_repeats_models_and_selection(files: Project, arguments: tuple[str, ...]) -> None:
-    count = {"-n2": 4, "--bfcl-repeat=2": 8, "--model": 8, "-k": 2}[arguments[0]]
-    files.run("a.jsonl", "b.jsonl", *arguments, data=None).assert_outcomes(
-        passed=count, deselected=2 if arguments[0] == "-k" else 0
-    )
-
-
 def test_files_of_one_name_in_two_folders(files: Project) -> None:
     for folder, name in (("x", "seven"), ("y", "eight")):
         write_lines(Path(files.path, folder, "same.jsonl"), [question(name)])
     files.run("x/same.jsonl", "y/same.jsonl", data=None).assert_outcomes(passed=2)
     facts = json.loads((files.path / "run" / "run.json").read_text())["dataset"]
     assert len(facts["files"]) == 2
-
-
-def test_a_broken_line_in_the_second_file_is_told_once(files: Project) -> None:
-    write_lines(files.path / "b.jsonl", [question("two"), "{", question("bad") | {"function": []}])
-    result = files.run("a.jsonl", "b.jsonl", data=None)
-    result.assert_outcomes(passed=3, errors=2)
-    result.stdout.fnmatch_lines(["*b.jsonl:2: not JSON*", "*b.jsonl:3: bad: function: no function*"])
 
 
 @pytest.mark.parametrize("workers", WORKERS)

@@ -7,10 +7,8 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl import run as run_library
 from pytest_bfcl.cli import main
 from pytest_bfcl.selection.splits import Split
-from pytest_bfcl.settings import Settings
 from tests.distributed import WORKERS
 
 from .conftest import WEATHER, Project, question, write_lines
@@ -118,15 +116,6 @@ def test_transforms_and_repeats_of_trained_entries(halves: tuple[Project, Split]
     assert all(record["trained_on"] for record in project.records("train"))
     (model,) = project.summary("train")["models"].values()
     assert model["trained_on"] == {"entries": len(split.ids("train")), "of": len(split.ids("train"))}
-
-
-def test_the_library_runs_and_marks_the_same(halves: tuple[Project, Split]) -> None:
-    _, split = halves
-    settings = Settings(split=split.chosen("train"), trained_on=split.chosen("train"))
-    result = run_library("bench", "oracle:", settings=settings)
-    assert sorted(record["id"] for record in result.records) == sorted(split.ids("train"))
-    assert all(record["trained_on"] for record in result.records)
-    assert result.summary["models"]["oracle:@fc"]["overall"]["why"].startswith("the model was trained on")
 
 
 def test_mistakes_are_said(halves: tuple[Project, Split]) -> None:
