@@ -140,7 +140,7 @@ def _trace(items: list[pytest.Item], found: Path) -> bool:
             met[file][outermost[file].get(line, f"<module>+{line}")].append(item.nodeid)
     for file, places in met.items():
         # What processes of their own come past is not seen: tests of the file's room that start some are asked as well.
-        room = f"tests/{Path(file).parent.name}/"
+        room = f"tests/{mutants.room_of(Path(file).resolve())}/"
         others = [each for each in spawners if each.startswith(room)]
         for place, names in places.items():
             places[place] = list(dict.fromkeys(names + others))

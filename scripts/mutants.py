@@ -1,10 +1,10 @@
 """Mutation trial: ``python scripts/mutants.py COUNT --seed N [ROOM or FILE…]`` changes one thing at a time.
 
 Each mutant flips a comparison, drops a condition or half of one, changes a number or a truth value, or deletes a
-statement, in a copy of the repository. The tests run once, traced; then a mutant is tried, in a fork of a session that
-has everything collected, by the tests that come past its line: those of its own file first, then of its room, then the
-fastest. What stands outside of functions is tried in a process of its own. Survivors are listed: what they change is
-checked by no test.
+statement, in a copy of the repository. The tests of the rooms run once, traced (``--wide``: whole runs, too); then a
+mutant is tried, in a fork of a session that has everything collected, by the tests that come past its line: those of
+its own file first, then of its room, then the fastest. What stands outside of functions is tried in a process of its
+own. Survivors are listed: what they change is checked by no test.
 """
 
 from __future__ import annotations
@@ -28,11 +28,9 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("models", "endpoints", "session", "conversation", "runs")
-# Whole runs and doors come past the rooms too: the quick ones of these are asked after a room's own tests.
-TESTS = (
-    "models", "session", "conversation", "runs", "plugin", "cli", "served", "damage", "agentic",
-    "multi_turn", "rescoring", "scoring", "test_hostile_model.py", "test_endings.py", "test_echoed_secrets.py",
-)  # fmt: skip
+ACROSS = ("test_hostile_model.py", "test_endings.py", "test_echoed_secrets.py")
+"""Tests of several rooms: they come past most of what a model says."""
+WIDE = (*ROOMS, "plugin", "cli", "damage", "agentic", "multi_turn", "rescoring", "scoring", *ACROSS)
 LONGEST_S = 300
 MOST_TESTS = 400
 MOST_APART = 60
@@ -63,11 +61,16 @@ class Mutant(NamedTuple):
     @property
     def room(self) -> str:
         """Where its tests are."""
-        return f"tests/{self.path.parent.name}/"
+        return f"tests/{room_of(self.path)}/"
 
     def __str__(self) -> str:
         told = f"{' '.join(self.before.split())[:70]!r} → {self.after[:70]!r}"
         return f"{self.path.relative_to(ROOT)}:{self.line} {told}"
+
+
+def room_of(path: Path) -> str:
+    """The folder of a module, below the package's."""
+    return path.parent.relative_to(ROOT / "pytest_bfcl").as_posix()
 
 
 def mutants(path: Path) -> list[Mutant]:
@@ -277,7 +280,9 @@ def files_of(names: Sequence[str]) -> list[Path]:
 
 def main(asked: argparse.Namespace) -> int:
     """Try so many; exit code 1 when more than one in twenty survives."""
-    every = [mutant for path in files_of(asked.names) for mutant in mutants(path)]
+    files = files_of(asked.names)
+    every = [mutant for path in files for mutant in mutants(path)]
+    tests = asked.tests or (WIDE if asked.wide else [*dict.fromkeys(map(room_of, files)), *ACROSS])
     chosen = random.Random(asked.seed).sample(every, min(asked.count, len(every)))
     free: SimpleQueue[Bench] = SimpleQueue()
     left = 0
@@ -291,7 +296,7 @@ def main(asked: argparse.Namespace) -> int:
 
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(asked.processes) as pool:
         places = [Path(folder) / str(number) for number in range(asked.processes)]
-        benches = list(pool.map(lambda place: Bench(place, asked.tests, asked.seconds), places))
+        benches = list(pool.map(lambda place: Bench(place, tests, asked.seconds), places))
         traced = traced_by(benches, Path(asked.map or f"{folder}/traced.json"), pool)
         for bench in benches:
             bench.know(traced)
@@ -310,7 +315,8 @@ if __name__ == "__main__":
     parser.add_argument("count", type=int)
     parser.add_argument("names", nargs="*", default=ROOMS, help="rooms, or files")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--tests", nargs="+", default=TESTS, help="folders and files of tests/ that are asked")
+    parser.add_argument("--tests", nargs="+", help="folders and files of tests/ that are asked, not the rooms' own")
+    parser.add_argument("--wide", action="store_true", help="ask whole runs, too")
     parser.add_argument("--map", default="", help="where to keep which tests come past which lines, for the next trial")
     parser.add_argument("--seconds", type=int, default=60, help="processor time that tests of one mutant take")
     parser.add_argument("--processes", type=int, default=min(os.cpu_count() or 1, 4))

@@ -2,18 +2,16 @@
 
 import asyncio
 import json
-import time
 
 import pytest
 
-from pytest_bfcl.conversation import HeldSnapshots, Job, LookAhead, converse
+from pytest_bfcl.conversation import HeldSnapshots, converse
 from pytest_bfcl.dataset import Entry
 from pytest_bfcl.failures import AdapterError, HarnessError
 from pytest_bfcl.runs import Snapshots as StoredSnapshots
-from pytest_bfcl.simulators import Simulator, documents_of, register_simulator, tool
-from tests.patience import patience
+from pytest_bfcl.simulators import documents_of
 
-from .worlds import SETTINGS, TEXTS, Listed, calls, shelf_entry, user
+from .worlds import SETTINGS, TEXTS, Listed, calls, user
 
 ADD = "core_memory_add"
 
@@ -107,84 +105,3 @@ def test_the_prompt_shows_the_memory_as_it_was_at_the_start():
     model = Listed(store("tea", "green"), "noted", "noted")
     hold(write_stage(0, turns=2), model, HeldSnapshots())
     assert model.requests[-1].messages[0] == model.requests[0].messages[0]
-
-
-def test_chains_run_in_order_in_the_background():
-    model = Listed(mode="prompt")
-    order = []
-
-    async def generate(request):
-        order.append(request.entry.id)
-        await asyncio.sleep(0.001)
-        return await Listed.generate(model, request)
-
-    model.generate = generate
-    entries = [question(stages=3), *(write_stage(n) for n in range(3))]
-
-    snapshots = HeldSnapshots()
-
-    async def main():
-        ahead = LookAhead(
-            lambda job: converse(job.payload, model, settings=SETTINGS, texts=TEXTS, snapshots=snapshots),
-            concurrency=SETTINGS.concurrency,
-        )
-        ahead.plan(Job(e.id, e, tuple(e.depends_on)) for e in entries)
-        return [(await ahead.transcript(entry.id)).entry_id for entry in entries]
-
-    assert asyncio.run(main()) == [entry.id for entry in entries]
-    assert order == [entry.id for entry in (*entries[1:], entries[0])]
-
-
-@register_simulator
-class SlowDesk(Simulator):
-    """Answers after a while."""
-
-    name = "SlowDesk"
-    summary = "A slow desk."
-    blocking = True
-
-    @tool(writes=False)
-    def wait(self) -> str:
-        """Wait."""
-        time.sleep(0.2)
-        return "waited"
-
-
-def slow_entry(number):
-    return shelf_entry().model_copy(update={"id": f"multi_turn_base_{number}", "involved_classes": ["SlowDesk"]})
-
-
-def slow_jobs(count):
-    async def hold_slow(job):
-        model = Listed(calls(("wait", "{}")), "done")
-        return await converse(job.payload, model, settings=SETTINGS, texts=TEXTS)
-
-    ahead = LookAhead(hold_slow, concurrency=8)
-    ahead.plan(Job(n, slow_entry(n)) for n in range(count))
-    return ahead
-
-
-def test_calls_that_block_hold_up_nobody_else():
-    async def main():
-        ahead = slow_jobs(6)
-        return [await ahead.transcript(n) for n in range(6)]
-
-    started = time.perf_counter()
-    transcripts = asyncio.run(main())
-    assert time.perf_counter() - started < patience(0.9)  # one after the other would take 1.2 s
-    assert {t.steps[0].results[0] for t in transcripts} == {"waited"}
-
-
-def test_closing_does_not_wait_for_blocked_calls(monkeypatch):
-    monkeypatch.setattr(time, "sleep", lambda seconds, sleep=time.sleep: sleep(3))
-
-    async def main():
-        ahead = slow_jobs(3)
-        asked = asyncio.ensure_future(ahead.transcript(0))
-        await asyncio.sleep(0.05)
-        await ahead.aclose()
-        asked.cancel()
-
-    started = time.perf_counter()
-    asyncio.run(main())
-    assert time.perf_counter() - started < patience(1.5)

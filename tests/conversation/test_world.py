@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 
 import pytest
 
@@ -16,6 +17,7 @@ from pytest_bfcl.providers.local_site import LocalSite
 from pytest_bfcl.session.evaluation import open_data
 from pytest_bfcl.settings import Settings
 from tests.conversation.worlds import TEXTS, Listed, calls, shelf_entry
+from tests.patience import patience
 
 
 class Five:
@@ -57,6 +59,28 @@ def test_calls_that_may_take_seconds_run_in_a_thread(simulators, elsewhere: bool
     assert asyncio.run(opened.execute("f()")) == "12345"
     assert opened.execute_now("f()") == "12345"
     assert [each is not threading.current_thread() for each in executor.threads] == [elsewhere, False]
+
+
+def test_a_call_in_a_thread_holds_up_neither_the_loop_nor_its_end() -> None:
+    class Hanging:
+        def execute(self, text: str) -> str:
+            ended.wait(5)
+            return "late"
+
+    async def main() -> None:
+        opened = World(shelf_entry(), {"A": Slow()}, Hanging())
+        asked = [asyncio.ensure_future(opened.execute("f()")) for _ in range(2)]
+        await asyncio.sleep(0.01)
+        asked[0].cancel()
+
+    ended, began = threading.Event(), time.monotonic()
+    asyncio.run(main())
+    assert time.monotonic() - began < patience(2)
+    threads = [each for each in threading.enumerate() if each.name == "bfcl call"]
+    assert all(each.daemon for each in threads)
+    ended.set()  # what comes now finds its loop closed, and says nothing
+    for each in threads:
+        each.join(5)
 
 
 def test_what_a_call_in_a_thread_raises_is_raised() -> None:

@@ -81,13 +81,6 @@ def test_results(result):
     assert [(c.name, c.arguments) for c in reply.tool_calls] == [("clock", '{"zone": "UTC"}')]
 
 
-def test_documented_names_become_wire_names():
-    """A function that works with documents answers with documented names; scores must not depend on it."""
-    calls = [{"weather.lookup": {}}]
-    assert ask(lambda functions: calls).tool_calls[0].name == "weather_lookup"
-    assert ask(lambda functions: calls, mode="prompt").tool_calls[0].name == "weather.lookup"
-
-
 def test_objects():
     class Partial:
         mode = "prompt"

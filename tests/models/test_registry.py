@@ -40,29 +40,6 @@ def test_specs(text, provider, name, mode, canonical):
     assert parse_spec(spec.text) == spec
 
 
-@pytest.mark.parametrize("text", ["", ":x", "meta/llama", "@fc"])
-def test_unreadable_specs(text):
-    with pytest.raises(UsageError, match="provider:name"):
-        parse_spec(text)
-
-
-@pytest.mark.parametrize(
-    ("spec", "settings", "mode"),
-    [
-        ("oracle:", Settings(), "fc"),
-        ("oracle:", Settings(mode="prompt"), "prompt"),
-        ("oracle:@fc", Settings(mode="prompt"), "fc"),
-        ("openai:m", Settings(), "fc"),
-        ("lexical:@prompt", Settings(mode="fc"), "prompt"),
-    ],
-)
-def test_the_suffix_beats_the_settings(spec, settings, mode):
-    model = create_model(spec, settings)
-    assert model.mode == mode
-    assert model.spec.endswith(f"@{mode}")
-    assert model.underscore_names == (mode == "fc")
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -72,7 +49,7 @@ def test_the_suffix_beats_the_settings(spec, settings, mode):
         ("localhost:8000", "is an address: .* --bfcl-base-url http://localhost:8000$"),
         ("10.0.0.7:8000/v1", "is an address: .* http://10.0.0.7:8000/v1$"), ("a.b:x", None), ("ab:8000", None),
         ("openai/gpt", "for instance openai:gpt$"), ("meta/llama", "for instance openai:gpt-4o or oracle:$"),
-        (":m", "write provider:name"),
+        *((text, "write provider:name") for text in (":m", "", "@fc")),
     ],
 )  # fmt: skip
 def test_specs_that_are_nearly_right(text, said):
@@ -259,7 +236,9 @@ def test_a_server_of_the_run_goes_before_what_the_user_says():
 )
 def test_who_says_the_mode(mode, asked, settings, chosen):
     for provider in ("oracle:", "idle:", "openai:m"):
-        assert create_model(f"{provider}{mode}", Settings(mode=settings), mode=asked).mode == chosen
+        model = create_model(f"{provider}{mode}", Settings(mode=settings), mode=asked)
+        assert (model.mode, model.spec) == (chosen, f"{provider}@{chosen}")
+        assert provider == "idle:" or model.underscore_names is (chosen == "fc")
 
 
 def test_settings_of_a_model_and_a_decoder_nobody_can_tell():
