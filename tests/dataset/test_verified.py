@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any, get_args
@@ -219,85 +220,33 @@ def _told(entry: Any, turns: list[list[str]]) -> dict[str, Any]:
     return {"official": judge(entry, transcript), "verified": judge(entry.verified, transcript)}
 
 
-@pytest.mark.parametrize("number", [121, 178])
-@pytest.mark.parametrize("variant", ["base", "miss_func", "miss_param", "long_context"])
-def test_what_the_request_does_not_ask_for_is_not_required_any_more(number: int, variant: str, official: Any) -> None:
-    """The reply that does what the request says fails officially and passes on verified data."""
+VARIANTS = ("base", "miss_func", "miss_param", "long_context")
+CHANGED: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
+    # What the request does not ask for is left out: a look at the account, a priority nobody named, a dropped price.
+    "account": ("121", r"get_account_info\(\)", "", VARIANTS),
+    "priority": ("178", r"priority=4, ", "", VARIANTS),
+    "price": ("198", r"get_flight_cost.*", "", VARIANTS),
+    # A quoted message is expected as it is quoted, which the base variant does.
+    "quoted": ("143", r"(.*)\$.*", "{base}", VARIANTS[1:]),
+}
+"""Entry, what of its ground truth is replaced with what, variants: it fails officially and passes on verified data."""
+
+
+@pytest.mark.parametrize(
+    ("name", "variant"), [(name, each) for name, (_, _, _, variants) in CHANGED.items() for each in variants]
+)
+def test_what_is_right_by_the_request_passes_on_verified_data(name: str, variant: str, official: Any) -> None:
+    number, pattern, to, _ = CHANGED[name]
     entry = official.entry(f"multi_turn_{variant}_{number}")
+    base = official.entry(f"multi_turn_base_{number}").possible_answer
+    if to:
+        to = next(call for turn in base for call in map(str, turn) if "$" in call).replace("\\", r"\\")
     truth = [[str(call) for call in turn] for turn in entry.possible_answer]
-    asked = [
-        [call.replace("priority=4, ", "") for call in turn if number != 121 or call != "get_account_info()"]
-        for turn in truth
-    ]
-    assert asked != truth
-    found = _told(entry, asked)
-    assert not found["official"].valid
-    assert found["verified"].valid
-    with_more = _told(entry, truth)
-    assert with_more["official"].valid
-    # Reading the account is no mistake; a priority nobody named is.
-    assert with_more["verified"].valid is (number == 121)
-
-
-@pytest.mark.parametrize("variant", ["base", "miss_func", "miss_param", "long_context"])
-def test_a_price_the_request_drops_need_not_be_looked_up(variant: str, official: Any) -> None:
-    entry = official.entry(f"multi_turn_{variant}_198")
-    truth = [[str(call) for call in turn] for turn in entry.possible_answer]
-    booked = [[call for call in turn if not call.startswith("get_flight_cost")] for turn in truth]
-    assert booked != truth
-    found = _told(entry, booked)
+    said = [[text for text in (re.sub(f"^{pattern}$" if pattern[-1] == "*" else pattern, to, call) for call in turn)
+             if text] for turn in truth]  # fmt: skip
+    assert said != truth
+    found = _told(entry, said)
     assert (found["official"].valid, found["verified"].valid) == (False, True)
-    assert _told(entry, truth)["verified"].valid
-
-
-@pytest.mark.parametrize("variant", ["miss_func", "miss_param", "long_context"])
-def test_a_quoted_message_is_expected_as_it_is_quoted(variant: str, official: Any) -> None:
-    """What the base variant expects of the same request passes its siblings, on verified data."""
-    entry = official.entry(f"multi_turn_{variant}_143")
-    sent = next(c for turn in official.entry("multi_turn_base_143").possible_answer for c in map(str, turn) if "$" in c)
-    truth = [[sent if "$" in str(call) else str(call) for call in turn] for turn in entry.possible_answer]
-    found = _told(entry, truth)
-    assert (found["official"].valid, found["verified"].valid) == (False, True)
-
-
-def test_a_documented_default_is_accepted_where_it_stood_at_another_function(official: Any) -> None:
-    from pytest_bfcl.checkers import judge
-    from pytest_bfcl.runs import transcript_from_line
-
-    entry = official.entry("parallel_multiple_12")
-    volts = {"name": "calculate_voltage_difference", "arguments": '{"electric_field": 5.0, "distance": 3.0}'}
-    field = {"name": "calculate_magnetic_field", "arguments": '{"current": 4.0, "distance": 2.0, "permeability": 0.1}'}
-    plain = {**field, "arguments": '{"current": 4.0, "distance": 2.0}'}
-    for call, official_verdict in ((field, False), (plain, True)):
-        line = {"id": entry.id, "category": entry.category, "mode": "fc", "output": [volts, call]}
-        transcript = transcript_from_line(line)
-        assert judge(entry, transcript).valid is official_verdict
-        assert judge(entry.verified, transcript).valid
-
-
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("number", [25, 32, 49, 98])
-def test_a_whole_number_for_a_long_passes_the_corrected_rules_as_the_list_says(
-    number: int, mode: str, official: Any
-) -> None:
-    from pytest_bfcl.checkers.judge import judge_both
-    from pytest_bfcl.runs import transcript_from_line
-
-    entry = official.entry(f"simple_java_{number}")
-    ((name, answers),) = entry.possible_answer[0].items()
-    given = {key: str(values[0]) for key, values in answers.items()}
-    text = ", ".join(f"{key}={value if value.isdecimal() else json.dumps(value)}" for key, value in given.items())
-    output = [{"name": name.replace(".", "_"), "arguments": json.dumps(given)}] if mode == "fc" else f"[{name}({text})]"
-    line = {
-        "id": entry.id,
-        "category": entry.category,
-        "mode": mode,
-        "output": output,
-        "underscore_names": mode == "fc",
-    }
-    judged = judge_both(entry, transcript_from_line(line))
-    assert (judged.official.valid, judged.corrected.valid, judged.corrected_rules) == (False, True, ("C13",))
-    assert f"simple_java_{number}" in verification(VERSION).kept
 
 
 @pytest.mark.slow  # the whole set

@@ -120,12 +120,6 @@ def run(kitchen: Project, model: str, out: str = "run") -> pytest.RunResult:
     return kitchen.run("kitchen.jsonl", model=model, data=None, subprocess=True, out=out)
 
 
-@pytest.mark.slow
-def test_the_oracle_passes_in_both_modes(kitchen: Project) -> None:
-    run(kitchen, "oracle:@fc", "fc").assert_outcomes(passed=2)
-    run(kitchen, "oracle:@prompt", "prompt").assert_outcomes(passed=2)
-
-
 def test_mistakes_are_found_and_tools_are_described(kitchen: Project) -> None:
     kitchen.script["multi_turn_base_0"] = [[[call("fill", litres=2)]], [[call("boil"), call("look")]]]
     kitchen.script["multi_turn_miss_func_0"] = [

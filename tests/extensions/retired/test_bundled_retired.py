@@ -16,7 +16,9 @@ from pytest_bfcl.dataset.known_issues import known_issues
 from pytest_bfcl.explaining import failure_text
 from pytest_bfcl.extensions.lab.authoring.validation import validate
 from pytest_bfcl.fetching.official import VERSION
+from pytest_bfcl.reporting.score_lines import table_lines
 from pytest_bfcl.runs import transcript_from_line
+from pytest_bfcl.selection.selection import categories_to_run
 from pytest_bfcl.session.evaluation import open_data, run
 from pytest_bfcl.transcript import Mode
 
@@ -94,6 +96,8 @@ def test_the_oracle_passes_all(mode: str) -> None:
     (model,) = result.summary["models"].values()
     assert model["groups"]["retired"]["accuracy"] == 1.0
     assert model["overall"]["value"] is None
+    assert "retired categories (no part of any overall score)" in table_lines(model)
+    assert not set(CATEGORIES) & set(categories_to_run(open_data("bundled"))), "they run only when named"
 
 
 def test_a_stored_run_is_judged_by_what_it_saw(tmp_path: Path) -> None:
