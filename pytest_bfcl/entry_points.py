@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 Kind = Literal[
-    "verbs", "checks", "feeders", "fixtures", "models", "apis", "categories", "checkers", "decoders", "parsers",
-    "engines", "simulators", "simulator_sets", "listeners", "exporters", "sinks", "transforms", "gates", "worlds",
-    "boards", "sections",
+    "verbs", "checks", "feeders", "fixtures", "models", "apis", "categories", "checkers", "decoders", "handlers",
+    "parsers", "engines", "simulators", "simulator_sets", "listeners", "exporters", "sinks", "transforms", "gates",
+    "worlds", "boards", "sections",
 ]  # fmt: skip
 """What can be added, the group's name without its prefix.
 
@@ -33,6 +33,7 @@ Kind = Literal[
 - ``categories``: what carries out and judges the calls of a group of categories (`pytest_bfcl.checkers.plugged`).
 - ``checkers``: ``(entry, transcript) -> Verdict``.
 - ``decoders``: ``(text, functions) -> pairs of name and arguments``.
+- ``handlers``: ``reference``: name → `Decoder`, the benchmark's own readings (`pytest_bfcl.formats.decoders`).
 - ``parsers``: of an engine: ``("ENGINE:PARSER") -> Decoder``.
 - ``simulators``: a `Simulator` class, under the name that entries use.
 - ``exporters``: a function ``(run directory, folder) -> files``, a format of ``export --format``.

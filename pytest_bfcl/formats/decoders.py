@@ -9,13 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from pytest_bfcl.formats import bars, gemma_call, json_lists, served, sources, text_lines
-from pytest_bfcl.formats import native_variants as native
-from pytest_bfcl.formats import tool_call_tags as tags
+from pytest_bfcl import entry_points
+from pytest_bfcl.formats import served
 from pytest_bfcl.formats.thinking import Thinking
 from pytest_bfcl.syntax.preparation import prepare
+from pytest_bfcl.syntax.python_syntax import decode_python
+from pytest_bfcl.syntax.writing import written_calls
+
+Source = Callable[[str, bool], str]
+"""Text and whether a tag is demanded → text for the parser of a return format; raises `DecodeError`."""
 
 
 def _unread(text: str) -> Any:
@@ -36,7 +41,7 @@ class Decoder:
     what: str
     texts: Callable[..., list[str]]
     calls: Callable[..., Any] | None = None
-    source: sources.Source = prepare
+    source: Source = prepare
     read: Callable[[str], Any] = _unread
     thinking: Thinking = "none"
     """How thoughts are parted from its replies where no family says it."""
@@ -46,90 +51,35 @@ class Decoder:
     """Results of the handler are lists of ``{name: arguments}``, not texts."""
 
 
-_PARSED = (
-    Decoder("python", "[f(a=1), g()], the benchmark's own", sources.python_texts),
-    Decoder("python-fence", "the same behind a fence: Phi", sources.phi_texts, source=sources.without_fence),
-    Decoder("tool-code", "the same in tool_code fences: Gemini", sources.gemini_texts, source=sources.no_tool_code),
-    Decoder("toolcall", "[f(a=1)] in <TOOLCALL>: Nemotron", sources.toolcall_texts, source=sources.toolcall),
-    Decoder("gorilla", "f(a=1) without brackets: Gorilla", sources.never, source=sources.bracketed),
-    Decoder("nexus", "Call: f(a=1); g(): Nexus", sources.never, source=sources.nexus, read=sources.read_nexus),
-)
-_OWN = (
-    Decoder("hermes", "JSON in <tool_call> tags: Qwen, Hermes", tags.hermes_texts, tags.hermes_calls, thinking="think"),
-    Decoder(
-        "hermes-strict",
-        "the same, broken JSON fails: Arch",
-        tags.listed_texts,
-        tags.listed_calls,
-        read=tags.read_arch,
-        stored=True,
-    ),
-    Decoder("falcon", "JSON behind the first <tool_call>: Falcon 3", tags.falcon_texts, tags.falcon_calls),
-    Decoder(
-        "granite3",
-        "a JSON list behind <|tool_call|>: Granite 3",
-        tags.listed_texts,
-        tags.listed_calls,
-        read=bars.read_granite3,
-        stored=True,
-    ),
-    Decoder(
-        "phi4-mini",
-        "JSON lists in <|tool_call|> blocks: Phi-4-mini",
-        tags.listed_texts,
-        tags.listed_calls,
-        read=bars.read_phi,
-        stored=True,
-    ),
-    Decoder(
-        "granite20b",
-        "JSON behind <function_call>: Granite 20B",
-        text_lines.granite20b_texts,
-        text_lines.granite20b_calls,
-    ),
-    Decoder("llama3-json", '{"name", "parameters"}: Llama 3.1', json_lists.llama_texts, json_lists.llama_calls),
-    Decoder("hammer", "a JSON list: Hammer", json_lists.hammer_texts, json_lists.hammer_calls),
-    Decoder("json-list", "a JSON list or object: BitAgent", json_lists.bitagent_texts, json_lists.bitagent_calls),
-    Decoder("xlam", "a JSON list, or objects between ';': xLAM", json_lists.xlam_texts, json_lists.xlam_calls),
-    Decoder(
-        "mistral-json",
-        "a JSON list: Ministral",
-        tags.listed_texts,
-        tags.listed_calls,
-        read=json_lists.read_mistral,
-        stored=True,
-    ),
-    Decoder(
-        "thinkagent",
-        "a JSON list behind </think>: ThinkAgent",
-        json_lists.thinkagent_texts,
-        json_lists.thinkagent_calls,
-    ),
-    Decoder("glm4", "the name on a line, JSON on the next: GLM-4", text_lines.glm_texts, text_lines.glm_calls),
-    Decoder("functiongemma", "call:f{a:1} in tags: FunctionGemma", gemma_call.gemma_texts, gemma_call.gemma_calls),
-    Decoder("minicpm3", "Python in <|tool_call_start|>: MiniCPM3", text_lines.minicpm_texts, text_lines.minicpm_calls),
-    Decoder(
-        "tool-calls-list",
-        "a JSON list in <tool_calls>: DM-Cito",
-        json_lists.mining_texts,
-        json_lists.mining_calls,
-        read=json_lists.read_mining,
-    ),
-    Decoder("native", "stored native calls", native.native_texts, native.native_calls),
-    Decoder(
-        "native-or-texts",
-        "stored native calls, else texts: Gemini, Nova",
-        native.mixed_texts,
-        native.mixed_calls,
-        stored=True,
-    ),
-    Decoder("cohere", "stored {tool_name, parameters}: Cohere", native.cohere_texts, native.cohere_calls, stored=True),
-    Decoder(
-        "xiaoming", "stored native calls that never decode", json_lists.mining_texts, native.xiaoming_calls, stored=True
-    ),
-)
-
-
+HANDLERS: Mapping[str, str] = {
+    "python": "[f(a=1), g()], the benchmark's own",
+    "python-fence": "the same behind a fence: Phi",
+    "tool-code": "the same in tool_code fences: Gemini",
+    "toolcall": "[f(a=1)] in <TOOLCALL>: Nemotron",
+    "gorilla": "f(a=1) without brackets: Gorilla",
+    "nexus": "Call: f(a=1); g(): Nexus",
+    "hermes": "JSON in <tool_call> tags: Qwen, Hermes",
+    "hermes-strict": "the same, broken JSON fails: Arch",
+    "falcon": "JSON behind the first <tool_call>: Falcon 3",
+    "granite3": "a JSON list behind <|tool_call|>: Granite 3",
+    "phi4-mini": "JSON lists in <|tool_call|> blocks: Phi-4-mini",
+    "granite20b": "JSON behind <function_call>: Granite 20B",
+    "llama3-json": '{"name", "parameters"}: Llama 3.1',
+    "hammer": "a JSON list: Hammer",
+    "json-list": "a JSON list or object: BitAgent",
+    "xlam": "a JSON list, or objects between ';': xLAM",
+    "mistral-json": "a JSON list: Ministral",
+    "thinkagent": "a JSON list behind </think>: ThinkAgent",
+    "glm4": "the name on a line, JSON on the next: GLM-4",
+    "functiongemma": "call:f{a:1} in tags: FunctionGemma",
+    "minicpm3": "Python in <|tool_call_start|>: MiniCPM3",
+    "tool-calls-list": "a JSON list in <tool_calls>: DM-Cito",
+    "native": "stored native calls",
+    "native-or-texts": "stored native calls, else texts: Gemini, Nova",
+    "cohere": "stored {tool_name, parameters}: Cohere",
+    "xiaoming": "stored native calls that never decode",
+}
+"""The formats that handlers of the benchmark read; all readings but the first are an extension's."""
 _WHATS = {
     "pythonic": "[f(a=1)], between <|python_start|> tags or not: Llama 4, ToolACE",
     "mistral": "[TOOL_CALLS] before JSON, or a name and JSON: Mistral",
@@ -173,16 +123,33 @@ def _served(name: str, what: str, notation: str) -> Decoder:
     return Decoder(name, what, served.texts_of(read), served.calls_of(read), served=True, thinking="served")
 
 
-_REFERENCE = {decoder.name: decoder for decoder in (*_PARSED, *_OWN)}
-DECODERS: Mapping[str, Decoder] = {**_REFERENCE, **{name: _served(name, what, name) for name, what in _WHATS.items()}}
-"""Every decoder by name: the *reference reading* of formats that a handler of the benchmark has, else the server's."""
+SERVED: Mapping[str, Decoder] = {name: _served(name, what, name) for name, what in _WHATS.items()}
+"""The *server readings* of formats that no handler of the benchmark has."""
 SERVER = "server:"
 SERVER_READINGS: Mapping[str, Decoder] = {
-    f"{SERVER}{name}": _served(f"{SERVER}{name}", f"{decoder.what}, as servers read it", notation)
-    for name, decoder in DECODERS.items()
+    f"{SERVER}{name}": _served(f"{SERVER}{name}", f"{what}, as servers read it", notation)
+    for name, what in {**HANDLERS, **_WHATS}.items()
     if (notation := served.server_reading(name)) is not None
 }
 """The *server reading* of every format that a server has, ``server:`` before its name."""
+
+
+def _python_texts(text: str) -> list[str]:
+    return written_calls(decode_python(prepare(text)))
+
+
+@cache
+def reference_reading(name: str) -> Decoder | None:
+    """The *reference reading* of a format that a handler has, with every defect; ``None`` for other names.
+
+    Raises `UsageError` where no installed package has it.
+    """
+    if name == "python":
+        return Decoder(name, HANDLERS[name], _python_texts)
+    if name not in HANDLERS:
+        return None
+    offered: Mapping[str, Decoder] = entry_points.require("handlers", "reference", f"the handler's reading of {name}")
+    return offered[name]
 
 
 def mended(decoder: Decoder) -> Decoder:

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from functools import cache, lru_cache
 from pathlib import Path
 
-from pytest_bfcl.formats.decoders import DECODERS, SERVER
+from pytest_bfcl.formats.decoders import HANDLERS, SERVER
 from pytest_bfcl.formats.served import NOTATIONS, server_reading
 from pytest_bfcl.formats.thinking import TAGS
 
@@ -72,7 +72,7 @@ class ModelFamily:
 
 def reading_name(name: str) -> str:
     """The decoder with a format's server reading: ``server:`` stands before names that are the reference's."""
-    return f"{SERVER}{name}" if name in DECODERS and not DECODERS[name].served else name
+    return f"{SERVER}{name}" if name in HANDLERS else name
 
 
 @cache

@@ -9,12 +9,12 @@ from pytest_bfcl.formats.decoders import Decoder
 from pytest_bfcl.formats.decoders import mended as without_defects
 from pytest_bfcl.formats.members import items, texts
 from pytest_bfcl.formats.schema_types import Documents
-from pytest_bfcl.formats.sources import written_as_python
 from pytest_bfcl.formats.table import find_decoder
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.syntax.errors import DecodeError, WrongShape, is_call_list
 from pytest_bfcl.syntax.limits import check_length
 from pytest_bfcl.syntax.native import decode_native, parse_json
+from pytest_bfcl.syntax.python_syntax import decode_python
 from pytest_bfcl.syntax.writing import check_count
 from pytest_bfcl.transcript import Call, Reply
 
@@ -82,7 +82,7 @@ def decoded_calls(answer: str, decoder: str | None, functions: Documents = ()) -
         return []
     try:
         if reads.calls is None:
-            value = written_as_python(reads.source(answer, False))
+            value = [call.as_object() for call in decode_python(reads.source(answer, False))]
         else:
             value = reads.calls(answer, functions) if reads.served else reads.calls(reads.read(answer))
         pairs = list(items(value))

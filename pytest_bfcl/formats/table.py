@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from pytest_bfcl import entry_points
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.formats.decoders import DECODERS, SERVER_READINGS, Decoder
+from pytest_bfcl.formats.decoders import HANDLERS, SERVED, SERVER_READINGS, Decoder, reference_reading
 from pytest_bfcl.formats.families import families, family_of
 from pytest_bfcl.formats.served import calls_of, texts_of
 from pytest_bfcl.formats.thinking import Thinking
@@ -62,7 +62,7 @@ class Format:
     @property
     def reads(self) -> Decoder | None:
         """The decoder itself."""
-        return DECODERS[self.decoder] if self.decoder else None
+        return find_decoder(self.decoder) if self.decoder else None
 
 
 def _prompting(name: str, template: str, **more: object) -> Format:
@@ -146,10 +146,10 @@ def find_format(name: str) -> Format:
 def find_decoder(name: str) -> Decoder:
     """A decoder by its own name or a family's. Raises `UsageError` that lists them."""
     row = FORMATS.get(name)
-    found = DECODERS.get(name) or SERVER_READINGS.get(name)
+    found = SERVED.get(name) or SERVER_READINGS.get(name) or reference_reading(name)
     found = found or (row.reads if row is not None else None) or _parser(name) or _plugged(name)
     if found is None:
-        raise UsageError(f"unknown decoder {name!r}; {instead_of(name, [*DECODERS, *FORMATS])}")
+        raise UsageError(f"unknown decoder {name!r}; {instead_of(name, [*HANDLERS, *SERVED, *FORMATS])}")
     return found
 
 

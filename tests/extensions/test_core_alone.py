@@ -78,10 +78,13 @@ def test_what_is_missing_is_said(core: Path) -> None:
     done = run(core, "-m", "pytest", *ASK, "none", "-k", "simple_java", "--bfcl-verify", "first")
     assert done.returncode == 4
     assert "--bfcl-verify: no installed package offers this gate" in done.stderr
-    for option, value in (("--bfcl-serve", ""), ("--bfcl-simulators", "reference")):
-        asked = ("vllm:m", "--bfcl-data", "bundled", option, *([value] if value else []))
+    for words, what in (
+        ("--bfcl-serve", "--bfcl-serve"), ("--bfcl-simulators reference", "--bfcl-simulators reference"),
+        ("--bfcl-decoder hermes", "the handler's reading of hermes"),
+    ):  # fmt: skip
+        asked = ("vllm:m", "--bfcl-data", "bundled", *words.split())
         done = run(core, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--model", *asked)
-        assert f"{option} {value}".strip() + " is not in this installation" in done.stderr
+        assert f"{what} is not in this installation" in done.stderr
     (core / "test_own.py").write_text("def test_own(ask): ask('Hello.')\n")
     done = run(core, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_own.py")
     assert "the fixture ask with its recordings is not in this installation" in done.stdout

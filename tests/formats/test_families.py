@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from pytest_bfcl.formats.decoders import DECODERS
+from pytest_bfcl.formats.decoders import HANDLERS, SERVED
 from pytest_bfcl.formats.families import families, family_of, nearest_families
 from pytest_bfcl.formats.served import NOTATIONS, TELLING, server_reading
 from pytest_bfcl.formats.table import FORMATS, find_decoder, registered_format, registered_models
@@ -16,7 +16,7 @@ from pytest_bfcl.formats.thinking import TAGS
 @pytest.mark.parametrize("name", families())
 def test_a_row_is_made_of_words_that_are_known(name: str) -> None:
     row = families()[name]
-    assert row.format in DECODERS
+    assert row.format in {*HANDLERS, *SERVED}
     assert server_reading(row.format) in NOTATIONS
     assert find_decoder(row.reading).served
     assert row.think in ("", "harmony", *TAGS)
@@ -27,7 +27,7 @@ def test_a_row_is_made_of_words_that_are_known(name: str) -> None:
 
 def test_every_notation_is_of_a_decoder_and_of_a_family() -> None:
     used = {server_reading(row.format) for row in families().values()}
-    assert set(NOTATIONS) <= set(DECODERS)
+    assert set(NOTATIONS) <= {*HANDLERS, *SERVED}
     assert set(NOTATIONS) - used == {"mistral-json"}  # one model of the benchmark's, whose family writes the mark
     assert {name for name, notation in NOTATIONS.items() if notation.marks} - set(TELLING) == {
         "functionary32", "laguna", "llama3-json", "mimo", "mistral-json", "pythonic",

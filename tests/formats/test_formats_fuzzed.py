@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.decoding import DecodeError, call_texts, decode_reply
-from pytest_bfcl.formats.decoders import DECODERS, SERVER_READINGS
+from pytest_bfcl.formats.decoders import HANDLERS, SERVED, SERVER_READINGS
 from pytest_bfcl.formats.detection import lost_calls
 from pytest_bfcl.formats.thinking import TAGS, read_thinking
 from pytest_bfcl.transcript import Reply
-from tests.formats.test_own_formats import WRITTEN
+from tests.extensions.handlers.test_own_formats import WRITTEN
 from tests.patience import patience
 
 LOOP: dict[str, Any] = {"type": "object", "properties": {}}
@@ -69,7 +69,7 @@ def mutated(choose: random.Random) -> str:
 @pytest.mark.parametrize("texts", [600, pytest.param(100_000, marks=pytest.mark.slow)])
 def test_no_decoder_raises_on_any_text_or_schema(texts: int) -> None:
     choose = random.Random(26)
-    names = (*DECODERS, *SERVER_READINGS)
+    names = (*HANDLERS, *SERVED, *SERVER_READINGS)
     for number in range(texts):
         text, functions = mutated(choose), choose.choice(DOCUMENTS)
         for name in choose.sample(names, 2):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.formats.decoders import DECODERS
+from pytest_bfcl.formats.decoders import HANDLERS
 from pytest_bfcl.formats.table import find_decoder
 from pytest_bfcl.models import create_model
 from pytest_bfcl.rescoring import score_lines
@@ -212,7 +212,7 @@ def test_outputs_of_stored_results(result: Any, decoder: str | None, nested: boo
 
 
 def test_results_that_a_handler_stored_as_lists() -> None:
-    stored = next(name for name in DECODERS if find_decoder(name).stored)
+    stored = next(name for name in HANDLERS if find_decoder(name).stored)
     assert output_of(["a", "b"], stored, nested=False) == "a\nb"
     assert output_of([], stored, nested=False) == []
     assert output_of(["a", {"f": "{}"}], stored, nested=False) == ["a", {"name": "f", "arguments": '"{}"'}]

@@ -6,11 +6,11 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from pytest_bfcl.extensions.handlers.tool_call_tags import tagged_inside, tagged_values
 from pytest_bfcl.formats.own_calls import call_ids, decoded_calls
 from pytest_bfcl.formats.schema_types import Documents
 from pytest_bfcl.formats.table import Format
 from pytest_bfcl.formats.thinking import Parted, Think, read_thinking
-from pytest_bfcl.formats.tool_call_tags import tagged_inside, tagged_values
 from pytest_bfcl.syntax.errors import DecodeError
 from pytest_bfcl.syntax.native import parse_json
 from pytest_bfcl.transcript import Message

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from pytest_bfcl.formats.decoders import DECODERS
+from pytest_bfcl.formats.decoders import HANDLERS
 from pytest_bfcl.formats.table import FORMATS, Format, registered_models
 
 _THINKING = {
@@ -117,7 +117,7 @@ def _fields(row: Format) -> list[tuple[str, object]]:
 
 def _read(row: Format) -> str:
     decoder = (
-        f"the decoder `{row.decoder}` (`{DECODERS[row.decoder].what}`)"
+        f"the decoder `{row.decoder}` (`{HANDLERS[row.decoder]}`)"
         if row.decoder
         else "what the server parsed, native calls"
     )

@@ -187,7 +187,7 @@ def replies(recorded: Recorded) -> Iterator[Part]:
     """Raw replies in models' own formats."""
     from pytest_bfcl.extensions.templates.history import read_reply
     from pytest_bfcl.transcript import Reply
-    from tests.formats.test_own_formats_golden import differences, family, native_reply, rows
+    from tests.extensions.handlers.test_own_formats_golden import differences, family, native_reply, rows
 
     texts = Part("raw replies in models' own formats", "decoded calls in six notations")
     native = Part("native replies", "decoded calls in six notations")

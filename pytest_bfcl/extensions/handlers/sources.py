@@ -5,17 +5,11 @@ A source is the text for the parser of the entry's return format, brackets suppl
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from pytest_bfcl.formats.members import spans
 from pytest_bfcl.syntax.errors import DecodeError, WrongShape
 from pytest_bfcl.syntax.preparation import prepare, tag_content
 from pytest_bfcl.syntax.python_syntax import decode_python
 from pytest_bfcl.syntax.writing import written_calls
-
-Source = Callable[[str, bool], str]
-"""Text and whether a tag is demanded → prepared text; raises `DecodeError`."""
 
 
 def without_fence(text: str, tagged: bool) -> str:
@@ -73,11 +67,6 @@ def toolcall_texts(text: str) -> list[str]:
     return _texts(next(spans(text, "<TOOLCALL>", "</TOOLCALL>"), ""))
 
 
-def python_texts(text: str) -> list[str]:
-    """The benchmark's Python calls as call texts."""
-    return _texts(text)
-
-
 def _texts(text: str) -> list[str]:
     return written_calls(decode_python(prepare(text)))
 
@@ -85,8 +74,3 @@ def _texts(text: str) -> list[str]:
 def never(text: object) -> list[str]:
     """Families whose handler cannot execute calls."""
     raise DecodeError("calls of this family cannot be executed by its handler")
-
-
-def written_as_python(text: str) -> list[Any]:
-    """The calls of a prepared text in Python's syntax."""
-    return [call.as_object() for call in decode_python(text)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from pytest_bfcl.extensions.handlers.tool_call_tags import read_objects
 from pytest_bfcl.formats.members import ReadError, literal, spans
-from pytest_bfcl.formats.tool_call_tags import read_objects
 from pytest_bfcl.syntax.errors import DecodeError
 from pytest_bfcl.syntax.native import parse_json
 

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_bfcl.decoding import DecodeError, WrongShape, call_texts, decode_reply
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.formats.decoders import DECODERS, SERVER_READINGS
+from pytest_bfcl.formats.decoders import HANDLERS, SERVED, SERVER_READINGS
 from pytest_bfcl.formats.detection import lost_calls
 from pytest_bfcl.formats.reading import TextReading
 from pytest_bfcl.formats.served import server_reading
@@ -128,7 +128,7 @@ def test_a_server_reads_the_same_amid_prose_and_cut_off(name):
 
 def test_every_decoder_has_an_example():
     others = {"llama3-json", "thinkagent", "gorilla", "nexus", "native", "native-or-texts", "cohere", "xiaoming"}
-    assert set(DECODERS) == set(WRITTEN) | others
+    assert {*HANDLERS, *SERVED} == set(WRITTEN) | others
 
 
 DEFECTS = {
@@ -313,7 +313,7 @@ HOSTILE = [
 def test_hostile_texts_cost_little_and_evaluate_nothing(text, share):
     text = text[: len(text) // share] if len(text) > 1000 else text
     started = time.perf_counter()
-    for name in (*DECODERS, *SERVER_READINGS):
+    for name in (*HANDLERS, *SERVED, *SERVER_READINGS):
         for rules in ("official", "corrected"):
             with suppress(DecodeError):
                 decode_reply(Reply(text=text), "fc", decoder=name, rules=rules)

@@ -1,0 +1,1 @@
+"""Models' own formats as the benchmark's handlers read them, every defect included."""
