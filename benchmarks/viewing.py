@@ -37,7 +37,7 @@ def ids_of(entries: int) -> list[tuple[str, str]]:
 def make_runs(folder: Path, runs: int, entries: int) -> None:
     """Finished runs of four models, each with its own verdicts."""
     from pytest_bfcl.runs import Fingerprint, ModelFingerprint, RunDirectory, json_line
-    from pytest_bfcl.scoring import summarise
+    from pytest_bfcl.scoring.summary import summarise
 
     ids = ids_of(entries)
     for number in range(runs):

@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     from pytest_bfcl.runs import RunDirectory
     from pytest_bfcl.runs.damage import LeftOut
     from pytest_bfcl.runs.merge import UnfitError, find_runs, merge_runs
-    from pytest_bfcl.scoring import summarise
+    from pytest_bfcl.scoring.summary import summarise
 
     paths = list(find_runs(args.runs))
     damaged = LeftOut()
@@ -79,7 +79,7 @@ def _sizes(merged: RunDirectory) -> dict[str, int]:
 
 def _full_sizes(fingerprint: Fingerprint, data: str | None) -> dict[str, int] | None:
     """Entries per category of the whole data set, where it is at hand."""
-    from pytest_bfcl.scoring import full_sizes
+    from pytest_bfcl.scoring.summary import full_sizes
     from pytest_bfcl.session.evaluation import open_data
 
     if data is None and fingerprint.dataset != "bundled":

@@ -25,8 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write the report and say where it is; 1 when lines of the results or memories had to be left out."""
     from pytest_bfcl.cli import tell_left_out
-    from pytest_bfcl.reporting import write_markdown, write_report
-    from pytest_bfcl.reporting.report import summary_of
+    from pytest_bfcl.reporting.markdown import write_markdown
+    from pytest_bfcl.reporting.report import summary_of, write_report
     from pytest_bfcl.runs import RunDirectory
     from pytest_bfcl.runs.snapshots import damaged_snapshots
     from pytest_bfcl.session.evaluation import open_data

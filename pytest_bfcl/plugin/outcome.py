@@ -91,7 +91,7 @@ class Outcomes:
         record = item.stash[RECORD]
         if record["outcome"] == "passed":
             return None
-        from pytest_bfcl.explaining import failure_text
+        from pytest_bfcl.explaining.terminal import failure_text
 
         tag, reason, detail = FailureTag(str(record["tag"])), str(record["reason"]), record["detail"]
         entry, transcript = _entry(item), _transcript(item)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from pytest_bfcl.checkers.corrected import CORRECTED_RULES
 from pytest_bfcl.dataset.known_issues import known_issues
-from pytest_bfcl.explaining import explain
+from pytest_bfcl.explaining.explanation import explain
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.plain_text import clean, shortened

@@ -31,7 +31,7 @@ from pytest_bfcl.reporting.pages import (
 )
 from pytest_bfcl.reporting.sources import EntrySource, Questions, questions
 from pytest_bfcl.runs import RunDirectory, Summary
-from pytest_bfcl.scoring import summarise
+from pytest_bfcl.scoring.summary import summarise
 from pytest_bfcl.settings import Level, level_for
 
 INDEX = "index.html"

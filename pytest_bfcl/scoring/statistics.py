@@ -11,45 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.scoring.distributions import normal_tail, student_tail
 
 Z95 = 1.959963984540054
 """97.5 % point of the standard normal distribution."""
-
-_STUDENT975 = (
-    12.706205,
-    4.302653,
-    3.182446,
-    2.776445,
-    2.570582,
-    2.446912,
-    2.364624,
-    2.306004,
-    2.262157,
-    2.228139,
-    2.200985,
-    2.178813,
-    2.160369,
-    2.144787,
-    2.13145,
-    2.119905,
-    2.109816,
-    2.100922,
-    2.093024,
-    2.085963,
-    2.079614,
-    2.073873,
-    2.068658,
-    2.063899,
-    2.059539,
-    2.055529,
-    2.051831,
-    2.048407,
-    2.04523,
-)
-"""97.5 % points of Student's distribution for 1 to 29 degrees of freedom."""
 
 CLEAR = 1.25
 """How much larger than that of independent questions a variance between few clusters must be to be taken as theirs."""
@@ -74,28 +42,20 @@ def wilson(correct: float, total: float, z: float = Z95) -> Interval:
     return (low, high)
 
 
+@lru_cache(4096)
 def student975(freedom: float) -> float:
-    """97.5 % point of Student's distribution.
-
-    From 30 degrees of freedom on by the Cornish-Fisher expansion (error below 1e-5), below that from a table,
-    fractional degrees interpolated.
-    """
+    """97.5 % point of Student's distribution; fewer degrees of freedom than one count as one."""
     if math.isinf(freedom):
         return Z95
-    if freedom < 29:
-        whole = max(int(freedom), 1)
-        low, high = _STUDENT975[whole - 1], _STUDENT975[whole]
-        part = (1 / whole - 1 / max(freedom, 1)) * whole * (whole + 1)  # nearly linear in 1/v
-        return low + (high - low) * part
-    if freedom < 30:
-        return _STUDENT975[28]
-    z, v = Z95, freedom
-    return (
-        z
-        + (z**3 + z) / (4 * v)
-        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * v**2)
-        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * v**3)
-    )
+    v = max(freedom, 1.0)
+    factor = math.exp(math.lgamma((v + 1) / 2) - math.lgamma(v / 2)) / math.sqrt(v * math.pi)
+    found = Z95 + (Z95**3 + Z95) / (4 * v)  # below the point: Newton's steps climb to it, the tail being convex
+    for _ in range(8):
+        step = (student_tail(found, v) - 0.025) / factor * (1 + found * found / v) ** ((v + 1) / 2)
+        found += step
+        if abs(step) < 1e-9:
+            break
+    return found
 
 
 def stratum_of(category: str) -> str:

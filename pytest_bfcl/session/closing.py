@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet
     from pytest_bfcl.json_types import Fields
     from pytest_bfcl.runs import Fingerprint, ModelFingerprint, ResultLine, RunDirectory, Summary
-    from pytest_bfcl.scoring import Measurement
+    from pytest_bfcl.scoring.measurements import Measurement
     from pytest_bfcl.scoring.model_info import ModelInfo
     from pytest_bfcl.settings import Settings
 
@@ -54,7 +54,7 @@ class RunningTally:
     def __init__(self, fingerprint: Fingerprint, data: DataSet) -> None:
         from pytest_bfcl.dataset.known_issues import known_issues
         from pytest_bfcl.runs import record_key
-        from pytest_bfcl.scoring import Tallies
+        from pytest_bfcl.scoring.summary import Tallies
 
         self.tallies = Tallies(fingerprint.to_dict(), known_issues(data.version))
         self.whole = True
@@ -79,7 +79,7 @@ def summarised(
     infos: Mapping[str, ModelInfo],
 ) -> Summary:
     """The summary of all lines; ``sizes``: entries per category that were to be run."""
-    from pytest_bfcl.scoring import full_sizes
+    from pytest_bfcl.scoring.summary import full_sizes
 
     if isinstance(lines, RunningTally):
         tally = lines
@@ -111,7 +111,7 @@ def measurement_of(
     directory: RunDirectory | None, lines: Sequence[ResultLine], fingerprint: Fingerprint, transforms: Sequence[str]
 ) -> Measurement:
     """What gates compare of a run: its directory, in memory its lines without those of transformed entries."""
-    from pytest_bfcl.scoring import Measurement, by_model, measurement_of_run
+    from pytest_bfcl.scoring.measurements import Measurement, by_model, measurement_of_run
 
     if directory is not None:
         return measurement_of_run(directory)

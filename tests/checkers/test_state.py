@@ -8,7 +8,7 @@ import pytest
 
 from pytest_bfcl.checkers import judge, judge_both
 from pytest_bfcl.dataset import Entry
-from pytest_bfcl.explaining import failure_text
+from pytest_bfcl.explaining.terminal import failure_text
 from pytest_bfcl.failures import FailureTag
 from pytest_bfcl.simulators import Simulator, register_simulator, tool
 from pytest_bfcl.transcript import CALLS_A_STEP, Reply

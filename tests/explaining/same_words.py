@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from pytest_bfcl.dataset import Entry
-from pytest_bfcl.explaining import Explanation, explain, failure_text
+from pytest_bfcl.explaining.explanation import Explanation, explain
+from pytest_bfcl.explaining.terminal import failure_text
 from pytest_bfcl.failures import Verdict
 from pytest_bfcl.transcript import Transcript
 

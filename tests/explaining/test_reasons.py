@@ -15,7 +15,8 @@ import pytest_bfcl
 from pytest_bfcl.checkers import reasons
 from pytest_bfcl.checkers.details import Attempt, Details, ValueDetails
 from pytest_bfcl.checkers.reasons import all_reasons, details_of
-from pytest_bfcl.explaining import failure_text, headline
+from pytest_bfcl.explaining.headlines import headline
+from pytest_bfcl.explaining.terminal import failure_text
 from pytest_bfcl.failures import FailureTag, Reason, Verdict
 from tests.checkers.building import entry, function, transcript
 

@@ -11,7 +11,7 @@ from markupsafe import escape
 
 from pytest_bfcl.checkers import judge
 from pytest_bfcl.dataset import DataSet
-from pytest_bfcl.explaining import explain
+from pytest_bfcl.explaining.explanation import explain
 from pytest_bfcl.reporting.pages import Neighbours, PageContext, Told, entry_page
 from pytest_bfcl.runs import transcript_from_line
 from pytest_bfcl.session.evaluation import open_data

@@ -17,7 +17,7 @@ from typing import Any
 from pytest_bfcl.checkers import judge
 from pytest_bfcl.conversation import converse
 from pytest_bfcl.dataset import Entry
-from pytest_bfcl.explaining import failure_text
+from pytest_bfcl.explaining.terminal import failure_text
 from pytest_bfcl.models import Request
 from pytest_bfcl.session.evaluation import judged_record, open_data
 from pytest_bfcl.settings import Settings

@@ -14,7 +14,7 @@ from pytest_bfcl.dataset import DataSet
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.models import Request
 from pytest_bfcl.runs import Fingerprint, ModelFingerprint, RunDirectory
-from pytest_bfcl.scoring import summarise
+from pytest_bfcl.scoring.summary import summarise
 from pytest_bfcl.session.evaluation import open_data, run
 from pytest_bfcl.transcript import Reply, ToolCall
 

@@ -10,8 +10,8 @@ import pytest
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.extensions.leaderboards.page import write_leaderboard
 from pytest_bfcl.failures import AdapterError
-from pytest_bfcl.reporting import write_report
 from pytest_bfcl.reporting.pages import EntryResult, Neighbours, PageContext, entry_page, stored_of
+from pytest_bfcl.reporting.report import write_report
 from pytest_bfcl.reporting.sources import questions
 from pytest_bfcl.runs import RunDirectory
 from pytest_bfcl.session import evaluation

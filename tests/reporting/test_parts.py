@@ -8,13 +8,14 @@ import shlex
 import pytest
 
 from pytest_bfcl.checkers.reasons import all_reasons
-from pytest_bfcl.explaining import headline
-from pytest_bfcl.reporting import charts, formulas, scores, write_markdown
+from pytest_bfcl.explaining.headlines import headline
+from pytest_bfcl.reporting import charts, formulas, scores
 from pytest_bfcl.reporting.chat import chat
 from pytest_bfcl.reporting.links import page_name, rerun_command
+from pytest_bfcl.reporting.markdown import write_markdown
 from pytest_bfcl.reporting.overview import notices
 from pytest_bfcl.reporting.rendering import embedded_json, usd, visible
-from pytest_bfcl.scoring import summarise
+from pytest_bfcl.scoring.summary import summarise
 from tests.reporting.samples import record
 
 MODEL = "openai:tiny@fc"

@@ -12,7 +12,8 @@ import pytest
 
 from pytest_bfcl.dataset import DataSet
 from pytest_bfcl.failures import AdapterError, UsageError
-from pytest_bfcl.reporting import packing, write_report
+from pytest_bfcl.reporting import packing
+from pytest_bfcl.reporting.report import write_report
 from pytest_bfcl.runs import RunDirectory
 from pytest_bfcl.transcript import Reply
 from tests.reporting.samples import RIGHT, booking, entry, make_run, packed_pages, record, stored_run, write_data

@@ -21,7 +21,7 @@ from pytest_bfcl.runs import (
     error_record,
 )
 from pytest_bfcl.runs.directory import is_run, join_selections, missing_shards, same_results
-from pytest_bfcl.scoring import summarise
+from pytest_bfcl.scoring.summary import summarise
 from pytest_bfcl.selection.sharding import MOST_SHARDS
 from pytest_bfcl.transcript import Reply
 from tests.runs.samples import SPEC, fingerprint, single

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.runs.summary_types import problem_of_run, problem_of_summary
-from pytest_bfcl.scoring import summarise
+from pytest_bfcl.scoring.summary import summarise
 from tests.runs.samples import fingerprint
 
 

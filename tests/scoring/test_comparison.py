@@ -8,7 +8,8 @@ import pytest
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs import ModelFingerprint, RunDirectory
-from pytest_bfcl.scoring import Comparison, by_model, compare, compare_runs, pair_models
+from pytest_bfcl.scoring.comparison import Comparison, compare, compare_runs, pair_models
+from pytest_bfcl.scoring.measurements import by_model
 from tests.runs.samples import fingerprint
 from tests.scoring.samples import SPEC, all_categories, line, lines
 

@@ -7,8 +7,11 @@ import pytest
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs.summary_types import GateSummary
-from pytest_bfcl.scoring import Gate, by_model, compare, evaluate_gates, parse_gate, summarise, unreachable
+from pytest_bfcl.scoring.comparison import compare
+from pytest_bfcl.scoring.gates import Gate, evaluate_gates, parse_gate, unreachable
 from pytest_bfcl.scoring.gating import GateOptions, exit_code
+from pytest_bfcl.scoring.measurements import by_model
+from pytest_bfcl.scoring.summary import summarise
 from tests.scoring.samples import OFFICIAL, SPEC, all_categories, line, lines
 
 

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
-from pytest_bfcl.scoring import aggregate, summarise
+from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.comparison import Judged, compare
 from pytest_bfcl.scoring.statistics import Tally, category_interval, interval, paired_spread, spread_of, wilson
+from pytest_bfcl.scoring.summary import summarise
 from tests.scoring.samples import OFFICIAL, SCENARIOS, SPEC
 from tests.scoring.worlds import Share, World, beta, pairs, tally
 

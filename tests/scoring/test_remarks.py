@@ -8,7 +8,7 @@ import pytest
 
 from pytest_bfcl.reporting.markdown import write_markdown
 from pytest_bfcl.reporting.score_lines import fact_lines
-from pytest_bfcl.scoring import summarise
+from pytest_bfcl.scoring.summary import summarise
 
 CALL: dict[str, Any] = {"f": {}}
 

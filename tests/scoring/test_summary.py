@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.dataset.categories import CATEGORIES
-from pytest_bfcl.scoring import summarise, wilson
+from pytest_bfcl.scoring.statistics import wilson
+from pytest_bfcl.scoring.summary import summarise
 from tests.scoring.golden import Golden
 from tests.scoring.samples import OFFICIAL, SPEC, all_categories, entry_id, line, lines
 
@@ -242,7 +243,7 @@ def test_unknown_categories_and_nothing_at_all_do_not_break_it() -> None:
 
 def test_a_summary_needs_no_scipy() -> None:
     code = (
-        "import sys\nfrom pytest_bfcl.scoring import summarise\nfrom tests.scoring.samples import lines\n"
+        "import sys\nfrom pytest_bfcl.scoring.summary import summarise\nfrom tests.scoring.samples import lines\n"
         "summarise(lines({'parallel': (9, 12), 'irrelevance': (5, 9), 'memory_kv': (30, 60)}))\n"
         "assert not {'scipy', 'numpy'} & set(sys.modules)\n"
     )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from urllib.parse import quote
 
 from pytest_bfcl.dataset.categories import groups_of
-from pytest_bfcl.explaining import headline
+from pytest_bfcl.explaining.headlines import headline
 from pytest_bfcl.extensions.causes.causes import cause_of, holds_two_calls
 from pytest_bfcl.extensions.comparisons.side_by_side import Answer, SideBySide, side_by_side
 from pytest_bfcl.json_types import Fields
@@ -24,8 +24,9 @@ from pytest_bfcl.scoring.measurements import VERIFIED
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
-    from pytest_bfcl.scoring import Comparison, Measurement
     from pytest_bfcl.scoring.changes import Change
+    from pytest_bfcl.scoring.comparison import Comparison
+    from pytest_bfcl.scoring.measurements import Measurement
 
 Source = Callable[[str], "Entry | None"]
 """An entry by its id, ``None`` where the data is not here."""

@@ -19,7 +19,8 @@ from pytest_bfcl.printed import say
 
 if TYPE_CHECKING:
     from pytest_bfcl.extensions.comparisons.changed import Source
-    from pytest_bfcl.scoring import Comparison, Measurement
+    from pytest_bfcl.scoring.comparison import Comparison
+    from pytest_bfcl.scoring.measurements import Measurement
 
 SUMMARY = "compare two runs, with error bars"
 
@@ -67,7 +68,7 @@ class Compared(NamedTuple):
 
 
 def _compared(args: argparse.Namespace) -> list[Compared]:
-    from pytest_bfcl.scoring import compare_measurements, compare_models
+    from pytest_bfcl.scoring.comparison import compare_measurements, compare_models
 
     first, *others = [_measurement(text, args) for text in args.measurements]
     if others:
@@ -84,7 +85,7 @@ def _compared(args: argparse.Namespace) -> list[Compared]:
 
 
 def _measurement(text: str, args: argparse.Namespace) -> Measurement:
-    from pytest_bfcl.scoring import open_measurement
+    from pytest_bfcl.scoring.measurements import open_measurement
     from pytest_bfcl.scoring.official_scores import is_score_folder
 
     root = Path(text.partition("#")[0])

@@ -12,8 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_bfcl.checkers.state import StateRecord, replay
-from pytest_bfcl.explaining import Explanation, explain
-from pytest_bfcl.explaining.explanation import StateRow, accepted, state_rows
+from pytest_bfcl.explaining.explanation import Explanation, StateRow, accepted, explain, state_rows
 from pytest_bfcl.explaining.headlines import headline
 from pytest_bfcl.explaining.turns import ShownCall, compare_turn
 from pytest_bfcl.failures import BenchmarkError, UsageError

@@ -15,7 +15,8 @@ from pytest_bfcl.reporting.report import summary_of
 from pytest_bfcl.runs import RunDirectory
 from pytest_bfcl.runs.directory import is_run
 from pytest_bfcl.runs.results import read_results
-from pytest_bfcl.scoring import compare_measurements, open_measurement
+from pytest_bfcl.scoring.comparison import compare_measurements
+from pytest_bfcl.scoring.measurements import open_measurement
 
 MOST_CHARACTERS = 60_000
 """GitHub takes 65,536 characters, GitLab a million."""

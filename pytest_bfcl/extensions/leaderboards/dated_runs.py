@@ -22,7 +22,7 @@ from pytest_bfcl.reporting import rendering
 from pytest_bfcl.reporting.printing import Printer
 from pytest_bfcl.reporting.rendering import percent, points
 from pytest_bfcl.runs import RunDirectory
-from pytest_bfcl.scoring import summarise
+from pytest_bfcl.scoring.summary import summarise
 
 if TYPE_CHECKING:
     from pytest_bfcl.runs import Fingerprint, Summary

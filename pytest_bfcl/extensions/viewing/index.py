@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_bfcl.dataset.index import read_line
-from pytest_bfcl.explaining import headline
+from pytest_bfcl.explaining.headlines import headline
 from pytest_bfcl.extensions.viewing.columns import Columns, Row
 from pytest_bfcl.runs.lines import DamagedLine, open_regular, parse_object, whole_lines
 from pytest_bfcl.runs.result_line import ResultLine

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from itertools import islice
 
 from pytest_bfcl.dataset.categories import CATEGORIES
-from pytest_bfcl.explaining import headline
+from pytest_bfcl.explaining.headlines import headline
 from pytest_bfcl.extensions.viewing.columns import Row
 from pytest_bfcl.extensions.viewing.index import RunIndex
 from pytest_bfcl.extensions.viewing.links import Links

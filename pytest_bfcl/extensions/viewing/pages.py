@@ -27,8 +27,8 @@ from pytest_bfcl.reporting.pages import EntryResult, Neighbours, entry_values, m
 from pytest_bfcl.reporting.rendering import embedded_json
 from pytest_bfcl.reporting.sections import Section
 from pytest_bfcl.runs import RunDirectory
-from pytest_bfcl.scoring import compare_measurements
 from pytest_bfcl.scoring.changes import Change
+from pytest_bfcl.scoring.comparison import compare_measurements
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -15,7 +15,7 @@ from pytest_bfcl.extensions.viewing.runs import ListedRun, Refused
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.runs import Fingerprint, RunDirectory, Summary
-from pytest_bfcl.scoring import Tallies
+from pytest_bfcl.scoring.summary import Tallies
 
 Interval = tuple[float, float]
 

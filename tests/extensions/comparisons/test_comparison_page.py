@@ -12,7 +12,7 @@ import pytest
 from pytest_bfcl.cli import main
 from pytest_bfcl.dataset import DataSet
 from pytest_bfcl.models import Request
-from pytest_bfcl.reporting import write_report
+from pytest_bfcl.reporting.report import write_report
 from pytest_bfcl.runs import RunDirectory
 from pytest_bfcl.session.evaluation import open_data, run
 from pytest_bfcl.settings import Settings

@@ -19,7 +19,7 @@ from pytest_bfcl.extensions.leaderboards.dated_runs import (
 )
 from pytest_bfcl.extensions.leaderboards.history import HistoryLine
 from pytest_bfcl.runs import ModelFingerprint, RunDirectory
-from pytest_bfcl.scoring import summarise
+from pytest_bfcl.scoring.summary import summarise
 from tests.reporting.browser import Browser
 from tests.runs.samples import SPEC, fingerprint
 from tests.scoring.samples import lines

@@ -14,7 +14,7 @@ import pytest
 from pytest_bfcl.cli import main
 from pytest_bfcl.dataset import DataSet
 from pytest_bfcl.runs import RunDirectory, json_line, read_replay_lines
-from pytest_bfcl.scoring import summarise
+from pytest_bfcl.scoring.summary import summarise
 from pytest_bfcl.session.evaluation import run
 from tests.runs.samples import fingerprint
 from tests.scoring.golden import CASES, Golden

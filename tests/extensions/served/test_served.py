@@ -215,7 +215,8 @@ def test_reasons(data: Any, steps: list[Any], reason: str | None, capsys: pytest
     if reason == "mcp:state_mismatch":
         assert line["detail"]["asked"] == "get_cart()"
         assert json.loads(line["detail"]["expected"]) == {"apple": 2}
-        from pytest_bfcl.explaining import failure_text, headline
+        from pytest_bfcl.explaining.headlines import headline
+        from pytest_bfcl.explaining.terminal import failure_text
         from pytest_bfcl.failures import FailureTag, Verdict
 
         transcript = transcript_from_line(line)

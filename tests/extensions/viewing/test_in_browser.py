@@ -25,7 +25,7 @@ from pytest_bfcl.cli import main
 from pytest_bfcl.extensions.viewing.runs import open_runs
 from pytest_bfcl.extensions.viewing.site import write_site
 from pytest_bfcl.extensions.viewing.store import Store
-from pytest_bfcl.reporting import write_report
+from pytest_bfcl.reporting.report import write_report
 from pytest_bfcl.session.evaluation import run
 from tests.extensions.viewing.samples import MODELS, append, dated, records
 from tests.extensions.viewing.test_auth import hostile_run

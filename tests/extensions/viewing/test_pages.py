@@ -24,7 +24,7 @@ from pytest_bfcl.extensions.viewing.links import Links
 from pytest_bfcl.extensions.viewing.live import LiveRun
 from pytest_bfcl.extensions.viewing.site import write_site
 from pytest_bfcl.runs import RunDirectory, merge_runs
-from pytest_bfcl.scoring import compare_runs
+from pytest_bfcl.scoring.comparison import compare_runs
 from pytest_bfcl.session.evaluation import open_data, run
 from pytest_bfcl.settings import Settings
 from tests.extensions.viewing.samples import MODELS, TOKEN, Looking, Tags, append, client, dated, records, runs_of
