@@ -12,7 +12,7 @@ from markupsafe import escape
 from pytest_bfcl.checkers import judge
 from pytest_bfcl.dataset import DataSet
 from pytest_bfcl.explaining.explanation import explain
-from pytest_bfcl.reporting.pages import Neighbours, PageContext, Told, entry_page
+from pytest_bfcl.reporting.pages import EntryResult, Neighbours, PageContext, entry_page
 from pytest_bfcl.runs import transcript_from_line
 from pytest_bfcl.session.evaluation import open_data
 from tests.explaining.same_words import failure_lines
@@ -86,7 +86,7 @@ def test_the_page_of_an_entry_shows_the_tools_error() -> None:
     line = {"id": CHAIN, "category": entry.category, "outcome": "failed", "tag": verdict.tag}
     line |= {"reason": verdict.reason, "detail": dict(verdict.detail), "trajectory": turns, "output": [["x"]] * 4}
     context = PageContext("bundled", "bundled", (), {})
-    page = entry_page(Told.of(line, entry, None), context, Neighbours("", "")).decode()
+    page = entry_page(EntryResult.of(line, entry, None), context, Neighbours("", "")).decode()
     (error,) = [
         call.result for call in explain(line, entry, record).called if call.text == "cd('hives')" and call.result
     ]
