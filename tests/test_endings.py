@@ -17,7 +17,7 @@ from aiohttp import web
 from pytest_bfcl.checkers import judge
 from pytest_bfcl.conversation import converse
 from pytest_bfcl.dataset import Entry
-from pytest_bfcl.endings import ENDINGS, UnknownEnding, ending_of, normal_form
+from pytest_bfcl.endings import ENDINGS, UnknownEnding, ending_of, is_marked, normal_form
 from pytest_bfcl.endpoints.retrying import RetryPolicy
 from pytest_bfcl.extensions.leaderboards.score_files import official_valid
 from pytest_bfcl.failures import AdapterError, Verdict
@@ -308,6 +308,29 @@ def test_every_word_for_every_kind_of_entry(api: str, word: str, kind: str, stre
 def test_no_word_is_trouble(api: str, word: Any, streamed: bool) -> None:
     for kind in ENTRIES:
         assert outcome(api, streamed, kind, word, **RIGHT[kind]) == ENDING
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [(None, "says no reason why it ended"), (" ", "says no reason"), ("tool_calls", "there is no call in it"),
+     ("pause_turn", "again and again"), ("odd", "no way a reply ends normally")],
+)  # fmt: skip
+def test_what_is_told_of_an_unknown_ending(word: str | None, said: str) -> None:
+    error = UnknownEnding(word)
+    assert said in error.message
+    assert (error.kind, error.retryable, error.ending) == ("ending", True, (word or "").strip() or "none")
+    assert error.verdict.detail["ending"] == error.ending
+
+
+@pytest.mark.parametrize(
+    ("place", "marked"),
+    [({"content_filter_results": {"hate": {"filtered": True}}}, True), ({"other": {"filtered": True}}, False),
+     ({"content_filters": [{"a": [{"blocked": True}]}]}, True), ({"content_filters": {"filtered": "yes"}}, False),
+     ({"content_filters": [[[[{"blocked": True}]]]]}, True), ({"content_filters": [[[[[{"blocked": True}]]]]]}, False),
+     ({"content_filters": "blocked"}, False), ("content_filters", False)],
+)  # fmt: skip
+def test_marks_of_a_filter(place: Any, marked: bool) -> None:
+    assert is_marked(None, place) is marked
 
 
 @pytest.mark.parametrize("word", [word for words in ENDINGS.values() for word in words])

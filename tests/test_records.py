@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-ROOMS = ("models", "session", "conversation", "runs")
+ROOMS = ("models", "endpoints", "session", "conversation", "runs")
 CHANGED = {"Request", "Epoch", "Spelling"}
 """Those that are counted up or mended while they are used."""
 WITH_A_DICTIONARY = {"Epoch", "EarlierParts"}

@@ -118,9 +118,8 @@ class PlayedConversation(Dialogue):
                 raise AdapterError(AdapterTrouble.TIMEOUT, f"the agent took more than {limit:g} s for {self.entry.id}")
         finally:
             over.cancel()
-            if not playing.done():
-                playing.cancel()
-                await asyncio.wait({playing}, timeout=CLEANING_UP_S)
+            playing.cancel()
+            await asyncio.wait({playing}, timeout=CLEANING_UP_S)
         left = self.all_turns - len(self.transcript.turns)
         if left and not self.transcript.forced_quit:
             raise AdapterError(AdapterTrouble.FIXTURE, f"the agent ended {left} user turns too early")

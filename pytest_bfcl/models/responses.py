@@ -216,8 +216,7 @@ class ResponsesJoiner:
         named = _EVENT.match(block)
         if named is None:
             return True
-        if not self.started and named[1].endswith(b".delta"):
-            self.started = True
+        self.started = self.started or named[1].endswith(b".delta")
         return named[1] in _TOLD
 
     def add(self, event: Fields) -> None:

@@ -1,16 +1,19 @@
 """Turns, steps and messages (multi_turn spec §2), in both modes."""
 
 import asyncio
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
 import pytest
 
-from pytest_bfcl.conversation import converse
+from pytest_bfcl.conversation import converse, engine
 from pytest_bfcl.conversation import dialogue as module
 from pytest_bfcl.conversation.dialogue import Dialogue
+from pytest_bfcl.conversation.world import World
 from pytest_bfcl.dataset import Entry
 from pytest_bfcl.failures import AdapterError, HarnessError
 from pytest_bfcl.runs import EntryKey, Journal, Transcripts
+from pytest_bfcl.simulators import CallExecutor
 from pytest_bfcl.transcript import Call, Reply, ToolCall, Transcript
 
 from .worlds import DOCS, SETTINGS, TEXTS, Listed, calls, shelf_entry, user
@@ -381,6 +384,41 @@ class Refusing:
 
 def test_services_are_for_entries_whose_calls_are_carried_out_at_the_end():
     assert hold(area_entry(), Listed("x"), services=Refusing()).steps
+
+
+@pytest.mark.parametrize(
+    ("mode", "played", "as_listed"), [("fc", False, True), ("prompt", False, False), ("fc", True, False)]
+)
+def test_an_entry_on_a_server_is_held_in_the_world_an_extension_opens(monkeypatch, mode, played, as_listed):
+    log = []
+
+    class Kept(World):
+        def keep_in(self, transcript):
+            log.append(("kept", len(transcript.turns)))
+
+        async def finish(self):
+            log.append("finished")
+
+    @asynccontextmanager
+    async def opens(entry, settings, *, as_listed):
+        log.append(as_listed)
+        yield entry, Kept(entry, {}, CallExecutor({}))
+
+    async def play(game):
+        game.begin_turn()
+        game.end_turn(Reply("done"))
+
+    entry = shelf_entry().model_copy(update={"mcp": "shop"})
+    monkeypatch.setattr(engine.entry_points, "find", lambda kind, name: None)
+    with pytest.raises(HarnessError, match="need an extension that is not installed here"):
+        hold(entry, Listed("done", mode=mode))
+    monkeypatch.setattr(engine.entry_points, "find", lambda kind, name: (kind, name))
+    monkeypatch.setattr(engine.entry_points, "load", lambda point, what: opens)
+    model = Listed("done", mode=mode)
+    if played:
+        model.play = play
+    assert len(hold(entry, model).turns) == 1
+    assert log == [as_listed, ("kept", 0), "finished"]
 
 
 def test_errors_bring_what_was_answered():

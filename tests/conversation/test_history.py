@@ -16,7 +16,7 @@ from pytest_bfcl.conversation.history import (
     with_thoughts,
 )
 from pytest_bfcl.models.dialects import dialect_of
-from pytest_bfcl.transcript import Reply, ToolCall
+from pytest_bfcl.transcript import Reply, ToolCall, wire_name
 
 CALLS = (ToolCall("f", "{}", "a"), ToolCall("g", "[]"))
 
@@ -73,3 +73,26 @@ def test_calls_without_a_result_get_one() -> None:
     assert with_answered_calls([{"role": "assistant", "tool_calls": []}, user]) == [
         {"role": "assistant", "tool_calls": []}, user
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("output", "said"),
+    [
+        (None, Reply(None)), ("a", Reply("a")), ([], Reply("")), ((), Reply("")), (CALLS, Reply(None, CALLS)),
+        ([{"name": "f", "arguments": {"x": 1}, "id": "a"}], Reply(None, (ToolCall("f", '{"x": 1}', "a"),))),
+        ([{"arguments": {}}, {"name": "[]"}], Reply(None, (ToolCall("arguments", "{}"), ToolCall("name", "[]")))),
+        *((odd, None) for odd in (3, {"f": {}}, [3], [{}], [{"f": {}, "g": {}}], {"a", "b"})),
+    ],
+)  # fmt: skip
+def test_replies_of_what_is_stored(output: Any, said: Reply | None) -> None:
+    if said is None:
+        with pytest.raises(TypeError):
+            Reply.from_output(output)
+    else:
+        assert Reply.from_output(output) == said
+
+
+def test_what_is_stored_and_shown_of_replies() -> None:
+    assert Reply("t", CALLS).output == [{"name": "f", "arguments": "{}"}, {"name": "g", "arguments": "[]"}]
+    assert (Reply("t").output, repr(Reply("t")), repr(Reply("t", CALLS))) == ("t", "Reply('t')", "Reply(2 calls)")
+    assert (wire_name("a.b c-d_"), wire_name("x" * 65)) == ("a_b_c-d_", "x" * 64)

@@ -186,6 +186,10 @@ def test_a_failed_write_stage_is_no_failure_of_the_model_at_the_question(error, 
     assert getattr(caught.value, "status", None) == getattr(error, "status", None)
 
 
+class Interrupted(BaseException):
+    """What Ctrl-C in the middle of a step is."""
+
+
 def test_failures_nobody_asks_for_are_silent():
     complaints = []
 
@@ -195,7 +199,7 @@ def test_failures_nobody_asks_for_are_silent():
         await settled()
         await ahead.aclose()
 
-    held_in(work, jobs(3), failing={"1": RuntimeError("unexpected")})
+    held_in(work, jobs(3), failing={"1": RuntimeError("unexpected"), "2": Interrupted()})
     gc.collect()
     assert complaints == []
 

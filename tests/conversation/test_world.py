@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from pytest_bfcl.conversation import converse, world
+from pytest_bfcl.conversation import converse, fill_calls, world
 from pytest_bfcl.conversation.stubs import UNRECORDED
 from pytest_bfcl.conversation.world import TOO_MUCH, World, open_world
 from pytest_bfcl.dataset import Entry
@@ -130,3 +130,5 @@ def test_calls_of_recorded_entries_are_written_with_every_argument() -> None:
     transcript = asyncio.run(converse(entry, model, settings=Settings(), texts=TEXTS))
     assert (transcript.steps[0].calls, transcript.steps[0].results) == (["a_b(x={'k-1': None})"], ["done"])
     assert transcript.steps[1].calls in (None, [])
+    transcript.steps[0].calls = None
+    assert fill_calls(entry, transcript).steps[0].calls == ["a_b(x={'k-1': None})"]

@@ -126,6 +126,7 @@ PAGE = "<html><title>\nBlocked</title> by a firewall: context length, moderation
         (600, "", "server", None, True),
         (429, "", "rate_limit", "lower --bfcl-concurrency", True),
         (400, error("flagged", code="418"), "bad_request", None, False),
+        (400, error("no", code=["insufficient_quota"]), "bad_request", None, False),
         (400, error("no", code="599"), "server", None, True),
         (400, error("no", code="600"), "bad_request", None, False),
         (400, error("no", code="not_found"), "bad_request", None, False),

@@ -99,6 +99,7 @@ def test_many_limits_share_one_timer_and_leave_nothing():
         (EndpointUnreachable("x"), False, 2),
         (EndpointUnreachable("x"), True, 5),
         (AdapterError("connection", "x"), True, 10),
+        (AdapterError("connection", "x"), False, 10),
         (AdapterError("timeout", "x"), True, 20),
         (AdapterError("quota", "x", status=429), True, 3),
     ],

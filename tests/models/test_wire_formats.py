@@ -439,7 +439,7 @@ def test_what_is_sent_to_messages() -> None:
         {"role": "assistant", "content": "x", BLOCKS: [block("tool_use", id="3", input="[1]"), block("tool_use",
          input={"y": 2}), block("tool_use", input=None),
                                                         block("text", text="z", input="k")]},
-        {"role": "tool", "content": "r3"},
+        {"role": "tool", "content": "r3"}, {"role": "assistant", "content": "y"}, {"role": "user", "content": "e"},
     ]  # fmt: skip
     single = Messages().body(Request(request().entry, messages, []), tools=True)
     expected: list[Any] = [
@@ -453,15 +453,19 @@ def test_what_is_sent_to_messages() -> None:
                                           block("tool_use", input={}),
                                           block("text", text="z", input="k")]},
         {"role": "user", "content": [block("tool_result", content="r3", tool_use_id=None)]},
+        {"role": "assistant", "content": [block("text", text="y")]},
+        {"role": "user", "content": [block("text", text="e")]},
     ]  # fmt: skip
     assert single == {"messages": expected, "max_tokens": 64_000, "system": [block("text", text="s\n\nt")]}
     cached = {"type": "ephemeral"}
     entry = Entry(id="multi_turn_base_0", category="multi_turn_base", question=[[]])
     several = Messages().body(Request(entry, messages, []), tools=True)
-    for number in (2, 4):
+    for number in (4, 6):
         expected[number]["content"][0] |= {"cache_control": cached}
     assert several == {"messages": expected, "max_tokens": 64_000,
                        "system": [block("text", text="s\n\nt", cache_control=cached)]}  # fmt: skip
+    alone = Messages().body(Request(entry, [{"role": "tool", "content": "r"}], []), tools=True)["messages"]
+    assert [message["role"] for message in alone] == ["user"]
     assert "system" not in Messages().body(request(), tools=True)
     assert with_cache_mark([]) == []
     assert with_cache_mark([{"a": 1}, {"b": 2}]) == [{"a": 1}, {"b": 2, "cache_control": cached}]
@@ -484,6 +488,7 @@ def test_a_stream_of_messages() -> None:
                   {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"b": 2}},
                   {"type": "content_block_start", "index": "x", "content_block": {}},
                   {"type": "content_block_start", "index": 7, "content_block": "x"},
+                  {"type": "content_block_delta", "index": 0, "delta": "x"},
                   {"type": "content_block_delta", "index": None, "delta": {"type": "text_delta",
                    "text": "?"}}):  # fmt: skip
         joiner.add(event)
