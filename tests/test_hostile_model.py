@@ -136,8 +136,8 @@ def test_nothing_was_run_and_nobody_else_was_asked(run: Run) -> None:
 def test_the_files_can_be_read(run: Run) -> None:
     ElementTree.parse(run.folder / "junit.xml")  # XML has no room for control characters
     stored = RunDirectory.open(run.folder / "run")
-    assert not stored.damaged()
     assert len(list(stored.records())) == len(run.records)
+    assert not len(stored.left_out)
     summary = stored.summary()
     assert summary is not None
     assert all(model["tokens"]["input"] >= 0 for model in summary["models"].values())

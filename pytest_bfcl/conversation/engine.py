@@ -164,7 +164,7 @@ class _Conversation:
         from pytest_bfcl.runs import ReplyKey, Requests
 
         requests = self.requests = self.requests or Requests(self.transcript.started_at)
-        digest = requests.of(request.messages, request.functions, request.parameters)
+        digest = requests.digest(request.messages, request.functions, request.parameters)
         turn, step = request.turn, request.step
         key = ReplyKey(self.model.spec, self.model.mode, request.entry.id, request.repeat, turn, step, digest)
         reply = self.journal.find(key)

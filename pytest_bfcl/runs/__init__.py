@@ -25,11 +25,9 @@ if TYPE_CHECKING:
     from pytest_bfcl.runs.merge import merge_runs as merge_runs
     from pytest_bfcl.runs.official_layout import import_official as import_official
     from pytest_bfcl.runs.replay_lines import entry_from_line as entry_from_line
-    from pytest_bfcl.runs.replay_lines import line_from_transcript as line_from_transcript
     from pytest_bfcl.runs.replay_lines import read_replay_lines as read_replay_lines
     from pytest_bfcl.runs.replay_lines import transcript_from_line as transcript_from_line
     from pytest_bfcl.runs.requests import Asked as Asked
-    from pytest_bfcl.runs.requests import RequestDigests as RequestDigests
     from pytest_bfcl.runs.requests import Requests as Requests
     from pytest_bfcl.runs.requests import request_digest as request_digest
     from pytest_bfcl.runs.result_line import EntryKey as EntryKey
@@ -41,95 +39,27 @@ if TYPE_CHECKING:
     from pytest_bfcl.runs.results import record_key as record_key
     from pytest_bfcl.runs.results import result_record as result_record
     from pytest_bfcl.runs.results import skipped_record as skipped_record
-    from pytest_bfcl.runs.results import to_rerun as to_rerun
     from pytest_bfcl.runs.snapshots import Snapshots as Snapshots
     from pytest_bfcl.runs.snapshots import snapshots_of as snapshots_of
     from pytest_bfcl.runs.summary_types import Summary as Summary
     from pytest_bfcl.runs.transcripts import Transcripts as Transcripts
 
-_HOMES = {
-    "RunDirectory": "directory",
-    "default_path": "directory",
-    "is_run": "directory",
-    "RULES_VERSION": "fingerprint",
-    "Fingerprint": "fingerprint",
-    "ModelFingerprint": "fingerprint",
-    "plugin_version": "fingerprint",
-    "utc_now": "fingerprint",
-    "Journal": "journal",
-    "ReplyKey": "journal",
-    "journal_line": "journal",
-    "read_journal_line": "journal",
-    "DamagedLine": "lines",
-    "json_line": "lines",
-    "read_json_lines": "lines",
-    "merge_runs": "merge",
-    "import_official": "official_layout",
-    "entry_from_line": "replay_lines",
-    "line_from_transcript": "replay_lines",
-    "read_replay_lines": "replay_lines",
-    "transcript_from_line": "replay_lines",
-    "Asked": "requests",
-    "RequestDigests": "requests",
-    "Requests": "requests",
-    "request_digest": "requests",
-    "EntryKey": "result_line",
-    "ReplayLine": "result_line",
-    "ResultLine": "result_line",
-    "error_record": "results",
-    "is_settled": "results",
-    "read_results": "results",
-    "record_key": "results",
-    "result_record": "results",
-    "skipped_record": "results",
-    "to_rerun": "results",
-    "Snapshots": "snapshots",
-    "snapshots_of": "snapshots",
-    "Summary": "summary_types",
-    "Transcripts": "transcripts",
+_NAMES = {
+    "directory": "RunDirectory default_path is_run",
+    "fingerprint": "RULES_VERSION Fingerprint ModelFingerprint plugin_version utc_now",
+    "journal": "Journal ReplyKey journal_line read_journal_line",
+    "lines": "DamagedLine json_line read_json_lines",
+    "merge": "merge_runs",
+    "official_layout": "import_official",
+    "replay_lines": "entry_from_line read_replay_lines transcript_from_line",
+    "requests": "Asked Requests request_digest",
+    "result_line": "EntryKey ReplayLine ResultLine",
+    "results": "error_record is_settled read_results record_key result_record skipped_record",
+    "snapshots": "Snapshots snapshots_of",
+    "summary_types": "Summary",
+    "transcripts": "Transcripts",
 }
 
-__all__ = [
-    "RULES_VERSION",
-    "Asked",
-    "DamagedLine",
-    "EntryKey",
-    "Fingerprint",
-    "Journal",
-    "ModelFingerprint",
-    "ReplayLine",
-    "ReplyKey",
-    "RequestDigests",
-    "Requests",
-    "ResultLine",
-    "RunDirectory",
-    "Snapshots",
-    "Summary",
-    "Transcripts",
-    "default_path",
-    "entry_from_line",
-    "error_record",
-    "import_official",
-    "is_run",
-    "is_settled",
-    "journal_line",
-    "json_line",
-    "line_from_transcript",
-    "merge_runs",
-    "plugin_version",
-    "read_journal_line",
-    "read_json_lines",
-    "read_replay_lines",
-    "read_results",
-    "record_key",
-    "request_digest",
-    "result_record",
-    "skipped_record",
-    "snapshots_of",
-    "to_rerun",
-    "transcript_from_line",
-    "utc_now",
-]
-
 if not TYPE_CHECKING:
-    __getattr__ = late_names(__name__, _HOMES)
+    _homes = {name: module for module, names in _NAMES.items() for name in names.split()}
+    __getattr__ = late_names(__name__, _homes)

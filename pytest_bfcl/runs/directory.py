@@ -1,7 +1,7 @@
 """The run directory (docs/contracts.md, "The run directory"): one folder, one writer, everything append-only.
 
 The process that reports outcomes opens it with `RunDirectory.start` and holds its lock; workers only add their own
-files through `Journal`; readers use `RunDirectory.open`.
+files through `pytest_bfcl.runs.Journal`; readers use `RunDirectory.open`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from pytest_bfcl.runs.archives import NAMES, archive_digest
 from pytest_bfcl.runs.damage import LeftOut
 from pytest_bfcl.runs.fields import is_whole
 from pytest_bfcl.runs.fingerprint import Fingerprint
-from pytest_bfcl.runs.journal import Journal
 from pytest_bfcl.runs.lines import (
     LONGEST_LINE,
     DamagedLine,
@@ -33,8 +32,8 @@ from pytest_bfcl.runs.lines import (
     write_atomically,
 )
 from pytest_bfcl.runs.paths import refuse_links_out
-from pytest_bfcl.runs.result_line import EntryKey, ResultLine
-from pytest_bfcl.runs.results import ResultsFile, StoredResults, is_settled, record_key
+from pytest_bfcl.runs.result_line import ResultLine
+from pytest_bfcl.runs.results import ResultsFile, StoredResults
 from pytest_bfcl.runs.snapshots import Snapshots, folder_name, snapshots_of
 from pytest_bfcl.runs.summary_types import Summary, problem_of_run, problem_of_summary
 from pytest_bfcl.runs.transcripts import Transcripts
@@ -255,7 +254,7 @@ class RunDirectory:
 
     def stored_records(self) -> StoredResults:
         """The results so far as a sequence that reads each when it is asked for."""
-        return StoredResults(self.results_path, self.left_out)
+        return StoredResults.of(self.results_path, self.left_out)
 
     def gaps(self) -> list[str]:
         """What the results lack: lines that cannot be read, and lines that were there when the run was summarised.
@@ -273,17 +272,6 @@ class RunDirectory:
                 if here[category] < count:
                     told.append(f"{self.results_path} has {here[category]} of {count} lines of {category} ({model})")
         return told
-
-    def damaged(self) -> list[DamagedLine]:
-        """Unreadable result lines, with file and line."""
-        found: list[DamagedLine] = []
-        for _ in self.records(found.append):
-            pass
-        return found
-
-    def done(self, on_damaged: OnDamaged | None = None) -> set[EntryKey]:
-        """Keys that need no further run: passed or failed. Missing, skipped and errored entries are not in it."""
-        return {record_key(record) for record in self.records(on_damaged) if is_settled(record)}
 
     def summary(self) -> Summary | None:
         """The stored ``summary.json``; ``None`` when there is none yet."""
@@ -303,15 +291,6 @@ class RunDirectory:
     def results_path(self) -> Path:
         """Where the result lines are."""
         return self.path / RESULTS_FILE
-
-    @property
-    def journal_dir(self) -> Path:
-        """Where the processes' journals are."""
-        return self.path / "journal"
-
-    def journal(self, process: str = "main") -> Journal:
-        """This run's journal, to be written under ``process``."""
-        return Journal(self.journal_dir, process)
 
     @cached_property
     def transcripts(self) -> Transcripts:

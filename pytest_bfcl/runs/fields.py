@@ -7,7 +7,7 @@ again. Fields this version does not know are left as they are.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from pytest_bfcl.dataset.categories import CATEGORIES
@@ -44,17 +44,15 @@ def problem_of(line: Fields, required: Iterable[str] = RESULT) -> str | None:
     for name in required:
         if get(name) is None:
             return f"{name} is missing"
-    for name, value in line.items():  # a line has few of the fields there are
-        if (
-            value is not None
-            and (field := _BY_NAME.get(name)) is not None
-            and type(value) not in field.usual
-            and not field.fits(value)
-        ):
-            return f"{name} is {shortened_json(value)}, not {field.wanted}"
+    if (found := _misfit(line, _BY_NAME)) is not None:
+        return found
     for name in ("detail", "extra") if "outcome" in line else ():
-        if (inner := get(name)) and isinstance(inner, dict) and (found := _inside(name, inner)) is not None:
-            return found
+        inner = get(name)
+        if inner and isinstance(inner, dict):
+            if found := _misfit(inner, _DETAIL if name == "detail" else _EXTRA):
+                return f"{name}.{found}"
+            if not shallow(inner, MAX_NESTING):
+                return f"{name} is nested deeper than {MAX_NESTING} levels"
     return None
 
 
@@ -79,18 +77,15 @@ def shortened_json(value: object) -> str:
     return text if len(text) <= 60 else text[:59] + "…"
 
 
-def _inside(name: str, inner: Fields) -> str | None:
-    known = _DETAIL if name == "detail" else _EXTRA
-    for key, value in inner.items():
+def _misfit(values: Fields, known: Mapping[str, Field]) -> str | None:
+    for name, value in values.items():  # a line has few of the fields there are
         if (
             value is not None
-            and (field := known.get(key)) is not None
+            and (field := known.get(name)) is not None
             and type(value) not in field.usual
             and not field.fits(value)
         ):
-            return f"{name}.{key} is {shortened_json(value)}, not {field.wanted}"
-    if not shallow(inner, MAX_NESTING):
-        return f"{name} is nested deeper than {MAX_NESTING} levels"
+            return f"{name} is {shortened_json(value)}, not {field.wanted}"
     return None
 
 
@@ -120,10 +115,6 @@ def _is_id(value: object) -> bool:
 
 def _is_name(value: object) -> bool:
     return isinstance(value, str) and is_whole(value)
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
 
 
 def _is_count(value: object) -> bool:

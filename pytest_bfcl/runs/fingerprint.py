@@ -98,14 +98,11 @@ class ModelFingerprint:
             "reasoning": self.reasoning,
             "stream": self.stream,
         }
-        if self.decoder is not None:
-            found["decoder"] = self.decoder
         if self.think != "auto":
             found["think"] = self.think
-        if self.template is not None:
-            found["template"] = self.template
-        if self.read_as:
-            found["read_as"] = self.read_as
+        for name in ("decoder", "template", "read_as"):
+            if value := getattr(self, name):
+                found[name] = value
         if self.headers:
             found["headers"] = dict.fromkeys(self.headers, "[hidden]")
         return found
@@ -117,16 +114,12 @@ class ModelFingerprint:
             str(values.get("model", "")),
             str(values.get("mode", "")),
             dict(values.get("parameters") or {}),
-            values.get("base_url"),
-            values.get("prompt_sha256"),
-            values.get("api"),
-            str(values.get("reasoning") or "reference"),
-            bool(values.get("stream")),
-            tuple(values.get("headers") or ()),
-            values.get("decoder"),
-            str(values.get("think") or "auto"),
-            values.get("template"),
-            str(values.get("read_as") or ""),
+            reasoning=str(values.get("reasoning") or "reference"),
+            stream=bool(values.get("stream")),
+            headers=tuple(values.get("headers") or ()),
+            think=str(values.get("think") or "auto"),
+            read_as=str(values.get("read_as") or ""),
+            **{name: values.get(name) for name in ("base_url", "prompt_sha256", "api", "decoder", "template")},
         )
 
     @classmethod
@@ -260,26 +253,19 @@ class Fingerprint:
     def from_dict(cls, values: Fields) -> Fingerprint:
         """The inverse of `to_dict`; missing fields become empty."""
         data = values.get("dataset") or {}
+        texts = ("rules_version", "plugin_version", "started_at", "state", "label", "profile")
+        plain: dict[str, Any] = {name: str(values.get(name) or "") for name in texts}
+        plain |= {name: values.get(name) or {} for name in ("selection", "conditions", "counted", "archives")}
+        plain |= {name: values.get(name) or 0 for name in ("left_out", "planned")}
         return cls(
-            dataset=str(data.get("name", "")),
-            dataset_version=str(data.get("version", "")),
-            dataset_sha256=str(data.get("sha256", "")),
+            str(data.get("name", "")),
+            str(data.get("version", "")),
+            str(data.get("sha256", "")),
             files=dict(data.get("files") or {}),
             models=tuple(ModelFingerprint.from_dict(model) for model in values.get("models") or ()),
             rules=str(values.get("rules", "official")),
-            rules_version=str(values.get("rules_version", "")),
-            plugin_version=str(values.get("plugin_version", "")),
-            selection=dict(values.get("selection") or {}),
-            conditions=dict(values.get("conditions") or {}),
-            started_at=str(values.get("started_at", "")),
             ended_at=values.get("ended_at"),
-            state=str(values.get("state", "")),
-            counted=values.get("counted") or {},
-            left_out=values.get("left_out") or 0,
-            planned=values.get("planned") or 0,
-            archives=values.get("archives") or {},
-            label=str(values.get("label") or ""),
-            profile=str(values.get("profile") or ""),
+            **plain,
         )
 
     @property
@@ -385,15 +371,17 @@ class Fingerprint:
             found += _compare(f"mode of {name}", a.mode, b.mode)
             for parameter in sorted({*a.parameters, *b.parameters}):
                 found += _compare(f"{parameter} of {name}", a.parameters.get(parameter), b.parameters.get(parameter))
-            found += _compare(f"base URL of {name}", a.base_url, b.base_url)
-            if a.api is not None and b.api is not None:
-                found += _compare(f"API of {name}", a.api, b.api)
-            found += _compare(f"reasoning of {name}", a.reasoning, b.reasoning)
-            found += _compare(f"decoder of {name}", a.decoder, b.decoder)
-            found += _compare(f"thoughts of {name}", a.think, b.think)
-            found += _compare(f"template of {name}", a.template, b.template)
-            found += _compare(f"system prompt of {name}", a.prompt_sha256, b.prompt_sha256)
+            for what, field_name in _ASKED.items():
+                if field_name != "api" or (a.api is not None and b.api is not None):
+                    found += _compare(f"{what} of {name}", getattr(a, field_name), getattr(b, field_name))
         return found
+
+
+_ASKED = {
+    "base URL": "base_url", "API": "api", "reasoning": "reasoning", "decoder": "decoder", "thoughts": "think",
+    "template": "template", "system prompt": "prompt_sha256",
+}  # fmt: skip
+"""What else must be the same of a model, in words; runs of before there was a choice have no API."""
 
 
 def _replayed(settings: Settings) -> dict[str, str]:
@@ -427,12 +415,8 @@ def _split_name(facts: Fields) -> str:
 def _servers(settings: Settings) -> dict[str, str]:
     """The user's MCP servers by name, each by a digest: commands and addresses may hold secrets."""
     around = (settings.mcp_setup, settings.mcp_teardown)
-    return {
-        name: hashlib.sha256("\0".join([where, *(each[name] for each in around if name in each)]).encode()).hexdigest()[
-            :12
-        ]
-        for name, where in sorted(settings.mcp.items())
-    }
+    whole = {name: [where, *(each[name] for each in around if name in each)] for name, where in settings.mcp.items()}
+    return {name: hashlib.sha256("\0".join(whole[name]).encode()).hexdigest()[:12] for name in sorted(whole)}
 
 
 def _transforms(settings: Settings) -> dict[str, str]:

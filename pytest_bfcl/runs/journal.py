@@ -147,12 +147,6 @@ class Journal:
             for path in sorted(directory.glob("*.jsonl")):
                 self._read(path)
 
-    def __len__(self) -> int:
-        return len(self._index)
-
-    def __contains__(self, key: ReplyKey) -> bool:
-        return hash(key) in self._index
-
     def find(self, key: ReplyKey) -> Reply | None:
         """The reply recorded for this request, or ``None``."""
         place = self._index.get(hash(key))

@@ -105,11 +105,10 @@ class LineAppender:
 
     Each `append` reaches the operating system before it returns; `close` also waits for the disk. A failed write (disk
     full) is undone back to the last complete line and raised as `HarnessError`. Leftovers of a crash (a last line
-    without newline) are closed off, never glued to the next line (unless ``lines`` is false: the content is not
-    lines).
+    without newline) are closed off, never glued to the next line.
     """
 
-    def __init__(self, path: Path, *, lines: bool = True) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
         self._lock = threading.Lock()
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
@@ -119,7 +118,7 @@ class LineAppender:
         except OSError as error:
             raise storage_error(path, error) from error
         self.size = os.fstat(self._fd).st_size
-        if self.size and lines:
+        if self.size:
             os.lseek(self._fd, self.size - 1, os.SEEK_SET)
             if os.read(self._fd, 1) != b"\n":
                 self.append_bytes(b"\n")
@@ -145,29 +144,15 @@ class LineAppender:
             self.size = start + len(data)
             return start, len(data)
 
-    def truncate(self, size: int) -> None:
-        """Cut the file back to ``size`` bytes."""
-        with self._lock:
-            if self._fd is not None and size < self.size:
-                os.ftruncate(self._fd, size)
-                self.size = size
-
-    def sync(self) -> None:
-        """Wait until the disk has everything written so far."""
-        if self._fd is not None:
-            try:
-                os.fsync(self._fd)
-            except OSError as error:
-                raise storage_error(self.path, error) from error
-
     def close(self) -> None:
-        """Sync and close; closing twice is fine."""
-        fd = self._fd
+        """Wait until the disk has everything written so far, and close; closing twice is fine."""
+        fd, self._fd = self._fd, None
         if fd is not None:
             try:
-                self.sync()
+                os.fsync(fd)
+            except OSError as error:
+                raise storage_error(self.path, error) from error
             finally:
-                self._fd = None
                 os.close(fd)
 
 

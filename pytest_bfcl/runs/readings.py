@@ -113,27 +113,3 @@ def documented_names(entry: object) -> list[str]:
     """The names of an entry's functions, of an `Entry` or of a line that brings its question."""
     functions = entry.get("function") if isinstance(entry, Mapping) else getattr(entry, "function", None)
     return [str(each.get("name", "")) for each in functions or () if isinstance(each, Mapping)]
-
-
-class BothReadings:
-    """Counts of what two readings of one model's replies come to, where its calls contradict the reference's table."""
-
-    def __init__(self) -> None:
-        self.entries = 0
-        self._right: dict[str, int] = {"leaderboard": 0, "evidence": 0}
-
-    def add(self, passed: bool, other: Fields | None, other_passed: bool) -> None:
-        """Count one judged entry; ``other`` is its line's ``other_reading``."""
-        if other is None or (by := other.get("by")) not in self._right:
-            return
-        self.entries += 1
-        self._right[by] += other_passed
-        self._right["evidence" if by == "leaderboard" else "leaderboard"] += passed
-
-    def __str__(self) -> str:
-        """Both scores in a sentence; empty where nothing is read in two ways."""
-        if not self.entries:
-            return ""
-        says = [f"the {by} says {100 * right / self.entries:.1f} % ({right} of {self.entries})"
-                for by, right in self._right.items()]  # fmt: skip
-        return ", ".join(says)

@@ -6,7 +6,7 @@ The minimal line and its variants are fixed in docs/contracts.md ("A line of res
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -22,7 +22,7 @@ from pytest_bfcl.runs.lines import DamagedLine, OnDamaged, read_json_lines
 from pytest_bfcl.runs.official_layout import INFERENCE_ERROR, import_official, result_files
 from pytest_bfcl.runs.paths import refuse_links_out
 from pytest_bfcl.runs.result_line import ReplayLine
-from pytest_bfcl.runs.results import conversation_fields, read_results
+from pytest_bfcl.runs.results import OF_REPLIES, read_results
 from pytest_bfcl.runs.unpacked import is_packed, unpacked
 from pytest_bfcl.runs.wire_names import Names
 from pytest_bfcl.transcript import Mode, OtherReading, Reply, Served, Step, Transcript, Turn
@@ -222,11 +222,7 @@ def _add_output(transcript: Transcript, line: Fields, row: Category) -> None:
 
 
 _WORDS = frozenset(("reasoning", "finish_reason", "problem"))
-_TOLD = {
-    "reasoning": "reasoning", "finish_reasons": "finish_reason", "problems": "problem", "input_tokens": "input_tokens",
-    "output_tokens": "output_tokens", "latency_s": "latency_s", "attempts": "attempts",
-    "reasoning_tokens": "reasoning_tokens", "first_token_s": "first_token_s",
-}  # fmt: skip
+_TOLD = {field: name for field, name, _ in OF_REPLIES if name != "served"}
 """Field of a line → field of its reply; a figure no run would write (text, NaN, below nothing) is not taken."""
 
 
@@ -328,23 +324,3 @@ _ENTRY_FIELDS = (
     "question", "function", "possible_answer", "initial_config", "involved_classes", "missed_function", "scenario",
     "language", "return_format", "tool_call_tag", "config",
 )  # fmt: skip
-
-
-def line_from_transcript(transcript: Transcript) -> ReplayLine:
-    """A conversation as a replay line; the inverse of `transcript_from_line` but for decoded calls."""
-    row = CATEGORIES.get(transcript.category)
-    line: ReplayLine = {
-        "id": transcript.entry_id,
-        "category": transcript.category,
-        "model": transcript.model,
-        "mode": transcript.mode,
-        "repeat": transcript.repeat,
-    }
-    if transcript.decoded:
-        trajectory = [[_decoded_output(step) for step in turn.steps] for turn in transcript.turns]
-        return {**line, "underscore_names": transcript.underscore_names, "trajectory": trajectory}
-    return {**line, **conversation_fields(transcript, nested=row is not None and row.stateful)}
-
-
-def _decoded_output(step: Step) -> str | Sequence[str]:
-    return step.reply.text or "" if step.calls is None else step.call_texts

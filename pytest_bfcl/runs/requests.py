@@ -14,47 +14,13 @@ from pytest_bfcl.runs.lines import json_line_of_parsed, plain
 from pytest_bfcl.transcript import Reply
 
 
-class RequestDigests:
-    """Digests of the requests of one conversation: messages and tools that were in an earlier one are not read again.
-
-    Messages and documents are recognised by identity, so they must not be changed once they were sent.
-    """
-
-    def __init__(self) -> None:
-        self._seen: list[Fields] = []
-        self._messages = hashlib.sha256()
-        self._documents: tuple[Fields, ...] = ()
-        self._functions = _NO_DOCUMENTS
-
-    def of(
-        self,
-        messages: Sequence[Fields],
-        functions: Sequence[Fields] = (),
-        parameters: Fields | None = None,
-    ) -> str:
-        """As `request_digest`."""
-        if len(messages) < len(self._seen) or any(map(is_not, self._seen, messages)):
-            self._seen, self._messages = [], hashlib.sha256()
-        for message in messages[len(self._seen) :]:
-            self._messages.update(_canonical(message))
-            self._seen.append(message)
-        documents = self._functions_digest(functions)
-        whole = hashlib.sha256(self._messages.digest() + documents + _parameters_digest(parameters or {}))
-        return whole.hexdigest()
-
-    def _functions_digest(self, functions: Sequence[Fields]) -> bytes:
-        if len(functions) != len(self._documents) or any(map(is_not, self._documents, functions)):
-            self._documents, self._functions = tuple(functions), _documents_digest(functions)
-        return self._functions
-
-
 def request_digest(
     messages: Sequence[Fields],
     functions: Sequence[Fields] = (),
     parameters: Fields | None = None,
 ) -> str:
     """SHA-256 of a request (hex): the same messages, tools and parameters give the same digest in every process."""
-    return RequestDigests().of(messages, functions, parameters)
+    return Requests("").digest(messages, functions, parameters)
 
 
 def _parameters_digest(parameters: Fields) -> bytes:
@@ -117,15 +83,40 @@ class Asked(NamedTuple):
     parts: Mapping[str, Fields | Sequence[Fields]]
 
 
-class Requests(RequestDigests):
-    """The requests of one conversation, told in the order in which they are sent and answered."""
+class Requests:
+    """The requests of one conversation, told in the order in which they are sent and answered.
+
+    Messages and documents are recognised by identity, so they must not be changed once they were sent; those that were
+    in an earlier request are not read again.
+    """
 
     def __init__(self, started_at: str | None) -> None:
-        super().__init__()
         self._started_at = started_at or ""
+        self._seen: list[Fields] = []
+        self._messages = hashlib.sha256()
+        self._documents: tuple[Fields, ...] = ()
+        self._functions = _NO_DOCUMENTS
         self._told: list[Fields] = []
         self._replies: list[tuple[Reply, int, int]] = []
         self._passed = 0
+
+    def digest(
+        self, messages: Sequence[Fields], functions: Sequence[Fields] = (), parameters: Fields | None = None
+    ) -> str:
+        """As `request_digest`."""
+        if len(messages) < len(self._seen) or any(map(is_not, self._seen, messages)):
+            self._seen, self._messages = [], hashlib.sha256()
+        for message in messages[len(self._seen) :]:
+            self._messages.update(_canonical(message))
+            self._seen.append(message)
+        documents = self._functions_digest(functions)
+        whole = hashlib.sha256(self._messages.digest() + documents + _parameters_digest(parameters or {}))
+        return whole.hexdigest()
+
+    def _functions_digest(self, functions: Sequence[Fields]) -> bytes:
+        if len(functions) != len(self._documents) or any(map(is_not, self._documents, functions)):
+            self._documents, self._functions = tuple(functions), _documents_digest(functions)
+        return self._functions
 
     def answered(self, reply: Reply, turn: int, step: int) -> None:
         """A reply to the last request: from now on it is history."""

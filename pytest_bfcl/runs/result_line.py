@@ -6,7 +6,9 @@ Lines written by others hold what they hold: `pytest_bfcl.runs.fields` checks th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple, NotRequired, TypedDict
+from typing import Any, Literal, NamedTuple, NotRequired
+
+from typing_extensions import TypedDict
 
 from pytest_bfcl.json_types import Parsed
 

@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any, cast, overload
+from typing import Any, cast, overload
 
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.dataset.entry import Entry
@@ -16,7 +16,7 @@ from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.runs.fields import problem_of, shape_problem
 from pytest_bfcl.runs.lines import DamagedLine, OnDamaged, open_regular, parse_object, whole_lines
 from pytest_bfcl.runs.result_line import Conversation, EntryKey, Key, ReplayLine, ResultLine, VerdictFields
-from pytest_bfcl.transcript import Arguments, Call, Step, Transcript
+from pytest_bfcl.transcript import Arguments, Call, Mode, Step, Transcript
 
 
 def result_record(
@@ -36,15 +36,25 @@ def result_record(
     ``corrected_rules`` are the names (``C1`` …) that changed the verdict; they stand in ``corrected_reason`` in
     parentheses. ``rules`` says which verdict is the headline ``outcome``.
     """
-    nested = _nested(entry.category)
     headline = corrected if rules == "corrected" else official
+    key = _key(entry.id, entry.category, transcript.model, transcript.mode, transcript.repeat)
+    verdicts = _verdicts(headline, official, corrected, tuple(corrected_rules), rules)
+    told = {**_about(entry), **transcript.extra, **(extra or {})}
+    return _line(key, headline.outcome, verdicts, transcript, told, cost_usd, worker)
+
+
+def _line(
+    key: Key, outcome: str, verdicts: VerdictFields, transcript: Transcript, extra: Parsed,
+    cost_usd: float | None, worker: str | None,
+) -> ResultLine:  # fmt: skip
+    row = CATEGORIES.get(key["category"])
     return {
-        **_key(entry.id, entry.category, transcript.model, transcript.mode, transcript.repeat),
-        "outcome": headline.outcome,
-        **_verdicts(headline, official, corrected, tuple(corrected_rules), rules),
-        **conversation_fields(transcript, nested=nested),
+        **key,
+        "outcome": outcome,
+        **verdicts,
+        **conversation_fields(transcript, nested=row is not None and row.stateful),
         "cost_usd": cost_usd,
-        "extra": {**_about(entry), **transcript.extra, **(extra or {})},
+        "extra": extra,
         "started_at": transcript.started_at,
         "duration_s": transcript.duration_s,
         "worker": worker,
@@ -74,18 +84,10 @@ def error_record(
     worker: str | None = None,
 ) -> ResultLine:
     """The line of an entry that ended in an error before anything could be judged; ``transcript`` as far as it got."""
-    transcript = transcript or Transcript(entry_id, category, model, _mode(mode), repeat)
-    return {
-        **_key(entry_id, category, model, mode, repeat),
-        "outcome": verdict.outcome,
-        **_verdicts(verdict, verdict, verdict, (), rules),
-        **conversation_fields(transcript, nested=_nested(category)),
-        "cost_usd": cost_usd,
-        "extra": {**transcript.extra, **(extra or {})},
-        "started_at": transcript.started_at,
-        "duration_s": transcript.duration_s,
-        "worker": worker,
-    }
+    transcript = transcript or Transcript(entry_id, category, model, cast(Mode, mode), repeat)
+    verdicts = _verdicts(verdict, verdict, verdict, (), rules)
+    key = _key(entry_id, category, model, mode, repeat)
+    return _line(key, verdict.outcome, verdicts, transcript, {**transcript.extra, **(extra or {})}, cost_usd, worker)
 
 
 def skipped_record(
@@ -110,10 +112,7 @@ def conversation_fields(transcript: Transcript, *, nested: bool) -> Conversation
         "underscore_names": transcript.underscore_names,
         "tool_results": _tool_results(transcript, nested),
     }
-    if nested:
-        told["output"] = [[step.reply.output for step in steps] for steps in turns]
-        told["calls"] = [[_stored_calls(step) for step in steps] for steps in turns]
-    for field, name, always in _OF_REPLIES:
+    for field, name, always in OF_REPLIES:
         value: Any = getattr(first.reply, name) if first is not None else None
         if nested:
             values = [[getattr(step.reply, name) for step in steps] for steps in turns]
@@ -139,7 +138,7 @@ def conversation_fields(transcript: Transcript, *, nested: bool) -> Conversation
     return fields
 
 
-_OF_REPLIES = (
+OF_REPLIES = (
     ("reasoning", "reasoning", True),
     ("input_tokens", "input_tokens", True),
     ("output_tokens", "output_tokens", True),
@@ -200,15 +199,6 @@ def _corrected_reason(reason: str | None, rules: Sequence[str]) -> str | None:
     return " ".join(part for part in (reason, names) if part) or None
 
 
-def _nested(category: str) -> bool:
-    row = CATEGORIES.get(category)
-    return row is not None and row.stateful
-
-
-def _mode(mode: str) -> Any:
-    return mode
-
-
 def record_key(record: ResultLine | ReplayLine) -> EntryKey:
     """What a result line is about."""
     return EntryKey(record.get("model") or "", record.get("mode") or "prompt", record["id"], record.get("repeat") or 1)
@@ -229,10 +219,6 @@ def read_results(path: Path, on_damaged: OnDamaged | None = None) -> Iterator[Re
     return (record for _, _, record in _read(path, on_damaged))
 
 
-def _whole(path: Path, on_damaged: OnDamaged | None) -> Iterator[tuple[int, int]]:
-    return ((offset, length) for offset, length, _ in _read(path, on_damaged))
-
-
 def _read(path: Path, on_damaged: OnDamaged | None) -> Iterator[tuple[int, int, ResultLine]]:
     """Offset, length and record of each key's last line that is whole."""
     places, numbers = _index(path, on_damaged)
@@ -251,47 +237,55 @@ def _read(path: Path, on_damaged: OnDamaged | None) -> Iterator[tuple[int, int, 
 
 
 class StoredResults(Sequence["ResultLine"]):
-    """The same as a sequence that reads each record when it is asked for: 16 bytes of memory a record.
+    """Records of a file, each read when it is asked for: 16 bytes of memory a record.
 
     Lines that are added to the file later are not seen; the file has to stay. Raises `OSError` as `read_results` does.
     """
 
-    def __init__(self, path: Path, on_damaged: OnDamaged | None = None) -> None:
+    def __init__(self, path: Path, places: array[int]) -> None:
         self.path = path
-        self._places = array("q", (number for place in _whole(path, on_damaged) for number in place))
+        self._places = places  # offset and length of every record, in order
+
+    @classmethod
+    def of(cls, path: Path, on_damaged: OnDamaged | None = None) -> StoredResults:
+        """Those of a whole file, checked."""
+        places = (number for offset, length, _ in _read(path, on_damaged) for number in (offset, length))
+        return cls(path, array("q", places))
 
     def __len__(self) -> int:
         return len(self._places) // 2
 
     def __iter__(self) -> Iterator[ResultLine]:
+        places = iter(self._places)
+        at = 0
         with open_regular(self.path) as file:
-            for number in range(len(self)):
-                yield self._read(file, number)
+            for offset, length in zip(places, places, strict=True):
+                if offset != at:
+                    file.seek(offset)
+                yield cast(ResultLine, parse_object(file.read(length)))
+                at = offset + length
 
     @overload
     def __getitem__(self, number: int) -> ResultLine: ...
     @overload
     def __getitem__(self, number: slice) -> list[ResultLine]: ...
     def __getitem__(self, number: int | slice) -> ResultLine | list[ResultLine]:
-        with open_regular(self.path) as file:
-            found = range(len(self))[number]
-            return self._read(file, found) if isinstance(found, int) else [self._read(file, each) for each in found]
-
-    def _read(self, file: IO[bytes], number: int) -> ResultLine:
-        file.seek(self._places[2 * number])
-        return cast(ResultLine, parse_object(file.read(self._places[2 * number + 1])))
+        found = range(len(self))[number]
+        if isinstance(found, int):
+            return next(iter(StoredResults(self.path, self._places[2 * found : 2 * found + 2])))
+        return [self[each] for each in found]
 
 
 class ResultsFile:
     """A ``results.jsonl`` that is read several times: lines once found right are not checked again.
 
-    That holds as long as the file keeps its size and time; 16 bytes a line are kept for it.
+    That holds as long as the file keeps its size and time.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._state: tuple[int, int] | None = None
-        self._right = array("q")  # offset and length of every record, in order
+        self._right: Iterable[ResultLine] = ()
         self._damaged: list[DamagedLine] = []
 
     def records(self, on_damaged: OnDamaged | None = None) -> Iterator[ResultLine]:
@@ -303,14 +297,7 @@ class ResultsFile:
         if on_damaged is not None:
             for line in self._damaged:
                 on_damaged(line)
-        places = iter(self._right)
-        with open_regular(self.path) as file:
-            at = 0
-            for offset, length in zip(places, places, strict=True):
-                if offset != at:
-                    file.seek(offset)
-                yield cast(ResultLine, parse_object(file.read(length)))
-                at = offset + length
+        yield from self._right
 
     def _checked(self, state: tuple[int, int] | None, on_damaged: OnDamaged | None) -> Iterator[ResultLine]:
         damaged: list[DamagedLine] = []
@@ -325,7 +312,7 @@ class ResultsFile:
             right.extend((offset, length))
             yield record
         if state is not None and state == self._stated():
-            self._state, self._right, self._damaged = state, right, damaged
+            self._state, self._right, self._damaged = state, StoredResults(self.path, right), damaged
 
     def _stated(self) -> tuple[int, int] | None:
         try:
@@ -378,9 +365,3 @@ def _quick_key(raw: bytes) -> EntryKey | None:
 def is_settled(record: ResultLine) -> bool:
     """Whether a continued run leaves this entry alone: it has a verdict (not an error, not skipped)."""
     return record.get("outcome") in ("passed", "failed")
-
-
-def to_rerun(records: Iterable[ResultLine], planned: Iterable[EntryKey]) -> list[EntryKey]:
-    """The planned keys without a verdict: missing, skipped, or ended in an adapter or harness error; planned order."""
-    settled = {record_key(record) for record in records if is_settled(record)}
-    return [key for key in planned if key not in settled]

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from pytest_bfcl.dataset.categories import CATEGORIES
-from pytest_bfcl.runs.readings import BothReadings
 from pytest_bfcl.runs.result_line import ResultLine
+from pytest_bfcl.scoring.both_readings import BothReadings
 
 FEWEST = 2
 """Replies with a call after which it is remarkable that none held two."""

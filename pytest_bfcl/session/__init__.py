@@ -18,31 +18,16 @@ if TYPE_CHECKING:
     from pytest_bfcl.session.trial import Trial as Trial
     from pytest_bfcl.session.trial import TrialKey as TrialKey
 
-_HOMES = {
-    "Contender": "contender",
-    "Identity": "contender",
-    "EarlierParts": "earlier",
-    "plan_trials": "planning",
-    "errored_record": "records",
-    "judged_record": "records",
-    "Runner": "runner",
-    "Store": "store",
-    "Trial": "trial",
-    "TrialKey": "trial",
+_NAMES = {
+    "contender": "Contender Identity",
+    "earlier": "EarlierParts",
+    "planning": "plan_trials",
+    "records": "errored_record judged_record",
+    "runner": "Runner",
+    "store": "Store",
+    "trial": "Trial TrialKey",
 }
 
-__all__ = [
-    "Contender",
-    "EarlierParts",
-    "Identity",
-    "Runner",
-    "Store",
-    "Trial",
-    "TrialKey",
-    "errored_record",
-    "judged_record",
-    "plan_trials",
-]
-
 if not TYPE_CHECKING:
-    __getattr__ = late_names(__name__, _HOMES)
+    _homes = {name: module for module, names in _NAMES.items() for name in names.split()}
+    __getattr__ = late_names(__name__, _homes)

@@ -8,10 +8,12 @@ know), none is taken away or changes its meaning within a version of the package
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal
+
+from typing_extensions import TypedDict
 
 from pytest_bfcl.json_types import Parsed
-from pytest_bfcl.runs.line_schema import DIALECT, result_line_schema, schema_of
+from pytest_bfcl.runs.line_schema import schema_of
 from pytest_bfcl.runs.result_line import ResultLine
 from pytest_bfcl.runs.summary_types import GateSummary, Summary
 
@@ -85,7 +87,6 @@ class Closed(TypedDict):
 
 
 Event = Opened | Planned | Answered | Line | Notice | GateJudged | Closed
-KINDS: tuple[Any, ...] = (Opened, Planned, Answered, Line, Notice, GateJudged, Closed)
 
 
 def answered_event(key: ReplyKey, reply: Reply) -> Answered:
@@ -98,12 +99,5 @@ def answered_event(key: ReplyKey, reply: Reply) -> Answered:
 
 
 def event_schema() -> Parsed:
-    """JSON Schema of one event; that of a line stands in it under ``$defs``."""
-    branches = []
-    for kind in KINDS:
-        branch = schema_of(kind)
-        if kind is Line:
-            branch["properties"]["line"] = {"$ref": "#/$defs/line"}
-        branches.append({**branch, "title": kind.__name__, "required": sorted(kind.__required_keys__)})
-    line = {key: value for key, value in result_line_schema().items() if key != "$schema"}
-    return {"$schema": DIALECT, "title": "An event of a run", "oneOf": branches, "$defs": {"line": line}}
+    """JSON Schema of one event."""
+    return schema_of(Event, "An event of a run")

@@ -10,9 +10,11 @@ from typing import Any
 
 from pytest_bfcl.checkers import reasons
 from pytest_bfcl.checkers.details import ValueDetails
+from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.failures import Verdict
 from pytest_bfcl.runs import Fingerprint, ModelFingerprint, result_record
+from pytest_bfcl.runs.results import conversation_fields
 from pytest_bfcl.transcript import Call, Reply, Step, ToolCall, Transcript, Turn
 
 SPEC = "openai:tiny@fc"
@@ -76,3 +78,12 @@ def pack_transcripts(folder: Path, process: str, records: Sequence[dict[str, Any
     data.write_bytes(whole)
     index.write_text(lines)
     return data, index
+
+
+def line_of(transcript: Transcript) -> dict[str, Any]:
+    """What a line says of a conversation: the inverse of `transcript_from_line`, but for decoded calls."""
+    nested = CATEGORIES[transcript.category].stateful
+    if not transcript.decoded:
+        return dict(conversation_fields(transcript, nested=nested))
+    said = [[s.reply.text or "" if s.calls is None else s.call_texts for s in turn.steps] for turn in transcript.turns]
+    return {"underscore_names": transcript.underscore_names, "trajectory": said}

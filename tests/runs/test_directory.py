@@ -13,6 +13,7 @@ from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.runs import (
     DamagedLine,
     EntryKey,
+    Journal,
     ModelFingerprint,
     ReplyKey,
     Requests,
@@ -41,9 +42,9 @@ def test_a_run_is_written_and_read_back(tmp_path: Path) -> None:
     read = RunDirectory.open(path)
     assert read.fingerprint.state == "finished"
     assert read.fingerprint.ended_at is not None
-    assert read.done() == {EntryKey(SPEC, "fc", "simple_python_1"), EntryKey(SPEC, "fc", "simple_python_2")}
     assert read.summary() == summary
-    assert read.damaged() == []
+    assert [line["outcome"] for line in read.records()] == ["passed", "failed"]
+    assert len(read.left_out) == 0
     assert is_run(path)
     with pytest.raises(HarnessError, match="reading only"):
         read.append(single())
@@ -58,12 +59,11 @@ def test_naming_an_existing_run_continues_it(tmp_path: Path) -> None:
         run.state("stopped:budget")
     with RunDirectory.start(path, fingerprint(selection={"categories": ["live"]})) as run:
         assert run.continued
-        assert {key.entry_id for key in run.done()} == {"simple_python_1"}
         assert run.fingerprint.state == "running"
         assert run.fingerprint.started_at == "2026-01-01T00:00:00Z"
         assert run.fingerprint.selection == {"categories": ["simple_python", "live"]}
         run.append(single("simple_python_2"))
-    assert len(RunDirectory.open(path).done()) == 2
+    assert [line["outcome"] for line in RunDirectory.open(path).records()] == ["passed", "passed"]
 
 
 def test_continuing_with_something_else_is_refused_and_says_what(tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_journal_transcripts_and_snapshots_have_their_places(tmp_path: Path) -> 
     key = ReplyKey(SPEC, "fc", "simple_python_1", 1, 0, 0, "f" * 64)
     question = {"role": "user", "content": "hi"}
     with RunDirectory.create(tmp_path / "run", fingerprint()) as run:
-        with run.journal("gw0") as journal:
+        with Journal(run.path / "journal", "gw0") as journal:
             journal.record(key, Reply("hello"), Requests("").asked([question], ()))
         store = run.snapshots(SPEC)
         assert store.load("kv", "student") is None
@@ -127,7 +127,7 @@ def test_journal_transcripts_and_snapshots_have_their_places(tmp_path: Path) -> 
         store.save("kv", "student", "memory_kv_prereq_23-student-1", {"core_memory": {"a": "b"}})
         assert run.snapshots(SPEC, repeat=2).load("kv", "student") is None
     again = RunDirectory.open(tmp_path / "run")
-    assert again.journal().find(key) == Reply("hello")
+    assert Journal(again.path / "journal").find(key) == Reply("hello")
     loaded = again.transcripts.load(EntryKey(SPEC, "fc", "simple_python_1"))
     assert loaded is not None
     assert loaded["messages"] == [question, Reply("hello").as_message(0, 0)]
@@ -228,7 +228,7 @@ def test_damage_is_a_gap_only_beyond_what_was_left_out_before(tmp_path: Path) ->
         (tmp_path / "run" / "results.jsonl").open("ab").write(b"torn\n")
         met: list[DamagedLine] = []
         assert [len(list(run.records(met.append))), len(met), len(run.left_out)] == [1, 1, 1]
-        assert [line.line for line in run.damaged()] == [2]
+        assert [line.line for line in met] == [2]
         assert len(run.gaps()) == 1
         run.update(replace(run.fingerprint, left_out=1))
         assert run.gaps() == []

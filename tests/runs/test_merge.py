@@ -8,7 +8,7 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.failures import AdapterError, UsageError
-from pytest_bfcl.runs import DamagedLine, EntryKey, ReplyKey, Requests, RunDirectory, error_record, merge_runs
+from pytest_bfcl.runs import DamagedLine, EntryKey, Journal, ReplyKey, Requests, RunDirectory, error_record, merge_runs
 from pytest_bfcl.runs.merge import find_runs
 from pytest_bfcl.transcript import Reply
 from tests.runs.samples import SPEC, fingerprint, pack_transcripts, single
@@ -67,13 +67,16 @@ def test_where_runs_overlap_verdicts_beat_errors_and_the_last_verdict_wins(tmp_p
 def test_journals_transcripts_and_snapshots_come_along(tmp_path: Path) -> None:
     keys = [ReplyKey(SPEC, "fc", f"e{n}", 1, 0, 0, "0" * 64) for n in range(2)]
     for number, key in enumerate(keys):
-        with RunDirectory.create(tmp_path / str(number), fingerprint()) as run, run.journal() as journal:
+        with (
+            RunDirectory.create(tmp_path / str(number), fingerprint()) as run,
+            Journal(run.path / "journal") as journal,
+        ):
             journal.record(key, Reply(str(number)), Requests("").asked([{"number": number}], [{"name": "f"}]))
         pack_transcripts(tmp_path / str(number) / "transcripts", "main", [{"id": "old", "repeat": number + 1}])
         with RunDirectory.start(tmp_path / str(number), fingerprint()) as run:
             run.snapshots(SPEC).save("kv", f"scenario{number}", "x", number)
     merged = merge_runs([tmp_path / "0", tmp_path / "1"], tmp_path / "out")
-    assert [merged.journal().find(key) for key in keys] == [Reply("0"), Reply("1")]
+    assert [Journal(merged.path / "journal").find(key) for key in keys] == [Reply("0"), Reply("1")]
     for number in range(2):
         found = merged.transcripts.load(EntryKey(SPEC, "fc", f"e{number}"))
         assert found is not None

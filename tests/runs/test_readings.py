@@ -11,7 +11,7 @@ import pytest
 from pytest_bfcl.cli import main
 from pytest_bfcl.extensions.training.rewards import reward
 from pytest_bfcl.rescoring import open_data, score_lines
-from pytest_bfcl.runs.readings import BothReadings, Readings, documented_names
+from pytest_bfcl.runs.readings import Readings, documented_names
 from pytest_bfcl.session.evaluation import run
 from tests.runs.test_folder_families import ENTRY, folder
 
@@ -183,21 +183,6 @@ def test_what_lines_say_was_proved_is_told() -> None:
     assert readings.sentences() == ["m: one; two"]
     readings.transcript(call("x"), list)
     assert readings.sentence_of("") == ""  # it was said that calls are native
-
-
-def test_both_readings_are_counted() -> None:
-    both = BothReadings()
-    assert str(both) == ""
-    for passed, by, other in (
-        (True, "leaderboard", False),
-        (False, "evidence", True),
-        (True, "evidence", True),
-        (True, "x", True),
-    ):
-        both.add(passed, {"by": by}, other)
-    both.add(True, None, True)
-    assert both.entries == 3
-    assert str(both) == "the leaderboard says 33.3 % (1 of 3), the evidence says 100.0 % (3 of 3)"
 
 
 def test_names_of_documents() -> None:

@@ -16,14 +16,13 @@ from pytest_bfcl.runs import (
     RunDirectory,
     entry_from_line,
     json_line,
-    line_from_transcript,
     read_replay_lines,
     result_record,
     transcript_from_line,
 )
 from pytest_bfcl.runs.replay_lines import is_unanswered, offered_names
 from pytest_bfcl.transcript import OtherReading, Reply, Served, ToolCall
-from tests.runs.samples import conversation, fingerprint, single
+from tests.runs.samples import conversation, fingerprint, line_of, single
 
 CALL = {"name": "a_b", "arguments": "{}"}
 NATIVE: dict[str, Any] = {
@@ -100,7 +99,7 @@ def test_a_result_line_replays_what_was_recorded() -> None:
     assert again.steps[0].results == ['{"files": []}']
     assert (again.forced_quit, again.decoded, again.model, again.mode) == (True, False, transcript.model, "fc")
     # A second round changes nothing any more.
-    second = line_from_transcript(again)
+    second = line_of(again)
     assert {name: second[name] for name in ("output", "latency_s", "problems", "tool_results")} == {
         name: line[name] for name in ("output", "latency_s", "problems", "tool_results")
     }
@@ -120,7 +119,7 @@ def test_a_trajectory_is_taken_as_decoded() -> None:
     assert text.calls is None
     assert text.error
     assert empty.calls == []
-    assert line_from_transcript(transcript)["trajectory"] == line["trajectory"]
+    assert line_of(transcript)["trajectory"] == line["trajectory"]
 
 
 def test_agentic_answers_may_be_just_the_final_text() -> None:
@@ -231,7 +230,7 @@ def test_recorded_outputs_are_replay_lines(golden_dir: Path, name: str) -> None:
     count = 0
     for file in sorted(path.glob("*.jsonl.gz")) if path.is_dir() else [path]:
         for line in read_replay_lines(file):
-            again = line_from_transcript(transcript_from_line(line))
+            again = line_of(transcript_from_line(line))
             field = "trajectory" if "trajectory" in line else "output"
             # An empty list and an empty text decode alike and are stored alike.
             assert again[field] == (line[field] if line[field] != [] or field == "trajectory" else "")
@@ -349,7 +348,7 @@ def test_a_trajectory_beside_a_null_output() -> None:
     line = {"id": "multi_turn_base_0", "output": None, "trajectory": [["text"]]}
     (step,) = transcript_from_line(line).steps
     assert (step.reply.text, step.calls, step.error) == ("text", None, "recorded as text that does not decode")
-    assert line_from_transcript(transcript_from_line(line))["underscore_names"] is False
+    assert line_of(transcript_from_line(line))["underscore_names"] is False
 
 
 @pytest.mark.parametrize(

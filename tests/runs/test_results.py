@@ -18,7 +18,6 @@ from pytest_bfcl.runs import (
     record_key,
     result_record,
     skipped_record,
-    to_rerun,
 )
 from pytest_bfcl.runs.results import ResultsFile, StoredResults, conversation_fields
 from pytest_bfcl.transcript import Call, OtherReading, Reply, Served, Step, ToolCall, Transcript, Turn
@@ -150,19 +149,6 @@ def test_keys_with_escapes_are_the_same_key(tmp_path: Path) -> None:
     assert len(list(read_results(path))) == 1
 
 
-def test_missing_and_errored_entries_run_again() -> None:
-    planned = [EntryKey(SPEC, "fc", f"simple_python_{n}") for n in range(1, 6)]
-    verdict = AdapterError("timeout", "slow").verdict
-    records = [
-        single("simple_python_1"),
-        single("simple_python_2", valid=False),
-        error_record("simple_python_3", "simple_python", SPEC, "fc", verdict),
-        skipped_record("simple_python_4", "simple_python", SPEC, "fc", "later"),
-    ]
-    assert [key.entry_id for key in to_rerun(records, planned)] == [f"simple_python_{n}" for n in (3, 4, 5)]
-    assert record_key(records[0]) == planned[0]
-
-
 def test_reading_again_gives_the_same_and_sees_what_is_new(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     first, second = single(valid=False), {**single(valid=True), "id": "simple_python_9"}
@@ -262,7 +248,7 @@ def test_stored_results_are_a_sequence(tmp_path: Path) -> None:
     torn = b"no json\n"
     path = write(tmp_path / "r.jsonl", *map(json_line, lines[:2]), torn, *map(json_line, lines[2:]))
     damaged: list[DamagedLine] = []
-    stored = StoredResults(path, damaged.append)
+    stored = StoredResults.of(path, damaged.append)
     assert (len(stored), len(damaged), list(stored), stored[-1], stored[1:3]) == (4, 1, lines, lines[3], lines[1:3])
     with pytest.raises(IndexError):
         stored[4]

@@ -27,7 +27,7 @@ from pytest_bfcl.runs import read_replay_lines, transcript_from_line
 from pytest_bfcl.runs.damage import LeftOut
 from pytest_bfcl.runs.folder_families import has_calls
 from pytest_bfcl.runs.official_layout import results_of
-from pytest_bfcl.runs.readings import BothReadings
+from pytest_bfcl.scoring.both_readings import BothReadings
 from pytest_bfcl.scoring.official_scores import ScoreFile, read_scores, reason_of_score
 
 if TYPE_CHECKING:
