@@ -1,7 +1,7 @@
 """Turns, steps and messages (multi_turn spec §2), in both modes."""
 
 import asyncio
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
 
 import pytest
@@ -419,6 +419,29 @@ def test_an_entry_on_a_server_is_held_in_the_world_an_extension_opens(monkeypatc
         model.play = play
     assert len(hold(entry, model).turns) == 1
     assert log == [as_listed, ("kept", 0), "finished"]
+
+
+def test_services_are_made_for_one_conversation_where_none_are_given(monkeypatch):
+    log = []
+
+    class Own(nullcontext):
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error):
+            log.append("closed")
+
+        def require(self, entry):
+            log.append("required")
+
+        def execute(self, entry, transcript):
+            log.append(len(transcript.steps))
+
+    monkeypatch.setattr(engine.Services, "of", lambda settings, official: Own())
+    heard = []
+    entry = area_entry(id="exec_simple_0", category="exec_simple")
+    assert hold(entry, Listed("x", mode="prompt"), on_reply=heard.append).steps
+    assert (log, len(heard)) == (["required", 1, "closed"], 1)
 
 
 def test_errors_bring_what_was_answered():

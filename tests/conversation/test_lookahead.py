@@ -226,6 +226,26 @@ def test_a_transcript_is_forgotten_once_taken():
     assert held_in(work, jobs(3))[0] == 0
 
 
+def test_jobs_that_wait_for_each_other_are_asked_for_in_vain():
+    async def work(ahead):
+        promise = ahead.ask("a")
+        await settled()
+        return promise.done()
+
+    assert held_in(work, [Job("a", None, ("b",)), Job("b", None, ("a",))])[0] is False
+
+
+def test_a_loop_that_stands_still_starts_what_is_asked_for_when_it_goes_on():
+    held, loop = Held(), asyncio.new_event_loop()
+    ahead = LookAhead(held, concurrency=1, window=1)
+    ahead.plan(jobs(3))
+    loop.run_until_complete(ahead.transcript(0))
+    promise = ahead.ask(2)  # nothing runs now
+    assert loop.run_until_complete(promise).entry_id == ahead.take(2).entry_id == "2"
+    loop.run_until_complete(ahead.aclose())
+    loop.close()
+
+
 def test_stopping_refuses_what_has_not_started():
     spent = []
 

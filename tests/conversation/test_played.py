@@ -128,8 +128,8 @@ def test_calls_that_are_compared_are_one_step() -> None:
         game.begin_turn()
         game.end_turn(Reply("No."))
 
-    transcript = hold(area_entry(), silent)
-    assert transcript.steps[0].reply.text == "No."
+    transcript = hold(area_entry(question=[[{"role": "user", "content": each}] for each in "ab"]), silent)
+    assert [step.reply.text for step in transcript.steps] == ["No."]
     assert transcript.messages[-1] == {"role": "assistant", "content": "No."}
 
 

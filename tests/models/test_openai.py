@@ -59,7 +59,8 @@ def test_text_usage_and_latency():
         await asyncio.sleep(0.05)
         return web.json_response(completion({"content": "hello"}, prompt_tokens=3, completion_tokens=2))
 
-    reply, _ = ask(handler)
+    reply, model = ask(handler)
+    assert model.server._session is None
     assert (reply.text, reply.input_tokens, reply.output_tokens) == ("hello", 3, 2)
     assert (reply.attempts, reply.finish_reason, reply.problem) == (1, "stop", None)
     assert 0.05 <= reply.latency_s < 1

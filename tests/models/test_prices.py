@@ -60,8 +60,9 @@ def test_both_lists_give_the_same_price(spec, monkeypatch):
 def test_our_list_is_what_the_script_makes_of_litellms():
     from importlib.metadata import version
 
-    from pytest_bfcl.models.prices import TABLE, our_table
+    from pytest_bfcl.models.prices import TABLE, litellm_table, our_table
 
+    assert litellm_table()
     if version("litellm") not in our_table()["source"]:
         pytest.skip("another litellm than the list was made from")
     day = datetime.date.fromisoformat(our_table()["date"])

@@ -142,9 +142,10 @@ def streamed(*deltas):
     ],
 )  # fmt: skip
 def test_pieces_of_calls(pieces, calls):
-    message, found, started = streamed({"content": ""}, *({"tool_calls": [piece]} for piece in pieces))
-    assert found == calls
-    assert (message["content"], started) == (None, True)
+    for content in ("", "words"):
+        message, found, started = streamed({"content": content}, *({"tool_calls": [piece]} for piece in pieces))
+        assert found == calls
+        assert (message["content"], started) == (content or None, True)
 
 
 @pytest.mark.parametrize(
@@ -274,6 +275,10 @@ def test_completions():
     events = [{"choices": [{"index": 0, "text": text}]} for text in ("[f", "(x=1)]")]
     reply = joined(api, sse(*events, {"choices": [{"index": 0, "text": "", "finish_reason": "stop"}]}), (5,))
     assert (reply.text, reply.finish_reason) == ("[f(x=1)]", "stop")
+    joiner = api.joiner()
+    for text, started in (("", False), ("a", True), ("", True)):
+        joiner.add({"choices": [{"index": 0, "text": text}]})
+        assert joiner.started is started
 
 
 @pytest.mark.parametrize(

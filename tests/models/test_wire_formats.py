@@ -363,7 +363,13 @@ def test_a_stream_of_responses() -> None:
     assert not joiner.wants(b"event: response.output_text.delta\n")
     assert joiner.started
     other = ResponsesJoiner()
-    for event in ({"type": "x"}, {"type": "response.output_item.done", "item": "x"}, {"type": "response.completed"}):
+    for event in (
+        {"type": "x"},
+        {"type": "response.output_item.done", "item": "x"},
+        {"type": "response.completed"},
+        {"type": "response.failed", "response": "x"},
+        {"type": "odd", "response": {}, "item": {}},
+    ):
         other.add(event)
     with pytest.raises(AdapterError) as caught:
         other.body()
@@ -420,6 +426,8 @@ def test_more_of_messages_is_read() -> None:
         deep = block("odd", value=deep)
     assert Messages().read({"content": [deep, block("text", text="a")], "stop_reason": "end_turn"}).state is None
     assert Responses("m").read({"output": [deep, said({"text": "a"})], "status": "completed"}).state is None
+    filtered = {"output": [], "status": "incomplete", "incomplete_details": {"reason": "content_filter"}}
+    assert Responses("m").read(filtered).state is None
     for body in ({}, {"content": "a"}, []):
         with pytest.raises(AdapterError, match="no content blocks") as caught:
             Messages().read(body)
