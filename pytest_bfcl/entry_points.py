@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Kind = Literal[
     "verbs", "checks", "feeders", "fixtures", "models", "apis", "categories", "checkers", "decoders", "handlers",
     "parsers", "engines", "simulators", "simulator_sets", "listeners", "exporters", "sinks", "transforms", "gates",
-    "worlds", "boards", "sections",
+    "worlds", "fetched", "boards", "sections",
 ]  # fmt: skip
 """What can be added, the group's name without its prefix.
 
@@ -39,6 +39,7 @@ Kind = Literal[
 - ``exporters``: a function ``(run directory, folder) -> files``, a format of ``export --format``.
 - ``sinks``: what makes a sink of a run, told of its lines while it goes on (`pytest_bfcl.session.sinks`).
 - ``gates``: what makes a gate of an option's texts (`pytest_bfcl.scoring.gating.OthersGate`).
+- ``fetched``: ``embeddings``: ``(source, force=) -> lines to say``, for ``pytest-bfcl fetch --embeddings``.
 - ``worlds``: where the calls of entries on servers go (`pytest_bfcl.conversation.engine`).
 - ``transforms``: ``(entry, chance) -> fields that change``, for `--bfcl-transform`.
 - ``simulator_sets``: a module, a value of ``--bfcl-simulators`` (`pytest_bfcl.simulators.registry.SimulatorSet`).

@@ -1,1 +1,1 @@
-"""What is fetched into the user's cache: the official data, its texts, and weights; our own words in their place."""
+"""What is fetched into the user's cache: the official data and its texts; our own words in their place."""

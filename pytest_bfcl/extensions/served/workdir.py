@@ -18,9 +18,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from pytest_bfcl.confined.tables import query_file
 from pytest_bfcl.dataset.expectation import ABSENT, State
 from pytest_bfcl.dataset.served_entry import SHOWN_WORKDIR, TemplateCopy
+from pytest_bfcl.extensions.sql.tables import query_file
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.plain_text import clean
 from pytest_bfcl.troubles import HarnessTrouble

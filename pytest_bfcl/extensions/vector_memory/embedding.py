@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_bfcl import extras
+from pytest_bfcl.extensions.vector_memory import weights
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.fetching import weights
 from pytest_bfcl.json_types import Parsed
 
 if TYPE_CHECKING:

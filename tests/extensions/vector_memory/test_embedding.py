@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.agentic.memory_kv import ARCHIVAL
-from pytest_bfcl.extensions.vector_memory import embedding
+from pytest_bfcl.extensions.vector_memory import embedding, weights
 from pytest_bfcl.extensions.vector_memory.memory import VectorStore
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.fetching import weights
 from pytest_bfcl.simulators import create_simulator
 
 

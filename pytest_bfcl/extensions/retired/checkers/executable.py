@@ -18,9 +18,9 @@ from pytest_bfcl.checkers.details import (
     UnreadDetails,
 )
 from pytest_bfcl.checkers.entries import reply_of, single_turn_calls
-from pytest_bfcl.confined.outcome import Outcome
 from pytest_bfcl.decoding import DecodeError, WrongShape
 from pytest_bfcl.extensions.retired import reasons
+from pytest_bfcl.extensions.sql.outcome import Outcome
 from pytest_bfcl.failures import HarnessError, Reason, Verdict
 from pytest_bfcl.troubles import HarnessTrouble
 

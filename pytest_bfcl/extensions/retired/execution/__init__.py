@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_bfcl.confined.outcome import Outcome
 from pytest_bfcl.extensions.retired.execution.functions import FUNCTIONS, NETWORK_FUNCTIONS
 from pytest_bfcl.extensions.retired.execution.statements import statement_of
+from pytest_bfcl.extensions.sql.outcome import Outcome
 from pytest_bfcl.late_names import late_names
 
 if TYPE_CHECKING:

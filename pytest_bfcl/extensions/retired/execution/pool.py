@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_bfcl.confined import Stopped, Worker
-from pytest_bfcl.confined.outcome import Outcome
 from pytest_bfcl.confined.service import WALL_SECONDS
 from pytest_bfcl.extensions.retired.execution.worker import SERVICE
+from pytest_bfcl.extensions.sql.outcome import Outcome
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.transcript import Call
 

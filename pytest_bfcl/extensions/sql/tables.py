@@ -10,7 +10,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from pytest_bfcl.confined.outcome import Outcome
+from pytest_bfcl.extensions.sql.outcome import Outcome
 from pytest_bfcl.json_types import Fields
 
 MOST_ROWS = 5_000
