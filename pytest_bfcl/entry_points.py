@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Kind = Literal[
     "verbs", "checks", "feeders", "fixtures", "models", "apis", "categories", "checkers", "decoders", "handlers",
     "parsers", "engines", "simulators", "simulator_sets", "listeners", "exporters", "sinks", "transforms", "gates",
-    "worlds", "fetched", "boards", "sections",
+    "worlds", "fetched", "boards", "sections", "sessions", "hosts",
 ]  # fmt: skip
 """What can be added, the group's name without its prefix.
 
@@ -46,6 +46,8 @@ Kind = Literal[
 - ``engines``: ``serve``: ``(specs, base URL) -> Fleet`` (`pytest_bfcl.session.serving.started`).
 - ``boards``: what reads published leaderboards (`pytest_bfcl.session.published`).
 - ``sections``: a function that makes a section of a report (`pytest_bfcl.reporting.sections`).
+- ``sessions``: ``(session, run) -> plugin or None``: what takes part in a session of pytest, on the controller.
+- ``hosts``: ``files``: how files of xdist's workers on other hosts travel (`pytest_bfcl.plugin.distribution`).
 - ``listeners``: a function ``(run directory, summary)``, called when a run is over.
 """
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_bfcl import entry_points
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plugin import marks
 from pytest_bfcl.plugin.check_sets import CheckSet, check_set
@@ -25,7 +26,7 @@ from pytest_bfcl.plugin.outcome import Outcomes
 from pytest_bfcl.plugin.own_tests import own_tests
 from pytest_bfcl.plugin.progress import Progress
 from pytest_bfcl.plugin.protocol import ItemProtocol
-from pytest_bfcl.plugin.recording import earlier_parts, run_of, run_path
+from pytest_bfcl.plugin.recording import HOSTS, earlier_parts, run_of, run_path
 from pytest_bfcl.plugin.results import Results
 from pytest_bfcl.plugin.session import SESSION, Session
 from pytest_bfcl.plugin.session_end import SessionEnd
@@ -148,21 +149,20 @@ def _build_controller(
         distribution = Distribution(session, run, results, end.gates, conversations.skip_reason)
         termination.hurried.append(distribution.hurry)
         plugins.register(distribution, "bfcl-distribution")
-    if any(map(plugins.hasplugin, ("html", "pytest_html.plugin"))):
-        from pytest_bfcl.plugin.html_columns import Columns
-
-        plugins.register(Columns(session, run), "bfcl-html")
+    for name, point in entry_points.offered("sessions").items():
+        part = entry_points.load(point, "a part of a session")(session, run)
+        if part is not None:
+            plugins.register(part, f"bfcl-session-{name}")
 
 
 def _store_path(session: Session, path: Path) -> Path:
     """Where this process keeps its files: the run directory, on another host a folder that is sent there."""
     if session.worker is None or "channel" not in session.worker:
         return path
-    from pytest_bfcl.plugin.remote_files import FileSender, SenderEnd
-
-    sender = FileSender(session.worker["channel"], session.worker["files"])
-    session.config.pluginmanager.register(SenderEnd(sender), "bfcl-remote-files")
-    return sender.path
+    sender = entry_points.require("hosts", "files", HOSTS).sender(session.worker)
+    session.config.pluginmanager.register(sender, "bfcl-remote-files")
+    folder: Path = sender.path
+    return folder
 
 
 def _require_simulators(session: Session) -> None:

@@ -13,7 +13,8 @@ from pytest_bfcl import entry_points
 from pytest_bfcl.dataset.categories import CATEGORIES, category_of, resolve_categories
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
-from pytest_bfcl.plugin import mistaken_paths, pytest_internals, selection
+from pytest_bfcl.plugin import pytest_internals, selection
+from pytest_bfcl.run_options import mistaken_paths
 from pytest_bfcl.selection.joint import JointData
 from pytest_bfcl.selection.selection import Selection, categories_to_run
 from pytest_bfcl.selection.splits import check_data, is_in

@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_bfcl import entry_points
+from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plugin import pytest_internals, selection
 from pytest_bfcl.plugin.contenders import trials_of
 from pytest_bfcl.plugin.notices import NOTES
-from pytest_bfcl.plugin.recording import opened
+from pytest_bfcl.plugin.recording import HOSTS, opened
 from pytest_bfcl.run_options import OPTIONS
 from pytest_bfcl.session.estimate import cost_lines
 
@@ -101,16 +103,12 @@ class Distribution:
 
     def _remote(self, node: Any) -> Parsed:
         """For a worker on another host: a channel on which its files come back, and what it needs of earlier parts."""
-        from pytest_bfcl.plugin.remote_files import FileReceiver, known_files, unused_name
-
-        path = self._run.folder
-        channel = node.gateway.newchannel()
-        channel.setcallback(FileReceiver(path, self._session.notices.stop))
-        return {
-            "channel": channel,
-            "files": known_files(path, self._run.earlier.is_settled_line),
-            "process": unused_name(path, node.gateway.id),
-        }
+        try:
+            hosts = entry_points.require("hosts", "files", HOSTS)
+        except UsageError as error:
+            raise pytest.UsageError(str(error)) from None
+        found: Parsed = hosts.receive(node.gateway, self._run, self._session.notices.stop)
+        return found
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_setupnodes(self, config: pytest.Config) -> None:

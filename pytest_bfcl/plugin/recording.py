@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from pytest_bfcl.session import Contender
 
 
+HOSTS = "how files of workers on other hosts travel"
+
+
 def run_path(session: Session) -> Path:
     """Where the run is kept."""
     from pytest_bfcl.runs import default_path

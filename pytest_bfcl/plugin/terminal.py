@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Generator
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -59,22 +58,7 @@ class Terminal:
             lines.append(f"bfcl: {'; '.join(told)}")
         if done := len(self._run.earlier.settled):
             lines.append(f"bfcl: continuing {self._run.folder}: {done} entries are finished and not asked again")
-        return [*lines, *(f"bfcl: {line}" for line in self._left_out)]
-
-    @cached_property
-    def _left_out(self) -> list[str]:
-        """Own tests that are not run, for the benchmark is run in their place."""
-        from pytest_bfcl.plugin.left_out import Naming, count_tests
-
-        config, here = self._config, self._config.invocation_params.dir
-        if not self._data.left_out:
-            return []
-        names = ("python_files", "python_functions", "python_classes", "norecursedirs")
-        found = count_tests([here / place for place in self._data.left_out], Naming(*map(config.getini, names)))
-        if not found.tests:
-            return []
-        places = [os.path.relpath(here / place, here) for place in self._data.left_out]
-        return [found.hint_line(shlex.join(places), self._session.specs[0].text)]
+        return lines
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None, Any, Any]:
@@ -94,9 +78,6 @@ class Terminal:
     def _write_summary(self, terminalreporter: Sink) -> None:
         """The table by category, then groups, errors, money and time."""
         summary = self._run.summary
-        if self._config.get_verbosity() < 0 or self._config.option.no_header:  # there was no header
-            for line in self._left_out:
-                terminalreporter.write_line(f"bfcl: {line}", yellow=True)
         for note in self._notices.notes:
             terminalreporter.write_line(f"bfcl: {note}", yellow=True)
         if summary is None:

@@ -134,21 +134,6 @@ def test_runs_asked_otherwise_are_not_mixed():
     assert plain.differences(older) == []
 
 
-def test_default_apis(monkeypatch):
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    for spec, settings, api in (
-        ("openai:m", {}, "responses"),
-        ("openai:m", {"base_url": "http://localhost:1/v1"}, "chat"),
-        ("openai:m", {"api": "chat"}, "chat"),
-        ("vllm:m", {}, "chat"),
-        ("vllm:m", {"api": "responses"}, "responses"),
-        ("anthropic:m", {}, "anthropic"),
-    ):
-        assert create_model(spec, Settings(**settings)).api.name == api
-    with pytest.raises(UsageError, match="litellm"):
-        create_model("gemini:m", Settings(api="responses"))
-
-
 def test_anthropics_address_and_key(monkeypatch):
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "https://proxy.example")
     monkeypatch.setenv("ANTHROPIC_API_KEY", " sk-ant-0123456789\n")

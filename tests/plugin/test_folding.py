@@ -12,9 +12,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from pytest_bfcl.endpoints.breaker import Breaker
-from pytest_bfcl.endpoints.errors import EndpointUnreachable
-from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.plugin.notices import Notices
 from tests.patience import patience
 
@@ -46,17 +43,6 @@ def test_errors_alike_are_told_once(tmp_path: Path, more: tuple[str, ...]) -> No
     assert "11 errors" in done.stdout
     lines = tmp_path.joinpath("run", "results.jsonl").read_text(encoding="utf-8").splitlines()
     assert len(lines) == 12
-
-
-def test_trouble_is_known_after_two_attempts_and_forgotten_after_an_answer() -> None:
-    breaker = Breaker("http://127.0.0.1:9")
-    breaker.attempt(EndpointUnreachable("cannot connect"))
-    assert breaker.trouble is None
-    breaker.attempt(EndpointUnreachable("cannot connect"))
-    assert breaker.trouble == "http://127.0.0.1:9 cannot be reached, trying again: cannot connect"
-    breaker.attempt(AdapterError("bad_request", "no", status=400))
-    breaker.attempt(None)
-    assert breaker.trouble is None
 
 
 @pytest.mark.parametrize(

@@ -59,12 +59,6 @@ def test_our_modules_are_imported_as_python_does() -> None:
     assert type(import_module("pytest_bfcl.session.run").__loader__).__name__ == "SourceFileLoader"
 
 
-def test_a_data_file_without_a_model_says_what_is_missing(project: Project) -> None:
-    result = project.run("bench/simple_python.jsonl", model=None, data=None, out=None)
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*--model is missing: bench/simple_python.jsonl*"])
-
-
 def test_a_pasted_id_without_a_model_says_what_is_missing(project: Project) -> None:
     result = project.run("bfcl/simple_python.jsonl::simple_python_0", model=None, data=None, out=None)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
@@ -113,26 +107,6 @@ def test_a_run_opens_with_nobodys_warnings(project: Project) -> None:
     result = project.run("-q", subprocess=True)
     result.assert_outcomes(passed=11)
     assert "Warning" not in result.stderr.str() + result.stdout.str()
-
-
-@pytest.mark.parametrize(
-    ("option", "value", "said"),
-    [
-        ("--bfcl-concurrency", "many", "--bfcl-concurrency: 'many' does not fit"),
-        ("--bfcl-concurrency", "0", "from 1 to"),
-        ("--bfcl-shard", "3/2", "I/N"),
-        ("--bfcl-ids", "absent.txt", "absent.txt"),
-        ("--bfcl-categories", "nonsense", "unknown category or group 'nonsense'"),
-        ("--bfcl-fail-under", "nonsense=4", "unknown group 'nonsense'"),
-        ("--bfcl-data", "absent", "no data at absent"),
-        ("--model", "nobody:x", "unknown provider 'nobody'"),
-    ],
-)
-def test_mistakes_in_options_are_usage_errors(project: Project, option: str, value: str, said: str) -> None:
-    result = project.run(option, value, data=None if option == "--bfcl-data" else "bench")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert said in result.stderr.str() + result.stdout.str()
-    assert "Traceback" not in result.stderr.str()
 
 
 @pytest.mark.parametrize(

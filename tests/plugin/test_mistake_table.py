@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bfcl.plugin.mistaken_paths import missing_hint
+from pytest_bfcl.run_options.mistaken_paths import missing_hint
 from pytest_bfcl.run_options.other_words import written_here
 
 FOUND = ("--model", "oracle:", "--bfcl-data=bundled")

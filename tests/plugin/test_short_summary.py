@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from pytest_bfcl.plugin.short_summary import ALIKE
-from tests.distributed import WORKERS
 
 LEXICAL = ("--model", "lexical:", "--bfcl-data=bundled", "-m", "simple_python", "--tb=short", "--bfcl-out")
 
@@ -28,15 +27,6 @@ def test_failures_are_told_by_reason_below_themselves_and_above_the_summary(pyte
     listed = [line for line in result.outlines if line.startswith("FAILED bfcl/")]
     reasons = [line.rpartition(" - ")[2] for line in listed]
     assert max(map(reasons.count, reasons), default=0) <= ALIKE
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("workers", WORKERS)
-def test_every_failure_is_listed_with_vv(pytester: pytest.Pytester, workers: tuple[str, ...]) -> None:
-    result = pytester.runpytest_inprocess(*LEXICAL, "a", "-vv", "--tb=line", *workers)
-    result.stdout.no_fnmatch_line("*failures by reason*")
-    failed = result.parseoutcomes()["failed"]
-    assert len({line for line in result.outlines if line.startswith("FAILED bfcl/")}) == failed
 
 
 def test_the_whole_request_is_shown_with_vv(pytester: pytest.Pytester) -> None:

@@ -15,6 +15,7 @@ from pytest_bfcl.plugin.progress import Progress
 from pytest_bfcl.session import EarlierParts
 from pytest_bfcl.session.run import Run
 from pytest_bfcl.settings import Settings
+from tests.distributed import WORKERS
 
 from .conftest import Project
 
@@ -92,3 +93,15 @@ def test_long_lines_go_on_below_their_value_on_a_terminal_only() -> None:
         "  rule      the text must be one of the allowed ones (case, spaces and",
         "            , . / - _ * ^ do not matter)",
     ]
+
+
+@pytest.mark.parametrize("workers", WORKERS)
+def test_what_a_run_will_cost_is_told_before_the_first_request(project: Project, workers: tuple[str, ...]) -> None:
+    words = ("-m", "multiple", "--bfcl-price", "1000,2000", *workers)
+    result = project.run(*words)
+    lines = [line for line in result.outlines if "estimated: " in line or line.startswith("bfcl/")]
+    assert lines[0].startswith("bfcl: estimated: scripted:script.json: 2 entries, about 2 calls, ")
+    assert lines[0].endswith(" USD")
+    assert sum("estimated" in line for line in lines) == 1
+    assert "estimated" not in project.run(*words).stdout.str(), "nothing is left to ask"
+    assert "estimated" not in project.run("-m", "multiple", out="free").stdout.str()

@@ -1,4 +1,4 @@
-"""Own tests and money: what a run leaves out, adds nothing to, and is about to cost."""
+"""Own tests: what a run of the benchmark leaves out, and adds nothing to."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bfcl.plugin.left_out import LeftOut, Naming, count_tests
+from pytest_bfcl.extensions.sessions.left_out import LeftOut, Naming, count_tests
 from tests.distributed import WORKERS
-
-from .conftest import Project
+from tests.plugin.conftest import Project
 
 
 def count(folder: Path, text: str, name: str = "test_x.py", naming: Naming | None = None) -> int:
@@ -52,7 +51,7 @@ def test_too_many_files_are_not_all_looked_at(tmp_path: Path, monkeypatch: pytes
     for number in range(4):
         (tmp_path / f"test_{number}.py").write_text("def test_a(): pass\n")
     assert count_tests([tmp_path, tmp_path], Naming()) == LeftOut(4, 4)
-    monkeypatch.setattr("pytest_bfcl.plugin.left_out.FILES", 2)
+    monkeypatch.setattr("pytest_bfcl.extensions.sessions.left_out.FILES", 2)
     found = count_tests([tmp_path], Naming())
     assert found == LeftOut(2, 2, all=False)
     assert found.hint_line(".", "oracle:").startswith("at least 2 test functions of your own in 2 files ")
@@ -96,15 +95,3 @@ def test_recording_and_replaying_add_no_entries(own: Project, workers: tuple[str
         assert not [*own.path.glob("reports/*")]
     named = own.run("--bfcl-replay=a.jsonl", "checks", "bfcl/multiple.jsonl", *workers)
     assert sum(named.parseoutcomes().get(name, 0) for name in ("passed", "failed")) == 4
-
-
-@pytest.mark.parametrize("workers", WORKERS)
-def test_what_a_run_will_cost_is_told_before_the_first_request(project: Project, workers: tuple[str, ...]) -> None:
-    words = ("-m", "multiple", "--bfcl-price", "1000,2000", *workers)
-    result = project.run(*words)
-    lines = [line for line in result.outlines if "estimated: " in line or line.startswith("bfcl/")]
-    assert lines[0].startswith("bfcl: estimated: scripted:script.json: 2 entries, about 2 calls, ")
-    assert lines[0].endswith(" USD")
-    assert sum("estimated" in line for line in lines) == 1
-    assert "estimated" not in project.run(*words).stdout.str(), "nothing is left to ask"
-    assert "estimated" not in project.run("-m", "multiple", out="free").stdout.str()

@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 COLUMNS = ("category", "tag", "reason", "cost", "latency", "entry")
 
 
+def columns(session: Session, run: Run) -> Columns | None:
+    """The columns, where pytest-html is there."""
+    there = any(map(session.config.pluginmanager.hasplugin, ("html", "pytest_html.plugin")))
+    return Columns(session, run) if there else None
+
+
 class Columns:
     """The hooks of pytest-html."""
 

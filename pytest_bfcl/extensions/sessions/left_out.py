@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_bfcl.plugin.sink import Sink
+
+if TYPE_CHECKING:
+    import pytest
+
+    from pytest_bfcl.plugin.session import Session
+    from pytest_bfcl.session.run import Run
 
 FILES = 5_000
 SECONDS = 1.0
@@ -44,6 +54,35 @@ class LeftOut:
             f"{least}{self.tests} {tests} of your own in {self.files} {files} left out, this run is the benchmark's; "
             f"to run them name their path: pytest {path} --model {model}"
         )
+
+
+def left_out_tests(session: Session, run: Run) -> LeftOutTests | None:
+    """Says what is left out, where the benchmark is run in the place of own tests."""
+    config, here = session.config, session.config.invocation_params.dir
+    if not session.data.left_out:
+        return None
+    names = ("python_files", "python_functions", "python_classes", "norecursedirs")
+    found = count_tests([here / place for place in session.data.left_out], Naming(*map(config.getini, names)))
+    places = [os.path.relpath(here / place, here) for place in session.data.left_out]
+    line = found.hint_line(shlex.join(places), session.specs[0].text)
+    return LeftOutTests(f"bfcl: {line}", config) if found.tests else None
+
+
+class LeftOutTests:
+    """One line in the header; without a header in the summary."""
+
+    def __init__(self, line: str, config: pytest.Config) -> None:
+        self._line = line
+        self._has_header = config.get_verbosity() >= 0 and not config.option.no_header
+
+    def pytest_report_header(self) -> list[str]:
+        """Where there is a header."""
+        return [self._line]
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Where there was none."""
+        if not self._has_header:
+            Sink(terminalreporter).write_line(self._line, yellow=True)
 
 
 def count_tests(places: Sequence[Path], naming: Naming) -> LeftOut:

@@ -15,11 +15,14 @@ import threading
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_bfcl.json_types import Parsed
+
+if TYPE_CHECKING:
+    from pytest_bfcl.session.run import Run
 
 GROWING = ("journal", "web")
 """Folders whose files are only appended to; files of others are replaced as a whole."""
@@ -44,8 +47,12 @@ class FileSender:
         self._thread = threading.Thread(target=self._watch, name="bfcl files", daemon=True)
         self._thread.start()
 
-    def close(self) -> None:
-        """Send what is left; the folder is removed."""
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self) -> None:
+        """Send what is left, after the fixtures have been closed; the folder is removed.
+
+        Then xdist says that the worker has finished.
+        """
         self._stop.set()
         self._thread.join()
         with contextlib.suppress(OSError, EOFError):  # the controller is gone
@@ -106,6 +113,22 @@ class FileReceiver:
             self._trouble(f"cannot write to {target}: {error.strerror or error}")
 
 
+def sender(worker: Parsed) -> FileSender:
+    """On a worker of another host: the folder it writes to, and the plugin that empties it."""
+    return FileSender(worker["channel"], worker["files"])
+
+
+def receive(gateway: Any, run: Run, trouble: Callable[[str], None]) -> Parsed:
+    """On the controller: the channel on which a worker's files come back, and what it needs of earlier parts."""
+    channel = gateway.newchannel()
+    channel.setcallback(FileReceiver(run.folder, trouble))
+    return {
+        "channel": channel,
+        "files": known_files(run.folder, run.earlier.is_settled_line),
+        "process": unused_name(run.folder, gateway.id),
+    }
+
+
 def known_files(path: Path, is_finished: Callable[[Parsed], bool]) -> dict[str, bytes]:
     """What a worker elsewhere needs of a run that is continued: compressed contents by name.
 
@@ -149,15 +172,3 @@ def _state(path: Path) -> tuple[int, int]:
     except FileNotFoundError:
         return 0, 0
     return found.st_size, found.st_mtime_ns
-
-
-class SenderEnd:
-    """On a worker of another host: sends what is left before xdist says that the worker has finished."""
-
-    def __init__(self, sender: FileSender) -> None:
-        self.sender = sender
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self) -> None:
-        """After the fixtures have been closed."""
-        self.sender.close()

@@ -41,34 +41,8 @@ def test_columns_and_links(project: Project, distribution: tuple[str, ...]) -> N
         assert (report.parent / link.partition("#")[0]).is_file()
 
 
-@pytest.mark.slow
-def test_several_models_link_to_their_own_pages(project: Project) -> None:
-    (project.path / "other.json").write_text(json.dumps({"*": "no"}))
-    project.run("--html=report.html", "--model", "scripted:other.json", subprocess=True)
-    links = [
-        re.findall(r'href="([^"]*)">page', " ".join(cells)) for cells in rows(project.path / "report.html").values()
-    ]
-    assert len({link for (link,) in links}) == 22
-    assert all((project.path / link.partition("#")[0]).is_file() for (link,) in links)
-
-
 def test_other_tests_have_empty_cells(project: Project) -> None:
     project.pytester.makepyfile(test_own="def test_own(): pass")
     project.run("test_own.py", "bench/irrelevance.jsonl", "--html=report.html", subprocess=True)
     own = next(cells for name, cells in rows(project.path / "report.html").items() if "test_own" in name)
     assert '<td class="col-category"></td>' in own
-
-
-def test_a_session_writes_its_report(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(project.path / "step.md"))
-    project.fail("simple_python_2")
-    project.run()
-    assert (project.path / "run" / "index.html").is_file()
-    names = [path.name for path in (project.path / "run" / "entries").iterdir()]
-    assert sorted(names) == ["0.js", "simple_python_2.html"]
-    assert "| simple\\_python | 3 / 4 |" in (project.path / "step.md").read_text(encoding="utf-8")
-
-
-def test_collecting_writes_none(project: Project) -> None:
-    project.run("--collect-only")
-    assert not (project.path / "run").exists()

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Bench
-from .test_workers import ALL, OPTIONS, timeless
+from tests.session.conftest import Bench
+from tests.session.test_workers import ALL, OPTIONS, timeless
 
 SSHD = shutil.which("sshd") or next((p for p in ("/usr/sbin/sshd", "/usr/local/sbin/sshd") if Path(p).exists()), None)
 
