@@ -50,11 +50,6 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"pytest-bfcl {__version__}\n"
 
 
-def test_an_unknown_verb_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["leaderbord"]) == 2
-    assert "no verb 'leaderbord'; did you mean 'leaderboard'?" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("verb", list(available()))
 def test_every_verb_has_help(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([verb, "--help"]) == 0
@@ -74,30 +69,30 @@ def test_help_imports_nothing_heavy() -> None:
     assert time.perf_counter() - started < patience(5)
 
 
-def test_validate_a_good_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["validate", str(write_entry(tmp_path / "own.jsonl"))]) == 0
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err == "1 entry in 1 category of the own data: all fine\n"
+RANG = [{"rang": {"times": [2]}}]
 
 
-def test_validate_a_bad_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = write_entry(tmp_path / "own.jsonl", possible_answer=[{"rang": {"times": [2]}}])
-    assert main(["validate", str(path)]) == 1
-    captured = capsys.readouterr()
-    assert (
-        captured.out
-        == f"{path}:1: simple_python_0: possible_answer[0]: the answer calls 'rang', which is not offered\n"
-    )
-    assert "1 error, 0 warnings" in captured.err
-
-
-def test_validate_warnings_and_strict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    answer = [{"ring": {"times": [2], "hard": [""]}}]
-    path = write_entry(tmp_path / "own.jsonl", possible_answer=answer)
-    assert main(["validate", str(path)]) == 0
-    assert capsys.readouterr().out.endswith("(warning)\n")
-    assert main(["validate", "--strict", str(path)]) == 1
+@pytest.mark.parametrize(
+    ("answer", "more", "code", "out", "err"),
+    [
+        ([{"ring": {"times": [2]}}], [], 0, "", "1 entry in 1 category of the own data: all fine\n"),
+        (
+            RANG,
+            [],
+            1,
+            ":1: simple_python_0: possible_answer[0]: the answer calls 'rang', which is not offered\n",
+            "1 error, 0",
+        ),
+        ([{"ring": {"times": [2], "hard": [""]}}], [], 0, "(warning)\n", "0 errors, 1 warning"),
+        ([{"ring": {"times": [2], "hard": [""]}}], ["--strict"], 1, "\n", ""),
+    ],
+)
+def test_validate(
+    answer: object, more: list[str], code: int, out: str, err: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["validate", str(write_entry(tmp_path / "own.jsonl", possible_answer=answer)), *more]) == code
+    said = capsys.readouterr()
+    assert (said.out.endswith(out), bool(said.out), err in said.err) == (True, bool(out), True)
 
 
 def test_validate_chosen_categories(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -106,14 +101,6 @@ def test_validate_chosen_categories(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert main(["validate", str(path), "--categories", "simple_python,live"]) == 1
     assert main(["validate", str(path), "--categories", "simple"]) == 2
     assert "unknown category or group 'simple'" in capsys.readouterr().err
-
-
-def test_usage_errors_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["validate", str(tmp_path / "absent")]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.startswith("pytest-bfcl validate: no data at")
-    assert captured.err.count("\n") == 1
 
 
 def test_fetch_offline(

@@ -75,31 +75,6 @@ def test_parts_of_the_data(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (["--model", "nobody:x"], "unknown provider"),
-        (["--model", "oracle:", "--param", "x"], "NAME=VALUE"),
-        (["--model", "oracle:", "--header", "X: a\nb"], "line break"),
-        (["--model", "oracle:", "--concurrency", "0"], "from 1 to"),
-        (["--model", "oracle:", "--price", "x"], "does not fit"),
-        (["--model", "oracle:", "--modle", "x"], "did you mean"),
-        ([], "--model"),
-        (["--model", "oracle:", "--ids", "nowhere.txt", "--data", "bundled"], "cannot read the ids"),
-        (["--model", "oracle:", "--transform", "nonsense"], "--bfcl-transform"),
-        (["--model", "oracle:", "--model-info", "nowhere.toml"], "--bfcl-model-info: cannot read"),
-        (["--model", "oracle:", "nowhere.jsonl"], "no data at"),
-    ],
-)
-def test_mistakes_are_one_message(words: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-                                  capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
-    monkeypatch.chdir(tmp_path)
-    assert main(["run", *words]) == 2
-    shown = capsys.readouterr().err
-    assert told in shown
-    assert len(shown.splitlines()) <= 5
-
-
 @pytest.mark.skipif(find_spec("ray") is not None, reason="Ray is installed here")
 def test_without_ray_the_command_that_installs_it_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["run", "--model", "oracle:", "--data", "bundled", "--ray", "-o", str(tmp_path / "run")]

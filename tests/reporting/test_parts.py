@@ -152,7 +152,7 @@ def test_embedded_json_cannot_close_its_element() -> None:
 
 def test_visible() -> None:
     assert visible("plain\n\ttext é 日本 🙂") == "plain\n\ttext é 日本 🙂"
-    assert visible("a\u202eb\x00\r\n") == "a\\u202eb\\x00\n"
+    assert visible("a\u202eb\x00\x07\r\n\ud800") == "a\\u202eb\\x00\\x07\n\\ud800"
     assert usd(0.00042) == "$0.00042"
 
 

@@ -29,11 +29,6 @@ def test_no_character_that_hides_counts_as_printable() -> None:
     assert rendering._HIDDEN.findall(printable) == []
 
 
-def test_lines_and_tabs_stay_and_what_hides_is_written_out() -> None:
-    assert rendering.visible("a\n\tb 日本 é\u00a0") == "a\n\tb 日本 é\u00a0"
-    assert rendering.visible("a\r\nb\x07\u202e\ud800") == "a\nb\\x07\\u202e\\ud800"
-
-
 def test_documentation_is_escaped_and_shared() -> None:
     documentation = Documentation()
     offered = documentation.of([(RAIN, ""), (dict(RAIN), ""), (RAIN, "from <turn> 2 on")])

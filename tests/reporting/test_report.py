@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from pytest_bfcl.cli import main
 from pytest_bfcl.dataset import DataSet
-from pytest_bfcl.failures import AdapterError, UsageError
+from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.reporting import packing
 from pytest_bfcl.reporting.report import write_report
 from pytest_bfcl.runs import RunDirectory
@@ -107,11 +108,6 @@ def test_pages_are_linked_in_a_chain_per_outcome(tmp_path: Path, data: DataSet) 
     assert '<a href="../index.html#simple_python_2"' in page(run, "simple_python_2")
 
 
-def test_own_data_is_never_called_bfcl(tmp_path: Path, data: DataSet) -> None:
-    run = make_run(tmp_path / "run", data, {})
-    assert "These are not BFCL scores" in write_report(run, entry_source=data).read_text(encoding="utf-8")
-
-
 def test_nothing_is_loaded_from_outside(tmp_path: Path, data: DataSet) -> None:
     run = make_run(tmp_path / "run", data, {"simple_python_1": booking(film="http://x.example/a.png", seats=1)})
     write_report(run, entry_source=data)
@@ -159,13 +155,18 @@ def test_another_version_of_the_data_is_not_used(tmp_path: Path, data: DataSet) 
 def test_a_run_without_summary_gets_one_for_its_report(tmp_path: Path, data: DataSet) -> None:
     run = make_run(tmp_path / "run", data, {})
     (run / "summary.json").unlink()
-    assert "4 / 4" in text(write_report(run, entry_source=data).read_text(encoding="utf-8"))
+    index = write_report(run, entry_source=data).read_text(encoding="utf-8")
+    assert "4 / 4" in text(index)
+    assert "These are not BFCL scores" in index
     assert not (run / "summary.json").exists()
 
 
-def test_no_run_is_a_usage_error(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="not a run directory"):
-        write_report(tmp_path)
+def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = [record(f"multiple_{n}", "multiple", "m@fc", "failed" if n else "passed") for n in range(4)]
+    run = stored_run(tmp_path / "run", made)
+    assert main(["report", str(run), "--markdown"]) == 0
+    assert "| multiple | 1 / 4 | 25.0 % |" in capsys.readouterr().out
+    assert (run / "entries" / "multiple_1.html").is_file()
 
 
 @pytest.mark.parametrize("said", HOSTILE)
@@ -190,13 +191,6 @@ def test_model_text_is_shown_and_not_run(tmp_path: Path, said: str) -> None:
     if len(said) > 20_000:
         assert "34000 more characters; the whole text is in the run's transcripts" in shown
     assert len(page(run, "simple_python_0")) < 200_000
-
-
-def test_hidden_characters_are_written_out(tmp_path: Path) -> None:
-    data = write_data(tmp_path / "bench", {"simple_python": [entry("simple_python_0")]})
-    run = make_run(tmp_path / "run", data, {"simple_python_0": Reply("a\x00b\u202ec\u200bd")})
-    write_report(run, entry_source=data)
-    assert "a\\x00b\\u202ec\\u200bd" in page(run, "simple_python_0")
 
 
 def test_odd_ids_make_safe_file_names(tmp_path: Path) -> None:

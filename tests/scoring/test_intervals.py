@@ -65,8 +65,9 @@ WORLDS = {
 }
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", WORLDS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in FAST else pytest.mark.slow) for name in WORLDS]
+)
 def test_a_categorys_interval_holds_the_truth(name: str) -> None:
     category, world = WORLDS[name]
     source, share = np.random.default_rng(5), Share()

@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.scoring.statistics import wilson
 from pytest_bfcl.scoring.summary import summarise
 from tests.scoring.golden import Golden
-from tests.scoring.samples import OFFICIAL, SPEC, all_categories, entry_id, line, lines
+from tests.scoring.samples import OFFICIAL, SPEC, all_categories, line, lines
 
 CATEGORY_FIELDS = {
     "total", "passed", "failed", "errors", "skipped", "accuracy", "interval95", "corrected_accuracy",
@@ -258,10 +257,6 @@ def test_overall_of_recorded_runs_is_the_references(golden: Golden, name: str, p
     assert round(overall["value"] * 100, 2) == percent
     assert overall["complete"]
     assert "sampled" not in overall
-
-
-def test_every_scored_category_has_an_id_the_samples_can_make() -> None:
-    assert all(entry_id(name, 3) for name, row in CATEGORIES.items() if row.scored)
 
 
 def test_a_part_of_overall_is_called_partial_with_the_weights_that_are_there() -> None:

@@ -39,7 +39,7 @@ def test_the_better_model_comes_first(tmp_path: Path) -> None:
     runs = [make(tmp_path / "a", BAD, 1), make(tmp_path / "b", GOOD, 3)]
     page, *files = write_leaderboard(runs, tmp_path / "board")
     shown = text(page)
-    assert re.search(r"1 1–2 openai:good@fc FC 75\.00 % .* 2 1–2 openai:bad@prompt prompt 25\.00 %", shown)
+    assert re.search(r"1 1–2 openai:good@fc FC 75\.00 % .* 75\.0 % .* 2 1–2 openai:bad@prompt prompt 25\.00 %", shown)
     assert "Partial score over the 2 of 21 categories all runs have" in shown
     assert files[0].name == "data_overall.csv"
     assert len(files) == 6
@@ -118,11 +118,6 @@ def test_rows_lead_to_the_runs_reports(tmp_path: Path) -> None:
     assert '<a class="small" href="../a%20run/index.html">' in page
 
 
-def test_one_kind_of_irrelevance_is_shown(tmp_path: Path) -> None:
-    shown = text(write_leaderboard([make(tmp_path / "a", GOOD, 3)], tmp_path / "board")[0])
-    assert re.search(r"1 openai:good@fc FC 75\.00 % .* 75\.0 %", shown)
-
-
 @pytest.mark.parametrize("official", [False, True])
 def test_cells_are_no_formulas(tmp_path: Path, official: bool) -> None:
     infos = {GOOD: ModelInfo('=HYPERLINK("x")', "https://good.example/", "@SUM(1+1)", "a\n=1")}
@@ -178,28 +173,12 @@ def test_different_data_is_not_ranked_together(tmp_path: Path) -> None:
     assert not (tmp_path / "board").exists()
 
 
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    make(tmp_path / "runs" / "a", GOOD, 4)
-    make(tmp_path / "runs" / "b", BAD, 1)
-    assert main(["leaderboard", str(tmp_path / "runs"), "-o", str(tmp_path / "board")]) == 0
-    assert "index.html and 6 CSV files" in capsys.readouterr().out
-    assert main(["leaderboard", str(tmp_path / "none"), "-o", str(tmp_path / "board")]) == 2
-
-
-def test_the_report_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = make(tmp_path / "a", GOOD, 1)
-    assert main(["report", str(run), "--markdown"]) == 0
-    assert "| multiple | 1 / 4 | 25.0 % |" in capsys.readouterr().out
-    assert (run / "entries" / "multiple_1.html").is_file()
-    assert main(["report", str(tmp_path)]) == 2
-
-
 def test_the_verb_tells_ranks_ties_and_what_decides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from pytest_bfcl.cli import main
-
-    runs = [str(make(tmp_path / "a", BAD, 1)), str(make(tmp_path / "b", GOOD, 3))]
-    assert main(["leaderboard", *runs, "-o", str(tmp_path / "board")]) == 0
+    for name, model, passed in (("a", BAD, 1), ("b", GOOD, 3)):
+        make(tmp_path / "runs" / name, model, passed)
+    assert main(["leaderboard", str(tmp_path / "runs"), "-o", str(tmp_path / "board")]) == 0
     told = capsys.readouterr().out
+    assert "index.html and 6 CSV files" in told
     assert f"1. {GOOD} 75.00 (95 %: 1 to 2)" in told
     assert f"{GOOD} and {BAD}: +50.00 points" in told
     assert "a tie, within the noise" in told

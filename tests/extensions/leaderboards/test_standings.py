@@ -7,10 +7,9 @@ import pytest
 from pytest_bfcl.cli import main
 from pytest_bfcl.extensions.leaderboards.standings import Standings, model_rows
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.runs import RunDirectory, json_line
+from pytest_bfcl.runs import RunDirectory
 from pytest_bfcl.scoring.model_info import ModelInfo, parse_model_info, read_model_info
 from tests.runs.samples import fingerprint, single
-from tests.scoring.golden import Golden
 from tests.scoring.samples import SPEC, line
 
 RECORDS = [
@@ -106,18 +105,3 @@ def test_export_writes_folders_and_files(tmp_path: Path, capsys: pytest.CaptureF
     assert main(["export", str(out / "score"), "-o", str(tmp_path / "again"), "--official", "--csv-only"]) == 0
     again = (tmp_path / "again" / "data_non_live.csv").read_text()
     assert again.replace("openai_tiny@fc", "openai:tiny@fc") == (out / "score" / "data_non_live.csv").read_text()
-
-
-@pytest.mark.golden
-def test_export_of_a_recorded_run_gives_the_references_file(golden: Golden, tmp_path: Path) -> None:
-    records = [record | {"detail": {}, "output": ""} for record in golden.records("partial")]
-    (tmp_path / "results.jsonl").write_bytes(b"".join(json_line(record) for record in records))
-    info = golden.info("partial")
-    (tmp_path / "info.toml").write_text(
-        f'[models.partial]\nname = "{info.name}"\nlink = "{info.link}"\norganisation = "{info.organisation}"\n'
-        f'licence = "{info.licence}"\ninput_price = {info.input_price}\noutput_price = {info.output_price}\n'
-    )
-    arguments = ["--csv-only", "--official", "--model-info", str(tmp_path / "info.toml")]
-    assert main(["export", str(tmp_path / "results.jsonl"), "-o", str(tmp_path / "out"), *arguments]) == 0
-    for path in (golden.folder / "csv" / "partial").iterdir():
-        assert (tmp_path / "out" / path.name).read_bytes() == path.read_bytes()
