@@ -66,7 +66,7 @@ WORLDS = {
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[] if name in FAST else pytest.mark.slow) for name in WORLDS]
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name != "independent")) for name in WORLDS]
 )
 def test_a_categorys_interval_holds_the_truth(name: str) -> None:
     category, world = WORLDS[name]
