@@ -34,13 +34,15 @@ def check_served(entry: Entry, transcript: Transcript, rules: RuleSet = OFFICIAL
         end.last_turn = max(len(transcript.turns) - 1, 0)
         return Verdict.wrong(reasons.FORCED_END, end)
     for number, each in enumerate(entry.expect):
-        found = [_held(entry, transcript, one, (number, place), rules) for place, one in enumerate(each.alternatives)]
+        found = [
+            _failure_of(entry, transcript, one, (number, place), rules) for place, one in enumerate(each.alternatives)
+        ]
         if all(verdict is not None for verdict in found):
             return next(verdict for verdict in found if verdict is not None)
     return Verdict.passed()
 
 
-def _held(
+def _failure_of(
     entry: Entry, transcript: Transcript, each: Expectation, place: tuple[int, int], rules: RuleSet
 ) -> Verdict | None:
     """``None`` if one assertion holds, else the verdict where it alone decides."""

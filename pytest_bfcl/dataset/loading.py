@@ -141,7 +141,7 @@ class DataSet:
             selection = self._layout.selection_file()
             if selection:
                 return selection
-        parts = self._layout.parts(_known(category))
+        parts = self._layout.parts(_known_category(category))
         if not parts:
             have = ", ".join(self.categories()) or "none"
             raise UsageError(f"the {self.name} data ({self.root}) has no category {category!r}; it has: {have}")
@@ -153,7 +153,7 @@ class DataSet:
         Also takes ``memory_<backend>_prereq`` and ``format_sensitivity``. Raises `UsageError` for unknown names.
         """
         if category not in self._refs:
-            _known(category)
+            _known_category(category)
             listed = self._format_refs() if category == "format_sensitivity" else self._plain_refs(category)
             left_out = self._verification.exclusions if self._verification and self.verified else {}
             self._refs[category] = [ref for ref in listed if ref.id not in left_out] if left_out else listed
@@ -167,7 +167,7 @@ class DataSet:
 
     def problems(self, category: str) -> list[DataProblem]:
         """What could not be used of the category's files (users' data; trusted data has none)."""
-        return [problem for _, scan in self._scan(_known(category)) for problem in scan.problems]
+        return [problem for _, scan in self._scan(_known_category(category)) for problem in scan.problems]
 
     def all_problems(self) -> list[DataProblem]:
         """What could not be used of any file of the set, each once."""
@@ -446,7 +446,7 @@ def file_names(paths: Sequence[Path]) -> list[str]:
     return names if len(set(names)) == len(names) else [path.as_posix() for path in paths]
 
 
-def _known(category: str) -> str:
+def _known_category(category: str) -> str:
     if category not in CATEGORIES:
         raise UsageError(f"unknown category {category!r}; {instead_of(category, CATEGORIES)}")
     return category

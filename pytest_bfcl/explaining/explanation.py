@@ -142,8 +142,8 @@ def _sides(
         case ResultDetails() if entry is not None and transcript is not None and details.call is not None:
             calls = calls_of(entry, transcript)[details.call :][:1]
             made = [ShownCall(call_text(call, WIDTH), result=given_result(details, WIDTH)) for call in calls]
-            return [ShownCall(wanted_result(details, WIDTH))], made or _listed(_made(details, record))
-    return _listed(_due(details, entry)), _listed(_made(details, record))
+            return [ShownCall(wanted_result(details, WIDTH))], made or _listed(_made_lines(details, record))
+    return _listed(_due(details, entry)), _listed(_made_lines(details, record))
 
 
 def _listed(lines: Sequence[str]) -> list[ShownCall]:
@@ -171,7 +171,7 @@ def _due(details: Details, entry: Entry | None) -> list[str]:
     return accepted(entry) or ([clean(expected)] if isinstance(expected, str) else [])
 
 
-def _made(details: Details, record: Fields) -> list[str]:
+def _made_lines(details: Details, record: Fields) -> list[str]:
     """What the model did instead, a line each; its reply where there are no calls to show."""
     made = (
         details.calls if isinstance(details, CountDetails) and details.calls is not None else value_of(details.called)

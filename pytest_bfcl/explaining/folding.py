@@ -36,7 +36,7 @@ def alike(items: Iterable[T], sign: Callable[[T], str]) -> list[list[T]]:
     return list(groups.values())
 
 
-def named(ids: Sequence[str], count: int | None = None) -> str:
+def ids_text(ids: Sequence[str], count: int | None = None) -> str:
     """The first ids; ``count`` is how many there are in all, where these are only the first of them."""
     shown = ", ".join(ids[:NAMED])
     return f"{shown} …" if max(len(ids), count or 0) > NAMED else shown

@@ -30,14 +30,14 @@ class Factories:
         self._config = config
 
     @cached_property
-    def _known(self) -> dict[str, Callable[..., Any]]:
+    def _registered(self) -> dict[str, Callable[..., Any]]:
         known: dict[str, Callable[..., Any]] = {}
         self._config.hook.pytest_bfcl_register_models(register=known.__setitem__)
         return known
 
     def get(self, provider: str) -> Callable[..., Any] | None:
         """The factory of a provider, ``None`` for those of our own."""
-        return self._known.get(provider)
+        return self._registered.get(provider)
 
 
 def check_providers(session: Session) -> None:

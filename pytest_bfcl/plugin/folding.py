@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.explaining.folding import ALIKE, alike, named, sign_of
+from pytest_bfcl.explaining.folding import ALIKE, alike, ids_text, sign_of
 from pytest_bfcl.plugin.failure_repr import FailureRepr, place_of
 
 
@@ -38,7 +38,7 @@ def folded(reports: Sequence[Any]) -> list[Any]:
 
 def _folded_report(group: Sequence[Any]) -> Any:
     first = copy.copy(group[0])
-    others = named([_entry_id(report) for report in group[1:]])
+    others = ids_text([_entry_id(report) for report in group[1:]])
     text = f"{first.longrepr.text}\n  {len(group):,} entries ended so: this one, {others}"
     message = f"{first.longrepr.reprcrash.message} ({len(group):,} entries)"
     first.longrepr = FailureRepr(text, message, place_of(first.longrepr))

@@ -50,7 +50,7 @@ def reading_of(
     """
     files = list(files)
     row = registered_format(folder)
-    named = _named(folder, decoder)
+    named = _decoder_name(folder, decoder)
     if named is not None:
         fc = row.mode == "fc" if row is not None else folder.endswith("-FC")
         found = Reading("fc" if fc else "prompt", row.underscore_names if row is not None else False, named)
@@ -105,7 +105,7 @@ def _and(spelled: Spelling) -> str:
     return "" if spelled.proven is None else f", {spelled}"
 
 
-def _named(folder: str, decoder: str | None) -> str | None:
+def _decoder_name(folder: str, decoder: str | None) -> str | None:
     if decoder is None:
         return None
     if decoder != "auto":

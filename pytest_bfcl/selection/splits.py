@@ -106,7 +106,7 @@ class Split:
         except FileExistsError:
             told = "a split that runs name must not change under them; take another name, or delete it"
             raise UsageError(f"{path} is there already: {told}") from None
-        return named(self, path)
+        return with_name(self, path)
 
     @classmethod
     def read(cls, path: Path | str) -> Split:
@@ -125,7 +125,7 @@ class Split:
             raise UsageError(f"{path} is no split, or is damaged: {_AGAIN}")
         if split.sha256 != found.get("sha256"):
             raise UsageError(f"{path} was changed after it was written (its digest is another): {_AGAIN}")
-        return named(split, path)
+        return with_name(split, path)
 
     def _content(self) -> Parsed:
         return {
@@ -139,7 +139,7 @@ class Split:
         }
 
 
-def named(split: Split, path: Path) -> Split:
+def with_name(split: Split, path: Path) -> Split:
     """The split under the name of its file."""
     return replace(split, name=path.name)
 

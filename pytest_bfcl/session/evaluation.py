@@ -178,12 +178,12 @@ def _whole_run(
     if isinstance(entries, str) and entries == "auto":
         asked.refuse_guessed_data()
     data, chosen = _chosen(entries, selection, settings)
-    models, settings = _named(list(model) if isinstance(model, list | tuple) else [model], settings)
+    models, settings = _with_model_names(list(model) if isinstance(model, list | tuple) else [model], settings)
     place = Path(out) if out is not None else None
     return WholeRun(data, chosen, models, settings, selection=selection, gates=asked, out=place, model_info=model_info)
 
 
-def _named(models: list[object], settings: Settings) -> tuple[list[object], Settings]:
+def _with_model_names(models: list[object], settings: Settings) -> tuple[list[object], Settings]:
     """Models that only their server can name (``auto:``, ``vllm:``), named; others as they are. Raises `UsageError`."""
     from pytest_bfcl.session.serving.addresses import name_models
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.syntax.errors import DecodeError
 from pytest_bfcl.syntax.limits import MAX_DEPTH, check_depth
-from pytest_bfcl.syntax.trees import named, parse, walk
+from pytest_bfcl.syntax.trees import named_children, parse, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -161,7 +161,7 @@ def _expression(source: str) -> Node | None:
         return None
     call = next((node for node in walk(root) if node.type == "method_invocation"), None)
     arguments = call.child_by_field_name("arguments") if call is not None and call.start_byte == 0 else None
-    values = named(arguments)
+    values = named_children(arguments)
     if arguments is None or len(values) != 1 or arguments.end_byte != len(f"x({source})".encode()):
         return None
     return values[0]
@@ -191,8 +191,8 @@ class _Reader:
         """A literal's value by its own notation, other expressions as text."""
         if node.type == "null_literal":
             return None
-        if node.type == "parenthesized_expression" and len(named(node)) == 1:
-            inner = named(node)[0]
+        if node.type == "parenthesized_expression" and len(named_children(node)) == 1:
+            inner = named_children(node)[0]
             return self._literal(inner, self.text(inner))
         compact = text.replace(" ", "") if node.type == "unary_expression" else text
         for kind in ("boolean", "integer", "long", "float", "double"):
@@ -218,19 +218,19 @@ class _Reader:
         return _UNKNOWN
 
     def _elements(self, holder: Node | None, items: Any, depth: int) -> list[Any]:
-        return [self.element(node, items, depth) for node in named(holder)]
+        return [self.element(node, items, depth) for node in named_children(holder)]
 
     def _factory(self, node: Node, items: Any, depth: int) -> Any:
         name = self._method(node)
         arguments = node.child_by_field_name("arguments")
         if name in _LIST_FACTORIES:
             return self._elements(arguments, items, depth)
-        parts = named(arguments)
+        parts = named_children(arguments)
         if name == "Map.of" and len(parts) % 2 == 0:
             pairs = zip(parts[::2], parts[1::2], strict=True)
             return {self._key(key): self.element(value, items, depth) for key, value in pairs}
         if name == "Map.ofEntries":
-            entries = [named(part.child_by_field_name("arguments")) for part in parts]
+            entries = [named_children(part.child_by_field_name("arguments")) for part in parts]
             if all(len(entry) == 2 for entry in entries):
                 return {self._key(key): self.element(value, items, depth) for key, value in entries}
         return _UNKNOWN
@@ -243,14 +243,14 @@ class _Reader:
         if not is_map and not name.endswith(("List", "Set", "Queue", "Deque", "Stack", "Vector")):
             return _UNKNOWN
         value: Any = {} if is_map else []
-        arguments = named(node.child_by_field_name("arguments"))
+        arguments = named_children(node.child_by_field_name("arguments"))
         if len(arguments) == 1 and not self._is_capacity(arguments[0]):
             value = self.collection(arguments[0], {"items": items}, depth + 1)
             if not isinstance(value, dict if is_map else list):
                 return _UNKNOWN
         body = next((child for child in node.children if child.type == "class_body"), None)
-        for block in named(body):
-            for statement in named(block):
+        for block in named_children(body):
+            for statement in named_children(block):
                 if not self._apply(statement, value, items, depth):
                     return _UNKNOWN
         return value
@@ -260,11 +260,11 @@ class _Reader:
 
     def _apply(self, statement: Node, value: Any, items: Any, depth: int) -> bool:
         """One ``add(…)``, ``addAll(…)`` or ``put(…)`` of a double-brace body; false for anything else."""
-        parts = named(statement)
+        parts = named_children(statement)
         if statement.type != "expression_statement" or len(parts) != 1 or parts[0].type != "method_invocation":
             return False
         name = self._method(parts[0]).removeprefix("this.")
-        arguments = named(parts[0].child_by_field_name("arguments"))
+        arguments = named_children(parts[0].child_by_field_name("arguments"))
         if isinstance(value, dict):
             if name != "put" or len(arguments) != 2:
                 return False

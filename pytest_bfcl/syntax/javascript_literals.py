@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.syntax.errors import DecodeError
 from pytest_bfcl.syntax.limits import MAX_DEPTH, check_depth
-from pytest_bfcl.syntax.trees import named, parse
+from pytest_bfcl.syntax.trees import named_children, parse
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -95,13 +95,13 @@ def _expression(source: str) -> Node | None:
         root = parse(f"({source})", "javascript")
     except DecodeError:
         return None
-    statements = named(root)
+    statements = named_children(root)
     if len(statements) != 1 or statements[0].type != "expression_statement":
         return None
     wrapper = statements[0].children[0]
     if wrapper.type != "parenthesized_expression" or wrapper.end_byte != len(f"({source})".encode()):
         return None
-    values = named(wrapper)
+    values = named_children(wrapper)
     return values[0] if len(values) == 1 else None
 
 
@@ -118,17 +118,19 @@ class _Reader:
         """A list or mapping from a literal or from ``new Array(…)`` / ``Array.of(…)``."""
         if depth > MAX_DEPTH:
             return _UNKNOWN
-        if node.type == "parenthesized_expression" and len(named(node)) == 1:
-            return self.container(named(node)[0], schema, depth + 1)
+        if node.type == "parenthesized_expression" and len(named_children(node)) == 1:
+            return self.container(named_children(node)[0], schema, depth + 1)
         items = schema.get("items")
         if node.type == "array":
-            return [self.element(item, items, depth) for item in named(node)]
+            return [self.element(item, items, depth) for item in named_children(node)]
         if node.type in ("new_expression", "call_expression"):
             field = "constructor" if node.type == "new_expression" else "function"
             callee = node.child_by_field_name(field)
             name = self.text(callee) if callee is not None else ""
             if (node.type, name) in (("new_expression", "Array"), ("call_expression", "Array.of")):
-                return [self.element(item, items, depth) for item in named(node.child_by_field_name("arguments"))]
+                return [
+                    self.element(item, items, depth) for item in named_children(node.child_by_field_name("arguments"))
+                ]
         return self._object(node, depth) if node.type == "object" else _UNKNOWN
 
     def element(self, node: Node, schema: Fields | None, depth: int) -> Any:
@@ -158,7 +160,7 @@ class _Reader:
 
     def _object(self, node: Node, depth: int) -> Any:
         result: Parsed = {}
-        for member in named(node):
+        for member in named_children(node):
             if member.type == "pair":
                 key, value = member.child_by_field_name("key"), member.child_by_field_name("value")
                 if key is None or value is None:

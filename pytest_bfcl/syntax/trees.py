@@ -120,7 +120,7 @@ def walk(root: Node, *, only_broken: bool = False) -> Iterator[Node]:
             return
 
 
-def named(node: Node | None) -> list[Node]:
+def named_children(node: Node | None) -> list[Node]:
     """The named children without comments; the empty list for no node."""
     if node is None:
         return []

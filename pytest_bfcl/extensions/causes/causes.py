@@ -156,7 +156,7 @@ def _no_call(failed: Failed) -> str | None:
     """A call was due and none was read."""
     if not re.search("decoder|nothing_said|empty_turn|wrong_count|relevance_error:decoder_failed", failed.reason):
         return None
-    if failed.reason == reasons.UNDUE_CALL.name or _made(failed):
+    if failed.reason == reasons.UNDUE_CALL.name or _holds_a_call(failed):
         return None
     text = failed.text
     if not text.strip():
@@ -338,7 +338,7 @@ def _is_conversation(failed: Failed) -> bool:
     return failed.reason in (reasons.STATE.name, reasons.RESULTS.name)
 
 
-def _made(failed: Failed) -> bool:
+def _holds_a_call(failed: Failed) -> bool:
     """Whether the reply, or the turn that failed, holds a call."""
     turn, calls = failed.detail.get("turn"), failed.line.get("calls")
     if isinstance(turn, int) and isinstance(calls, list) and turn < len(calls):

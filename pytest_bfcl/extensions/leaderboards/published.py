@@ -157,14 +157,17 @@ class Comparison:
         """In a sentence: between which rows the model would stand, and how many are within the noise."""
         above = [each for each in self.rows if each.score > self.score]
         below = [each for each in self.rows if each.score <= self.score]
-        near = [*(f"below {_named(each)}" for each in above[-1:]), *(f"above {_named(each)}" for each in below[:1])]
+        near = [
+            *(f"below {_row_text(each)}" for each in above[-1:]),
+            *(f"above {_row_text(each)}" for each in below[:1]),
+        ]
         basis = "overall" if self.complete else f"over {len(self.columns)} of {len(COLUMNS)} columns"
         ties = sum(each.tie for each in self.rows)
         place = f"{100 * self.score:.2f} {basis} would stand {' and '.join(near) or 'alone'}"
         return f"beside {self.board.description}: {place}; {ties} of {len(self.rows)} rows are within the noise"
 
 
-def _named(each: Beside) -> str:
+def _row_text(each: Beside) -> str:
     low, high = (100 * bound for bound in each.interval95)
     return f"{each.row.name} {100 * each.score:.2f} ({100 * each.difference:+.2f}, {low:+.2f} to {high:+.2f})"
 

@@ -254,7 +254,7 @@ def _keep_words() -> None:
             vars(helpers)["_FINISH_REASON_MAP"] = _Words(table)
 
 
-def _with_given(chunk: Any) -> Parsed:
+def _chunk_fields(chunk: Any) -> Parsed:
     """A chunk as plain values, its ending in the provider's word where litellm kept it."""
     plain: Parsed = chunk.model_dump()
     for choice, told in zip(plain.get("choices") or (), chunk.choices or (), strict=False):
@@ -276,7 +276,7 @@ async def _streamed(litellm: Any, arguments: Fields) -> tuple[Parsed, float | No
     options = {"stream": True, "stream_options": {"include_usage": True}}
     stream = await litellm.acompletion(**arguments, **options)
     async for chunk in stream:
-        joiner.add(_with_given(chunk))
+        joiner.add(_chunk_fields(chunk))
         if first is None and joiner.started:
             first = round(time.perf_counter() - started, 6)
     joiner.done = True

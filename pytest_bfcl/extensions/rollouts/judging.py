@@ -125,7 +125,7 @@ def judge_piece(piece: Piece, how: Judging) -> Tally:
     first_error = ""
     readings = Readings(how.mode, how.names, how.decoder)
     with _Verdicts(how.out, piece.name) as verdicts:
-        found = _named(lines_of(piece), names, folders)
+        found = _lines_with_models(lines_of(piece), names, folders)
         for verdict in score_lines(
             found, how.opened(), how.rules, how.rest, how.decoder, how.think,  # type: ignore[arg-type]
             first=piece.first, readings=readings, ahead=lines_of(piece),
@@ -140,7 +140,7 @@ def judge_piece(piece: Piece, how: Judging) -> Tally:
     return Tally(piece.path, lines, valid, errors, first_error, tuple(readings.sentences()))
 
 
-def _named(lines: Iterator[Any], names: deque[str], folders: dict[str, str]) -> Iterator[Any]:
+def _lines_with_models(lines: Iterator[Any], names: deque[str], folders: dict[str, str]) -> Iterator[Any]:
     """The lines, parsed where they can be; the model of each is put aside, its folder looked up in ``folders``."""
     for line in lines:
         if isinstance(line, bytes) and not line.strip():

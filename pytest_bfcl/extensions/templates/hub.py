@@ -85,8 +85,8 @@ def read_template(path: Path) -> HubTemplate:
         config = _json(path)
         tokens = _special_tokens(config)
     found = {} if path.is_file() else _own_files(folder)
-    found = found or _named(config.get("chat_template"))
-    found = found or _own_files(folder) or _named(_json(folder / "chat_template.json").get("chat_template"))
+    found = found or _templates_by_name(config.get("chat_template"))
+    found = found or _own_files(folder) or _templates_by_name(_json(folder / "chat_template.json").get("chat_template"))
     source = found.get(_WITH_TOOLS, found.get(_DEFAULT))
     if source is None:
         raise UsageError(
@@ -102,7 +102,7 @@ def _own_files(folder: Path) -> dict[str, str]:
     return {name: _text(files[name]) for name in (_WITH_TOOLS, _DEFAULT) if name in files and files[name].is_file()}
 
 
-def _named(template: object) -> dict[str, str]:
+def _templates_by_name(template: object) -> dict[str, str]:
     """The templates of a config, by name: it has a text, or several with names."""
     if isinstance(template, str):
         return {_DEFAULT: template}

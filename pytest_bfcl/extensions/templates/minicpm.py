@@ -89,19 +89,19 @@ class _Models:
             if not schema.get("properties"):
                 return "Dict[str, Any]"
             fields = self.fields(schema)
-            class_name = self._named(name)
+            class_name = self._model_name(name)
             lines = "\n".join(f"    {line}" for field in fields for line in field.split("\n"))
             self.classes.append(f"class {class_name}(BaseModel):\n{lines}")
             return class_name
         return _TYPES.get(str(kind), "Any")
 
     def _enum(self, name: str, values: list[Any]) -> str:
-        class_name = self._named(name)
+        class_name = self._model_name(name)
         members = "\n".join(f"    {_member(value)} = {value!r}" for value in values)
         self.classes.append(f"class {class_name}(Enum):\n{members}")
         return class_name
 
-    def _named(self, name: str) -> str:
+    def _model_name(self, name: str) -> str:
         base = "".join(part[:1].upper() + part[1:] for part in re.split(r"[\W_]+", name) if part) or "Field"
         number, chosen = 0, base
         while chosen in self._names:

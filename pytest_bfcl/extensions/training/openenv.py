@@ -154,7 +154,7 @@ class EntryEnvironment(Environment[EntryAction, EntryObservation, EntryState]): 
         self, seed: int | None = None, episode_id: str | None = None, entry_id: str | None = None, **_: Any
     ) -> EntryObservation:
         """Begin an entry: the one named, that of a seed, or the next."""
-        self._name = _named(episode_id) or self._own
+        self._name = _short_text(episode_id) or self._own
         try:
             played = self._episodes.begin(self._name, entry_id if isinstance(entry_id, str) else None, _seed(seed))
         except (LookupError, BenchmarkError) as error:
@@ -166,15 +166,15 @@ class EntryEnvironment(Environment[EntryAction, EntryObservation, EntryState]): 
         self, action: EntryAction, timeout_s: float | None = None, episode_id: str | None = None, **_: Any
     ) -> EntryObservation:
         """Take a reply. Never raises for what a policy wrote."""
-        played = self._episodes.find(_named(episode_id) or self._name)
+        played = self._episodes.find(_short_text(episode_id) or self._name)
         if played is None:
             return _mistake("no episode has begun here: reset first; over plain HTTP name its episode_id in both")
         with played.lock:
             if played.episode.done:
                 return _mistake("the episode is over: reset")
-            return self._taken(played, action)
+            return self._observation_of(played, action)
 
-    def _taken(self, played: _Played, action: EntryAction) -> EntryObservation:
+    def _observation_of(self, played: _Played, action: EntryAction) -> EntryObservation:
         calls = tuple(ToolCall(call.name, call.arguments) for call in action.tool_calls)
         played.steps += 1
         try:
@@ -253,7 +253,7 @@ async def _refused(send: Any) -> None:
     await send({"type": "http.response.body", "body": f"more than {MAX_BODY} bytes".encode()})
 
 
-def _named(text: object) -> str | None:
+def _short_text(text: object) -> str | None:
     return text if isinstance(text, str) and 0 < len(text) <= 255 else None
 
 

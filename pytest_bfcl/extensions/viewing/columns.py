@@ -119,7 +119,7 @@ class Columns:
         column = {name: values[number] for name, values in self._columns.items()}
         words = [self.words[column[name]] for name in WORDS]
         states = [OUTCOMES[column[name]] if 0 <= column[name] < len(OUTCOMES) else None for name in STATES]
-        latency, cost = (_known(self._figures[name][number]) for name in FIGURES)
+        latency, cost = (_none_for_nan(self._figures[name][number]) for name in FIGURES)
         entry_id, category, model, mode, tag, reason, corrected_reason, official_reason, verified = words
         return Row(
             number, entry_id, category, model, mode, column["repeat"], states[0] or "error", states[1], states[2],
@@ -229,5 +229,5 @@ def _figure(value: float | None) -> float:
     return math.nan if value is None else float(value)
 
 
-def _known(value: float) -> float | None:
+def _none_for_nan(value: float) -> float | None:
     return None if math.isnan(value) else value

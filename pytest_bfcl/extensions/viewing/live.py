@@ -62,7 +62,7 @@ class LiveFigures:
     failures: tuple[Failure, ...]
 
     @property
-    def left(self) -> str:
+    def left_text(self) -> str:
         """The time left as people say it."""
         if self.left_s is None:
             return "–"

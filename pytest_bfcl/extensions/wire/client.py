@@ -106,7 +106,7 @@ class WireClient:
         it has to.
         """
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
-        async with self._slots.taken(depth):
+        async with self._slots.slot(depth):
             self.requests += 1
             return await _Reception(path, content).carry(self.transport, self.limit_s, leave_after)
 
@@ -120,7 +120,7 @@ class _Slots:
         self._numbers = itertools.count()
 
     @asynccontextmanager
-    async def taken(self, depth: int) -> AsyncIterator[None]:
+    async def slot(self, depth: int) -> AsyncIterator[None]:
         if not self._free:
             place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             heapq.heappush(self._waiting, (-depth, next(self._numbers), place))

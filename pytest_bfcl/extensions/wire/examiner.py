@@ -97,7 +97,7 @@ class Examiner:
             )
             for number in range(self.line.conduct.repeat)
         ]
-        async with self._floor.taken(alone=alone):
+        async with self._floor.place(alone=alone):
             if alone:
                 attempts = [await self._attempt(check, probe) for probe in probes]
             else:
@@ -162,7 +162,7 @@ class _Floor:
         self._empty = asyncio.Condition()
 
     @asynccontextmanager
-    async def taken(self, *, alone: bool) -> AsyncIterator[None]:
+    async def place(self, *, alone: bool) -> AsyncIterator[None]:
         if alone:
             async with self._alone, self._empty:
                 await self._empty.wait_for(lambda: self._count == 0)

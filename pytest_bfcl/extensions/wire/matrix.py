@@ -182,7 +182,7 @@ async def _examine(name: str, probe: Probe) -> None:
     """Raise unless the rule held over all its cells."""
 
     async def whole() -> Matrix:
-        return judge(await fill(probe.named(SEED)))
+        return judge(await fill(probe.with_name(SEED)))
 
     matrix = await probe.shared(SEED, whole)
     probe.called = matrix.called

@@ -67,7 +67,7 @@ class Outcome:
         return replace(self, state="not_called", counts=dict(counts), why=f"{self.why}; not seen again")
 
     @property
-    def held(self) -> str:
+    def held_text(self) -> str:
         """How often the rule held: ``3 of 5``."""
         return f"{self.counts.get('held', 0)} of {sum(self.counts.values())}"
 

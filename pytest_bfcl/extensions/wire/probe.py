@@ -109,7 +109,7 @@ class Probe:
         self.exchanges: list[Exchange] = []
         self._random = random.Random(f"{line.conduct.seed}/{name}/{attempt}")
 
-    def named(self, name: str) -> Probe:
+    def with_name(self, name: str) -> Probe:
         """The same attempt with the words of another name."""
         return Probe(self.line, name, self.attempt, optional=self.optional)
 

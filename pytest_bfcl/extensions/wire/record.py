@@ -64,7 +64,7 @@ class WireRecord:
         return f"wire:{self.check}"
 
     @property
-    def held(self) -> str:
+    def held_text(self) -> str:
         """How often the rule held: ``3 of 5``."""
         return f"{self.counts.get('held', 0)} of {sum(self.counts.values())}"
 

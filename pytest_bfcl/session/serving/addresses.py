@@ -29,7 +29,7 @@ def needs_a_name(spec: ModelSpec) -> bool:
     return spec.provider == AUTO or (spec.provider in LOCAL_SERVERS and not spec.name)
 
 
-def named(
+def named_specs(
     specs: Sequence[ModelSpec], base_url: str | None = None, ports: Mapping[int, str] = USUAL_PORTS
 ) -> list[Addressed]:
     """Every spec with a name; servers are asked only for those that have none.
@@ -37,7 +37,7 @@ def named(
     ``base_url`` is the address the user gave, if any. Raises `UsageError` listing what was found when that is not one
     model.
     """
-    return [_named(spec, base_url, ports) if needs_a_name(spec) else Addressed(spec, None) for spec in specs]
+    return [_named_spec(spec, base_url, ports) if needs_a_name(spec) else Addressed(spec, None) for spec in specs]
 
 
 def name_models(models: Sequence[str], settings: Settings) -> tuple[list[str], Settings]:
@@ -48,12 +48,12 @@ def name_models(models: Sequence[str], settings: Settings) -> tuple[list[str], S
     specs = list(map(parse_spec, models))
     if settings.serve is not None or not any(map(needs_a_name, specs)):
         return list(models), settings
-    found = named(specs, settings.base_url)
+    found = named_specs(specs, settings.base_url)
     served = {each.spec.base: each.base_url for each in found if each.base_url}
     return [each.spec.text for each in found], replace(settings, served={**settings.served, **served})
 
 
-def _named(spec: ModelSpec, base_url: str | None, ports: Mapping[int, str]) -> Addressed:
+def _named_spec(spec: ModelSpec, base_url: str | None, ports: Mapping[int, str]) -> Addressed:
     if spec.provider == AUTO:
         servers = find_servers(ports) if base_url is None else list(filter(None, [ask_server(base_url, "named")]))
         server, model = only_model(servers, spec.name)

@@ -66,7 +66,7 @@ class Argument:
         return told[1].lower() == "true" if told and str(self.schema.get("type")).lower() == "boolean" else _NO_DEFAULT
 
     @property
-    def given(self) -> list[Any]:
+    def given_values(self) -> list[Any]:
         """The accepted values that are more than leaving it out."""
         return [value for value in self.values if value != ""]
 
@@ -94,7 +94,7 @@ def answer_defects(entry: Entry) -> Iterator[Defect]:
     asked.add(said)
     yield from _days(entry.id, said)
     arguments = list(arguments_of(entry))
-    accepted = [_tight(str(value)) for argument in arguments for value in literals(argument.given)]
+    accepted = [_tight(str(value)) for argument in arguments for value in literals(argument.given_values)]
     for argument in arguments:
         for rule, message in (
             *_no_such_date(argument),
@@ -127,7 +127,7 @@ def arguments_of(entry: Entry) -> Iterator[Argument]:
 
 
 def _no_such_date(argument: Argument) -> Iterator[tuple[str, str]]:
-    for value in literals(argument.given):
+    for value in literals(argument.given_values):
         for found in _DATE_LIKE.finditer(value) if isinstance(value, str) else ():
             if _day(*map(int, found.groups())) is None:
                 yield "no_such_date", f"{found[0]} is no day of the calendar"
@@ -144,7 +144,7 @@ def _default_only(argument: Argument) -> Iterator[tuple[str, str]]:
 
 def _unasked_values(argument: Argument, said: str, asked: Pool) -> Iterator[tuple[str, str]]:
     """A value that an optional parameter must be given, although nothing in the request says it."""
-    default, given = argument.default, argument.given
+    default, given = argument.default, argument.given_values
     if argument.required or len(given) < len(argument.values) or not given or default is _NO_DEFAULT:
         return
     if _FOLLOWING & argument.about:
@@ -172,7 +172,7 @@ def _percent(argument: Argument, said: str) -> Iterator[tuple[str, str]]:
     told = f"{argument.name} {argument.schema.get('description', '')}".lower()
     as_percent = "percent" in told and "decimal" not in told and "fraction" not in told
     as_fraction = ("decimal" in told or "fraction" in told) and "percent" not in told
-    given = [float(v) for v in argument.given if isinstance(v, int | float) and not isinstance(v, bool)]
+    given = [float(v) for v in argument.given_values if isinstance(v, int | float) and not isinstance(v, bool)]
     if not given or as_percent == as_fraction:
         return
     for percent in map(float, _PERCENT.findall(said)):
@@ -232,7 +232,7 @@ def _odd_one_out(argument: Argument, arguments: list[Argument]) -> Iterator[tupl
     """All other calls of the function, two at least, must have a value where this one must have none."""
     others = [each for each in arguments if each is not argument and each.name == argument.name
               and each.function == argument.function]  # fmt: skip
-    if argument.values == [""] and len(others) > 1 and all(each.given == each.values for each in others):
+    if argument.values == [""] and len(others) > 1 and all(each.given_values == each.values for each in others):
         yield "request_refused", f"the other {len(others)} calls have a value, here it has to be left out or empty"
 
 
@@ -253,14 +253,16 @@ def _same_number(value: Any, number: float) -> bool:
 def _other_choice(argument: Argument, said: str, accepted: list[str]) -> Iterator[tuple[str, str]]:
     """The request uses the word of one choice of the enum, which is accepted nowhere in the entry."""
     allowed = argument.schema.get("enum")
-    if not isinstance(allowed, list) or not argument.given:
+    if not isinstance(allowed, list) or not argument.given_values:
         return
     lowered = f" {' '.join(words(said))} "
     choices = [each for each in allowed if isinstance(each, str) and len(each) > 3]
     named = [each for each in choices if f" {' '.join(words(each))} " in lowered]
     if len(named) != 1 or any(_tight(named[0]) in each for each in accepted):
         return
-    if not any(f" {word}" in lowered for value in argument.given if isinstance(value, str) for word in words(value)):
+    if not any(
+        f" {word}" in lowered for value in argument.given_values if isinstance(value, str) for word in words(value)
+    ):
         yield "enum_contradicted", f"the request says {named[0]!r}, which is a choice and not accepted"
 
 
@@ -268,7 +270,7 @@ def _cut_short(argument: Argument, said: str, accepted: list[str]) -> Iterator[t
     """A place is accepted with another second part than the request's, or without it."""
     if not _PLACES & set(words(f"{argument.name} {argument.schema.get('description', '')}")):
         return
-    given = [value for value in argument.given if isinstance(value, str)]
+    given = [value for value in argument.given_values if isinstance(value, str)]
     for place, region in _PLACE.findall(said):
         first = _tight(region.partition(" ")[0])
         elsewhere = any(each.startswith(first) for each in accepted)

@@ -53,7 +53,7 @@ class Place:
     refused: Counter[tuple[str, str]] = field(default_factory=Counter)
 
 
-def made(recipe: Recipe, count: int, processes: int) -> Iterator[Place]:
+def filled_places(recipe: Recipe, count: int, processes: int) -> Iterator[Place]:
     """The places in their order, no question twice. Raises `UsageError` where a place cannot be filled."""
     asked: set[str] = set()
     chunks = [range(start, min(start + CHUNK, count)) for start in range(0, count, CHUNK)]

@@ -55,7 +55,7 @@ def _processes(text: str) -> int:
 def run(args: argparse.Namespace) -> int:
     """Make, write and count."""
     from pytest_bfcl.extensions.lab.generating.folder import check_place, counts, table, write
-    from pytest_bfcl.extensions.lab.generating.making import Recipe, made
+    from pytest_bfcl.extensions.lab.generating.making import Recipe, filled_places
     from pytest_bfcl.extensions.lab.generating.official import why_unchecked
 
     check_place(args.output)
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     tools = _tools(args)
     names = () if tools else _simulators(args.simulators)
     recipe = Recipe(args.seed, names, tools, unchecked is None)
-    places = list(made(recipe, args.n, args.processes))
+    places = list(filled_places(recipe, args.n, args.processes))
     told: Parsed = {"seed": args.seed, "from": list(names) or sorted({str(tool["name"]) for tool in tools})}
     told["official"] = "none is near the official set" if unchecked is None else f"not checked: {unchecked}"
     tasks = [place.task for place in places]

@@ -50,11 +50,11 @@ async def _message_back(probe: Probe) -> None:
     if compare(wanted, reply).kind != "exact":
         raise NotCalled("the model did not make the call", reply)
     plain = returned(request, reply, f"the value is {word}")
-    whole = request.then(Verbatim(given(reply)), plain.turns[-1])
+    whole = request.then(Verbatim(given_items(reply)), plain.turns[-1])
     await weighed(probe, [plain, whole, whole.streamed()], word)
 
 
-def given(reply: Reply) -> tuple[dict[str, Any], ...]:
+def given_items(reply: Reply) -> tuple[dict[str, Any], ...]:
     """The message (chat) or the output items (Responses) of an unstreamed answer, as they stand."""
     body = reply.exchange.body
     return tuple(body["output"]) if "output" in body else (body["choices"][0]["message"],)

@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_bfcl.extensions.wire.check import Check, Rule
 from pytest_bfcl.extensions.wire.checks.basics import BASICS
-from pytest_bfcl.extensions.wire.checks.histories import given, weighed
+from pytest_bfcl.extensions.wire.checks.histories import given_items, weighed
 from pytest_bfcl.extensions.wire.checks.results import begun, returned
 from pytest_bfcl.extensions.wire.differences import compare
 from pytest_bfcl.extensions.wire.not_held import Broke, NotCalled
@@ -49,7 +49,7 @@ async def _encrypted(probe: Probe) -> None:
             if not isinstance(sealed, str) or not sealed:
                 raise Broke(f"{reply.form}: encrypted reasoning was asked for, the item has {sealed!r:.40}", reply)
     if whole.calls:
-        back = (*request.turns, Verbatim(given(whole)), ToolResult(str(whole.calls[0].id), "kept"))
+        back = (*request.turns, Verbatim(given_items(whole)), ToolResult(str(whole.calls[0].id), "kept"))
         (reply, *_) = await probe.replies(replace(request, turns=back))
         if reply.problem:  # what was asked for and given has to be taken back
             raise Broke(f"encrypted reasoning is not taken back: {reply.problem}", reply)
@@ -58,7 +58,7 @@ async def _encrypted(probe: Probe) -> None:
 def _reasoning(reply: Reply) -> list[dict[str, Any]]:
     """The finished reasoning items of an answer."""
     if reply.form == "unstreamed":
-        items = list(given(reply))
+        items = list(given_items(reply))
     else:
         items = [e["item"] for e in reply.exchange.objects(typed=True) if e["type"] == "response.output_item.done"]
     return [item for item in items if isinstance(item, dict) and item.get("type") == "reasoning"]

@@ -51,7 +51,7 @@ def tool(
     return judge
 
 
-def named(name: str) -> Judge:
+def tool_named(name: str) -> Judge:
     """A tool with this name."""
     return tool(schema({"label": TEXT}), {}, name=name)
 
@@ -240,14 +240,14 @@ CHECKS = (
         "name_dots",
         "A name with dots comes back unchanged, or a 4xx refuses it.",
         NAMES,
-        named("files.v2.save"),
+        tool_named("files.v2.save"),
         optional=True,
     ),
-    _check("name_dashes", "A name with dashes comes back unchanged.", NAMES, named("save-the-file")),
+    _check("name_dashes", "A name with dashes comes back unchanged.", NAMES, tool_named("save-the-file")),
     _check(
         "name_64",
         "A name of 64 characters comes back whole.",
         NAMES,
-        named("save_" + "a_very_long_name_" * 3 + "12345678"),
+        tool_named("save_" + "a_very_long_name_" * 3 + "12345678"),
     ),
 )

@@ -75,7 +75,7 @@ class WireChecks:
         outcome = self._start(item).result()
         place, _ = self._examiners[item.contender]
         record = item.stash[RECORD] = record_of(outcome, place, item.contender.identity.model)
-        item.user_properties += [("bfcl_wire", record.state), ("bfcl_wire_held", record.held)]
+        item.user_properties += [("bfcl_wire", record.state), ("bfcl_wire_held", record.held_text)]
         if record.state != "error":
             self._unreached = None
             return

@@ -130,7 +130,7 @@ class WireItem(pytest.Item):
 def fault_lines(record: WireRecord) -> Iterator[str]:
     """A fault for the terminal; the page has request and answer in full."""
     yield f"WIRE_FAULT: {record.reason}"
-    yield f"  server    {record.endpoint}, {record.api}, held {record.held}"
+    yield f"  server    {record.endpoint}, {record.api}, held {record.held_text}"
     yield f"  broke     {record.why}" + ("" if record.certain else "  (likely the server's: no model is known for it)")
     if record.proof:
         yield f"  proof     {_one_line(record.proof)}"

@@ -107,4 +107,4 @@ def server_lines(server: Server) -> Iterator[str]:
     for what, whole, streamed in measure_lines(server.figures):
         yield f"{what}: {percent(whole)} unstreamed, {percent(streamed)} streamed"
     for record in server.broken:
-        yield f"broke {record.check} (held {record.held}): {record.why[:200]}"
+        yield f"broke {record.check} (held {record.held_text}): {record.why[:200]}"
