@@ -16,8 +16,11 @@ from pathlib import Path
 
 import pytest
 
+from pytest_bfcl.checkers.corrected import CORRECTED_RULES
 from pytest_bfcl.cli import available
+from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
 from pytest_bfcl.run_options import OPTIONS
+from pytest_bfcl.scoring.aggregate import FORMULAS
 from pytest_bfcl.scoring.model_info import find_info, read_model_info
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -51,16 +54,8 @@ def test_every_python_block_runs(block: str, pytester: pytest.Pytester, monkeypa
         pytester.makeconftest(block)
         named = {"parrot": "parrot:grey@prompt", "bfcl_model": "lexical:@fc"}
         model = next((spec for word, spec in named.items() if word in block), "openai:mine")
-        chosen = (
-            "--model",
-            model,
-            "--bfcl-data",
-            "bundled",
-            "--bfcl-out",
-            "run",
-            "-k",
-            "simple_python_0 or irrelevance_1",
-        )
+        chosen = f"--model {model} --bfcl-data bundled --bfcl-out run".split()
+        chosen += ["-k", "simple_python_0 or irrelevance_1"]
         assert_answered(pytester, pytester.runpytest_inprocess(*QUIET, *chosen))
     elif "def test_" in block:
         (pytester.path / "test_block.py").write_text(block)
@@ -115,6 +110,23 @@ def test_the_site_leads_to_every_page() -> None:
     site = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     names = [page.relative_to(ROOT / "docs").as_posix() for page in PAGES[1:]]
     assert [name for name in names if not re.search(rf"[ :]{re.escape(name)}$", site, re.MULTILINE)] == []
+
+
+def test_every_gate_of_the_table_is_one() -> None:
+    (row,) = [line for line in (ROOT / "docs" / "gates.md").read_text().splitlines() if "GROUP is" in line]
+    named = re.findall(r"`([a-z_]+3?)`", row.split("GROUP is", 1)[1].split(")", 1)[0])
+    assert len(named) > 10
+    assert set(named) <= {"overall", "overall_v3", *FORMULAS, *GROUPS, *CATEGORIES}
+
+
+def test_every_corrected_rule_is_explained() -> None:
+    rows = re.findall(r"^\| (C\d+) ", (ROOT / "docs" / "fidelity.md").read_text(), re.MULTILINE)
+    assert rows == [*CORRECTED_RULES, "C19", "C20"]
+
+
+def test_every_formula_is_written_down() -> None:
+    text = (ROOT / "docs" / "statistics.md").read_text()
+    assert all(f"`{name}`" in text for name in (*FORMULAS, "overall", "overall_v3") if name != "relevance")
 
 
 BEGIN, END = "<!-- example: begin -->", "<!-- example: end -->"

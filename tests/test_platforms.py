@@ -37,14 +37,9 @@ sys.exit(bool(failed))
 def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     environment.pop("PYTEST_ADDOPTS", None)
+    command = [sys.executable, *arguments]
     return subprocess.run(
-        [sys.executable, *arguments],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False
     )
 
 
@@ -57,17 +52,7 @@ def test_every_module_can_be_imported(tmp_path: Path) -> None:
 def test_the_bundled_data_runs_as_elsewhere(tmp_path: Path) -> None:
     """Retired categories too: their worker processes do without limits on memory there."""
     categories = "simple_python,simple_java,multi_turn_base,memory_rec_sum,exec_simple,sql"
-    options = [
-        "--model",
-        "oracle:",
-        "--bfcl-data",
-        "bundled",
-        "--bfcl-categories",
-        categories,
-        "-q",
-        "-p",
-        "no:cacheprovider",
-    ]
+    options = f"--model oracle: --bfcl-data bundled --bfcl-categories {categories} -q -p no:cacheprovider".split()
     outcomes = []
     for name, plugin in (("here", []), ("there", ["-p", "tests.without_posix"])):
         done = python(tmp_path, "-m", "pytest", *plugin, *options, "--bfcl-out", name)

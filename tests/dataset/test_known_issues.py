@@ -15,7 +15,7 @@ from pytest_bfcl.dataset.categories import category_of
 from pytest_bfcl.dataset.known_issues import Kind, known_issues
 from pytest_bfcl.fetching.official import VERSION
 from pytest_bfcl.models.oracle import answer
-from pytest_bfcl.transcript import Mode, Reply, Step, Transcript, Turn
+from pytest_bfcl.transcript import Mode, Step, Transcript, Turn
 
 
 def test_the_list_is_well_formed(official: DataSet) -> None:
@@ -55,23 +55,8 @@ def test_unpassable_is_what_the_oracle_cannot_pass(official: DataSet, mode: Mode
         for issue in known_issues(VERSION)
         if issue.kind == "unpassable"
         and mode in issue.modes
-        and category_of(issue.id) not in GROUPS["retired"]  # theirs: tests/test_bundled_retired.py
+        and category_of(issue.id) not in GROUPS["retired"]  # theirs: tests/extensions/retired/test_bundled_retired.py
     }
-
-
-@pytest.mark.slow
-def test_every_multi_turn_entry_can_be_passed(official: DataSet) -> None:
-    failed = []
-    for name in GROUPS["multi_turn"]:
-        for ref in official.index(name):
-            entry = official.load(ref)
-            turns = [
-                Turn([], [*([Step(Reply(), calls=list(calls))] if calls else []), Step(Reply(text="Done."), calls=[])])
-                for calls in entry.possible_answer or []
-            ]
-            if not judge(entry, Transcript(entry.id, name, "oracle", turns=turns, decoded=True)).valid:
-                failed.append(entry.id)
-    assert failed == []
 
 
 def contradicts(entry: Entry) -> bool:

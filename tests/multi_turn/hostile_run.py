@@ -28,27 +28,13 @@ from tests.simulators.hostile_texts import BOUNDED, REFUSED, generated
 STEPS_A_TURN = 8
 TEXTS_A_CONVERSATION = 24
 KEYS = [
-    "content",
-    "folder",
-    "a=1) or __import__('os').system('true') #",
-    "**{}",
-    "__class__",
-    "a b",
-    "",
-    "é",
-    "content",
-]
+    "content", "folder", "a=1) or __import__('os').system('true') #", "**{}", "__class__", "a b", "", "é", "content",
+]  # fmt: skip
 INJECTED = [
-    "pwd(), __import__('os').system('true'), pwd",
-    "__import__('os').system",
-    "pwd.__globals__['__builtins__']['eval']",
-    "(lambda **k: open('/etc/passwd').read())",
-    "exit",
-    "GorillaFileSystem.pwd",
-    "pwd;import os;os.getcwd",
-    "",
-    "x" * 100_000,
-]
+    "pwd(), __import__('os').system('true'), pwd", "__import__('os').system",
+    "pwd.__globals__['__builtins__']['eval']", "(lambda **k: open('/etc/passwd').read())", "exit",
+    "GorillaFileSystem.pwd", "pwd;import os;os.getcwd", "", "x" * 100_000,
+]  # fmt: skip
 RAW = [
     "", "null", "[]", "1", '"text"', "{", '{"a":', '{"a": NaN}', '{"a": 1e999}', '{"a": 1, "a": 2}', "{'a': 1}",
     '{"a": ' + "9" * 5_000 + "}", '{"a":' * 50_000, "[" * 100_000, '{"a": "' + "x" * 400_000 + '"}',
@@ -78,15 +64,8 @@ def native(text: str, rng: random.Random) -> ToolCall:
 
 def prompted(text: str, rng: random.Random) -> str:
     """A hostile text as the whole reply, in a list, beside an honest call, as an argument, or fenced."""
-    forms = (
-        text,
-        f"[{text}]",
-        f"[pwd(), {text}]",
-        f"[echo(content={text})]",
-        f"`{text}`",
-        f"[power(base=2, exponent={text})]",
-    )
-    return rng.choice(forms)
+    forms = ("{}", "[{}]", "[pwd(), {}]", "[echo(content={})]", "`{}`", "[power(base=2, exponent={})]")
+    return rng.choice(forms).replace("{}", text)
 
 
 class Hostile:
