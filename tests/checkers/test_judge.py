@@ -75,22 +75,12 @@ def test_no_steps_at_all() -> None:
 
 
 HOSTILE = [
-    "[serve(bowls=" + "9" * 10_000 + ")]",
-    "[serve(bowls=2**99999999)]",
-    "[serve(bowls='a'*10**12)]",
-    "(" * 50_000,
-    "[" * 150 + "]" * 150,
-    "[serve(bowls=" + "[" * 100 + "]" * 100 + ")]",
-    "serve(" * 5_000,
-    "[serve(bowls=__import__('os').system('true'))]",
-    "\x00\ud800",
-    "`" * 300_000,
-    "[serve(bowls=-" + "-" * 5_000 + "1)]",
-    "a." * 50_000 + "b()",
-    "[serve(bowls={**{}})]",
-    "[serve(bowls=b'x', z=1j, y=...)]",
-    "[" + "serve(bowls=1)," * 3_000 + "]",
-]
+    "[serve(bowls=" + "9" * 10_000 + ")]", "[serve(bowls=2**99999999)]", "[serve(bowls='a'*10**12)]", "(" * 50_000,
+    "[" * 150 + "]" * 150, "[serve(bowls=" + "[" * 100 + "]" * 100 + ")]", "serve(" * 5_000,
+    "[serve(bowls=__import__('os').system('true'))]", "\x00\ud800", "`" * 300_000,
+    "[serve(bowls=-" + "-" * 5_000 + "1)]", "a." * 50_000 + "b()", "[serve(bowls={**{}})]",
+    "[serve(bowls=b'x', z=1j, y=...)]", "[" + "serve(bowls=1)," * 3_000 + "]",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("output", HOSTILE, ids=range(len(HOSTILE)))
@@ -107,15 +97,9 @@ def test_hostile_text_is_a_verdict(output: str, category: str, language: str) ->
 
 
 HOSTILE_ARGUMENTS = [
-    '{"bowls": NaN}',
-    '{"bowls": 1e999}',
-    "[" * 100_000,
-    '{"bowls": ' + "9" * 5000 + "}",
-    '{"a":' * 3000 + "1" + "}" * 3000,
-    "null",
-    '{"bowls": "\\ud800"}',
-    "",
-]
+    '{"bowls": NaN}', '{"bowls": 1e999}', "[" * 100_000, '{"bowls": ' + "9" * 5000 + "}",
+    '{"a":' * 3000 + "1" + "}" * 3000, "null", '{"bowls": "\\ud800"}', "",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("arguments", HOSTILE_ARGUMENTS, ids=range(len(HOSTILE_ARGUMENTS)))

@@ -31,13 +31,8 @@ def test_counts_and_ids(official: DataSet, category: str) -> None:
 
 def test_group_totals(official: DataSet) -> None:
     totals = {group: sum(len(official.index(name)) for name in members) for group, members in GROUPS.items()}
-    assert totals["non_live"] == 1390
-    assert totals["live"] == 2251
-    assert totals["multi_turn"] == 800
-    assert totals["memory"] == 465
-    assert totals["web_search"] == 200
-    assert totals["all_scoring"] == 5106
-    assert totals["all"] == 10306
+    known = {"non_live": 1390, "live": 2251, "multi_turn": 800, "memory": 465, "web_search": 200, "all_scoring": 5106}
+    assert totals.items() >= {**known, "all": 10306}.items()
 
 
 def test_every_entry_loads_under_its_reference(official: DataSet) -> None:
@@ -193,23 +188,15 @@ def test_retired_shapes(official: DataSet) -> None:
 
 
 LONG_CONTEXT = {
-    "WATCH_LIST_EXTENSION": "6da7b649049c8069",
-    "TRANSACTION_HISTORY_EXTENSION": "d2e6f3861406b2bc",
-    "MA_5_EXTENSION": "7413d9987edf6077",
-    "MA_20_EXTENSION": "799d64f5d51ce617",
-    "TECHNOLOGY_EXTENSION": "de5b01cad5b7791b",
-    "AUTOMOBILE_EXTENSION": "28fccc62e75ab4f5",
-    "ORDER_DETAIL_EXTENSION": "a229ae00281a9deb",
-    "FILE_CONTENT_EXTENSION": "9fc8dcc81196f6ef",
-    "POPULATE_FILE_EXTENSION": "cd8b2b3de9fbd49a",
-    "CAR_STATUS_METADATA_EXTENSION": "95213037b3a74f65",
-    "LONG_WEATHER_EXTENSION": "72bb19e928a0a46c",
-    "PARKING_BRAKE_INSTRUCTION": "b07ebc46e89620ef",
-    "INTERMEDIARY_CITIES": "423f15dde185ec31",
-    "CREDIT_CARD_EXTENSION": "17c59167f49cb43e",
-    "BOOKING_RECORD_EXTENSION": "4535a0ba308e95e0",
-    "FILES_TAIL_USED": "64fd658be2df44d2",
-}
+    "WATCH_LIST_EXTENSION": "6da7b649049c8069", "TRANSACTION_HISTORY_EXTENSION": "d2e6f3861406b2bc",
+    "MA_5_EXTENSION": "7413d9987edf6077", "MA_20_EXTENSION": "799d64f5d51ce617",
+    "TECHNOLOGY_EXTENSION": "de5b01cad5b7791b", "AUTOMOBILE_EXTENSION": "28fccc62e75ab4f5",
+    "ORDER_DETAIL_EXTENSION": "a229ae00281a9deb", "FILE_CONTENT_EXTENSION": "9fc8dcc81196f6ef",
+    "POPULATE_FILE_EXTENSION": "cd8b2b3de9fbd49a", "CAR_STATUS_METADATA_EXTENSION": "95213037b3a74f65",
+    "LONG_WEATHER_EXTENSION": "72bb19e928a0a46c", "PARKING_BRAKE_INSTRUCTION": "b07ebc46e89620ef",
+    "INTERMEDIARY_CITIES": "423f15dde185ec31", "CREDIT_CARD_EXTENSION": "17c59167f49cb43e",
+    "BOOKING_RECORD_EXTENSION": "4535a0ba308e95e0", "FILES_TAIL_USED": "64fd658be2df44d2",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", list(LONG_CONTEXT))
@@ -228,11 +215,8 @@ def test_validation_finds_exactly_the_documented_irregularities(official: DataSe
     problems = validate(official)
     errors = {problem.entry_id for problem in problems if problem.severity == "error"}
     assert errors == {
-        "live_simple_106-63-0",
-        "live_simple_112-68-0",
-        "live_multiple_862-181-3",
-        "live_multiple_964-207-0",
-    }
+        "live_simple_106-63-0", "live_simple_112-68-0", "live_multiple_862-181-3", "live_multiple_964-207-0",
+    }  # fmt: skip
     odd = {problem.entry_id for problem in problems if "no description" not in problem.message} - errors
     assert odd == {"parallel_multiple_12", "parallel_multiple_26", "live_multiple_507-149-4"}
     undescribed = [problem for problem in problems if "no description" in problem.message]
