@@ -274,7 +274,6 @@ class LookAhead:
 
     def _pass_over(self, slot: _Slot) -> None:
         """Items report in order: jobs before this one were skipped or deselected and hold no place in the window."""
-        self._let_go(slot)
         while self._base <= slot.position:
             self._let_go(self._planned[self._base])
             self._base += 1
@@ -373,7 +372,7 @@ class LookAhead:
                 slot.future.cancel()
         for dependent in slot.dependents:
             dependent.blocked_by.discard(slot.job.key)
-            if not dependent.blocked_by and not dependent.started and (dependent.admitted or dependent.demanded):
+            if not dependent.blocked_by and (dependent.admitted or dependent.demanded):
                 self._enqueue(dependent)
         self._pump()
 

@@ -132,7 +132,7 @@ class Caller:
             try:
                 reply = await self._attempt(attempt, 1)
             except AdapterError as error:
-                if not error.retryable or self.policy.retries < 1:
+                if not error.retryable:
                     raise
                 reply = await self._again(attempt, error)
         except AdapterError as error:

@@ -74,7 +74,7 @@ class EventReader:
     def feed(self, chunk: bytes) -> None:
         """Bytes as they arrived. Raises `AdapterError` ``malformed_body`` for what is no event stream."""
         self._read += len(chunk)
-        data = self._rest + chunk if self._rest else chunk
+        data = self._rest + chunk
         blocks = data.replace(b"\r\n", b"\n").split(b"\n\n")
         self._rest = blocks.pop()
         if self._read > STREAM_LIMIT or len(self._rest) > EVENT_LIMIT:

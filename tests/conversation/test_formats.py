@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.conversation import converse
+from pytest_bfcl.conversation.dialogue import Dialogue
 from pytest_bfcl.conversation.formats import Speech, _thinking
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import Reply, ToolCall
@@ -82,6 +83,13 @@ def test_a_family_is_asked_by_the_prompting_loop_whatever_its_label(mode: Any, s
     assert (later[-3]["said"], later[-3]["id"]) == ("Done.", "call00002")
     assert [message["role"] for message in later[-2:]] == ["later", "user"]
     assert [len(request.functions) for request in model.requests] == [2, 2, 2]
+
+
+def test_names_of_a_family_that_writes_those_of_the_wire() -> None:
+    for underscores, names in ((True, {"add_book": "add_book", "list_books": "list_books"}), (False, None)):
+        model = Listed()
+        model.family, model.underscore_names = Family(), underscores  # type: ignore[attr-defined]
+        assert Dialogue(shelf_entry(), model, Settings(), TEXTS)._names() == names
 
 
 def test_a_native_family_in_fc_gets_tools() -> None:

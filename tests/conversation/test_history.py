@@ -94,5 +94,6 @@ def test_replies_of_what_is_stored(output: Any, said: Reply | None) -> None:
 
 def test_what_is_stored_and_shown_of_replies() -> None:
     assert Reply("t", CALLS).output == [{"name": "f", "arguments": "{}"}, {"name": "g", "arguments": "[]"}]
+    assert (Reply(None).output, repr(Reply(None))) == (None, "Reply('')")
     assert (Reply("t").output, repr(Reply("t")), repr(Reply("t", CALLS))) == ("t", "Reply('t')", "Reply(2 calls)")
     assert (wire_name("a.b c-d_"), wire_name("x" * 65)) == ("a_b_c-d_", "x" * 64)

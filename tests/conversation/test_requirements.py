@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from pytest_bfcl.conversation import HeldSnapshots, requirements
+from pytest_bfcl.conversation import HeldSnapshots, Services, requirements
+from pytest_bfcl.conversation import services as module
 from pytest_bfcl.conversation.requirements import searches, skip_reason
 from pytest_bfcl.conversation.services import is_executed
 from pytest_bfcl.dataset import Entry
 from pytest_bfcl.session.evaluation import open_data
 from pytest_bfcl.settings import Settings
+from pytest_bfcl.transcript import Reply, Step, Transcript, Turn
 
 
 @pytest.fixture(scope="module")
@@ -86,3 +89,33 @@ def test_memories_in_memory() -> None:
 def test_which_entries_are_carried_out_at_the_end(category: str, tables: Any, executed: bool) -> None:
     known = Entry(id=f"{category}_0", category=category, question=[]).model_copy(update={"tables": tables})
     assert is_executed(known) is executed
+
+
+def test_services_of_a_group_are_opened_once_and_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    log: list[Any] = []
+
+    class Opened:
+        def require(self, entry: Entry) -> None:
+            log.append("required")
+
+        def execute(self, entry: Entry, transcript: Transcript) -> Transcript:
+            log.append("executed")
+            return transcript
+
+        def close(self) -> None:
+            log.append("closed")
+
+    def open_services(rest: str, **how: Any) -> Opened:
+        log.append((rest, how["official"], how["process"]))
+        return Opened()
+
+    monkeypatch.setattr(module, "category_group", lambda group: SimpleNamespace(open_services=open_services))
+    known = Entry(id="exec_simple_0", category="exec_simple", question=[])
+    plain = Entry(id="simple_python_0", category="simple_python", question=[])
+    said, empty = (Transcript("x_0", "exec_simple", turns=[Turn(steps=steps)]) for steps in ([Step(Reply("f()"))], []))
+    done = Transcript("x_0", "exec_simple", turns=[Turn(steps=[Step(Reply("f()"), results=["1"])])])
+    with Services.of(Settings(rest="local"), official=True) as services:
+        for entry, transcript in ((known, said), (known, empty), (known, done), (plain, said)):
+            services.require(entry)
+            assert services.execute(entry, transcript) is transcript
+    assert log == [("local", True, "main"), "required", "executed", "required", "required", "closed"]

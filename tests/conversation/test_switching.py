@@ -65,7 +65,6 @@ def run_all(*talks: Talk, native: Any = None, prompting: bool = True) -> tuple[l
             await model.generate(talk)
             return model.mode
 
-        await asyncio.sleep(talk.at / 200)
         return await switch.converse(area_entry(), hold)
 
     async def main() -> list[Any]:

@@ -51,6 +51,7 @@ JSON = {"content-type": "application/json", "accept": "application/json"}
         (made(), JSON), (made(key=f" {SECRET}\n"), JSON | {"authorization": f"Bearer {SECRET}"}),
         (made(key=SECRET, key_header="x-api-key"), JSON | {"x-api-key": SECRET}),
         (made("http://u:p@localhost:1/v1", key=SECRET), JSON | {"authorization": "Basic dTpw"}),
+        (made("http://u:p@localhost:1/v1"), JSON | {"authorization": "Basic dTpw"}),
         (made(settings=Settings(stream=True)), JSON | {"accept": "application/json, text/event-stream"}),
         (made(key=SECRET, headers={"V": "1"}, settings=Settings(headers={"Authorization": "own", "v": "2"})),
          JSON | {"authorization": "own", "v": "2"}),

@@ -45,7 +45,7 @@ def entry(
 ) -> Entry:
     schema = {"type": "dict", "properties": {"a": {"type": "long"}, "b": {"type": "any"}}, "required": []}
     return Entry(id=f"{category}_0", category=category, language=language, question=[[]], return_format=return_format,
-                 tool_call_tag=tag, function=[{"name": "x.f", "parameters": schema}])  # fmt: skip
+                 tool_call_tag=tag, function=[{"name": "g"}, {"name": "x.f", "parameters": schema}])  # fmt: skip
 
 
 CALLS = [Call("x.f", {"a": 1, "b": "c"}), Call("g", {})]

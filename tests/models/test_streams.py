@@ -137,6 +137,8 @@ def streamed(*deltas):
          [(None, "f", "{")]),
         ([{"index": 0, "function": {"name": "f", "arguments": "{"}}, {"index": 0, "function": {"name": "g"}}],
          [(None, "g", "{")]),
+        ([{"index": 0, "function": {"name": "f", "arguments": "{"}}, {"index": 0, "function": {"name": ""}}],
+         [(None, "f", "{")]),
         ([{"index": 0, "function": {"name": 3, "arguments": {"x": 1}}}], [(None, "", '{"x": 1}')]),
         ([{"index": 0, "function": {"name": "f", "arguments": None}}, "text"], [(None, "f", None)]),
     ],
@@ -195,7 +197,7 @@ def test_calls_that_are_no_list_are_handed_on():
 def test_a_whole_message_as_one_chunk():
     joiner = ChatJoiner()
     joiner.add({"choices": [{"index": 0, "message": {"content": "whole"}, "finish_reason": "stop"}]})
-    joiner.add({"choices": [{"index": 0, "delta": {}, "message": {"content": "again"}}]})
+    joiner.add({"choices": [{"index": 0, "delta": {}, "message": {"content": "again"}}, {"index": 0}]})
     assert joiner.body()["choices"] == [{"finish_reason": "stop", "message": {"content": "whole"}}]
 
 

@@ -15,7 +15,7 @@ from pytest_bfcl.models.anthropic import BLOCKS, Messages, MessagesJoiner, with_
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.chat import Chat, last_word, read_completion, remembered
 from pytest_bfcl.models.completions import Completions
-from pytest_bfcl.models.dialects import GENERIC, dialect_of
+from pytest_bfcl.models.dialects import DIALECTS, GENERIC, dialect_of
 from pytest_bfcl.models.endpoint import _address, _basic, check_url, is_local, is_openai, needs_key
 from pytest_bfcl.models.pauses import whole_reply
 from pytest_bfcl.models.responses import ITEMS, Responses, ResponsesJoiner
@@ -162,6 +162,15 @@ def test_what_is_sent_to_chat() -> None:
     assert Chat(replace(GENERIC, folded=True)).style == "folded"
     assert Chat().streaming() == {"stream": True, "stream_options": {"include_usage": True}}
     assert dialect_of("x", "http://api.x.ai/v1").name == "grok"
+
+
+def test_what_handlers_of_dialects_do() -> None:
+    rows = {each.name: (each.echo, each.null_content, each.join_users, each.folded) for each in (GENERIC, *DIALECTS)}
+    assert rows == {
+        "generic": (True, False, False, False), "deepseek": (False, False, True, False), "grok": (False, False, False, False),
+        "ling": (False, False, True, False), "qwen": (True, True, False, False), "novita": (True, False, False, True),
+        "nvidia": (True, False, True, False),
+    }  # fmt: skip
 
 
 KEPT = state("reasoning", {"thinking_blocks": [1], "extra": 2}, [{"sign": 1}], [THOUGHT, TEXT])
