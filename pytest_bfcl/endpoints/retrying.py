@@ -146,7 +146,7 @@ class Caller:
     async def aclose(self) -> None:
         """Stop finding out."""
         examination, self._examination = self._examination, None
-        if examination is not None and not examination.done():
+        if examination is not None:
             with contextlib.suppress(RuntimeError):  # its loop may be closed already
                 examination.cancel()
 

@@ -163,9 +163,9 @@ def last_word(choice: Fields) -> object:
 
 
 def _message(body: object) -> tuple[Fields, Fields]:
-    choice = first_choice(body)
-    message = choice.get("message") if choice is not None else None
-    if choice is None or not isinstance(message, Mapping):
+    choice = first_choice(body) or {}
+    message = choice.get("message")
+    if not isinstance(message, Mapping):
         empty = isinstance(body, Mapping) and body.get("choices") == []
         what = "an empty list of choices" if empty else "no choices[0].message"
         raise AdapterError(AdapterTrouble.MALFORMED_BODY, f"the answer has {what}", retryable=True)

@@ -46,9 +46,9 @@ class Completions:
 
     def read(self, body: Any) -> Reply:
         """A completion as a `Reply`: the raw text."""
-        choice = first_choice(body)
-        text = choice.get("text") if choice is not None else None
-        if choice is None or not isinstance(text, str):
+        choice = first_choice(body) or {}
+        text = choice.get("text")
+        if not isinstance(text, str):
             raise AdapterError(AdapterTrouble.MALFORMED_BODY, "the answer has no choices[0].text", retryable=True)
         check_size(text, [])
         usage = body.get("usage")

@@ -163,7 +163,8 @@ def test_context_overflow_ends_the_conversation():
     transcript = hold(shelf_entry(("first", "second")), model)
     assert len(model.requests) == 2
     assert len(transcript.turns) == 1
-    assert transcript.steps[-1].reply.problem == "context_overflow"
+    last = transcript.steps[-1]
+    assert (last.reply.problem, last.calls, last.error) == ("context_overflow", None, None)
 
 
 def test_held_out_functions_arrive_native():

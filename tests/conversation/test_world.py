@@ -96,7 +96,7 @@ def test_what_a_call_in_a_thread_raises_is_raised() -> None:
 def test_web_tools_search_where_they_are_told_and_show_snippets_by_category(category: str, shown: bool) -> None:
     data = open_data("bundled")
     entry = data.load(data.index(category)[0])
-    site = LocalSite(data.site)
+    entry, site = entry.model_copy(update={"initial_config": {}}), LocalSite(data.site)
     opened = open_world(entry, settings=Settings(), texts=data.texts, search=site)
     found = opened.execute_now("search_engine_query(keywords='harbour')")
     assert ("'body'" in found or '"body"' in found) is shown, found[:300]

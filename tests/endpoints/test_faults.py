@@ -113,6 +113,7 @@ PAGE = "<html><title>\nBlocked</title> by a firewall: context length, moderation
         (402, "pay", "quota", "top up the account", True),
         (401, error("no", code="billing_off"), "quota", "top up the account", True),
         (404, error("no", code="billing_off"), "bad_request", "check the base URL", False),
+        (404, error("no", type="server_error"), "bad_request", "check the base URL", False),
         (403, error("no"), "auth", "check the key", False),
         (403, PAGE, "auth", "a page, not the API's own answer", True),
         (307, "", "bad_request", "check the base URL (it usually ends in /v1)", False),

@@ -481,6 +481,24 @@ def test_whose_error_waits_for_the_examination(passing: bool, asked: int) -> Non
     assert len(questions) == asked
 
 
+def test_closing_ends_an_examination() -> None:
+    async def probe() -> Reply:
+        await asyncio.sleep(60)
+        raise AssertionError
+
+    async def main() -> None:
+        asking = Caller(Settings(), "here", RetryPolicy(0), probe=probe)
+        await asking.aclose()  # nothing goes on
+        asking.breaker.suspicion = Suspicion(BAD, "fails", False)
+        waits = asyncio.ensure_future(asking._examined())
+        await asyncio.sleep(0.01)
+        await asking.aclose()
+        with pytest.raises(asyncio.CancelledError):
+            await waits
+
+    run(main())
+
+
 def test_the_first_suspicion_stays_until_it_is_examined() -> None:
     breaker = Breaker("here")
     for error in (*[BAD] * 5, *[AdapterError("bad_request", "another", status=404)] * 9):

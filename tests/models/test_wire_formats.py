@@ -167,7 +167,8 @@ def test_what_is_sent_to_chat() -> None:
 def test_what_handlers_of_dialects_do() -> None:
     rows = {each.name: (each.echo, each.null_content, each.join_users, each.folded) for each in (GENERIC, *DIALECTS)}
     assert rows == {
-        "generic": (True, False, False, False), "deepseek": (False, False, True, False), "grok": (False, False, False, False),
+        "generic": (True, False, False, False), "deepseek": (False, False, True, False),
+        "grok": (False, False, False, False),
         "ling": (False, False, True, False), "qwen": (True, True, False, False), "novita": (True, False, False, True),
         "nvidia": (True, False, True, False),
     }  # fmt: skip
