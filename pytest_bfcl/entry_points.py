@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 Kind = Literal[
     "verbs", "checks", "feeders", "fixtures", "models", "apis", "categories", "checkers", "decoders", "handlers",
-    "parsers", "engines", "simulators", "simulator_sets", "listeners", "exporters", "sinks", "transforms", "gates",
-    "worlds", "fetched", "boards", "sections", "sessions", "hosts",
+    "parsers", "searches", "engines", "simulators", "simulator_sets", "listeners", "exporters", "sinks", "transforms",
+    "gates", "worlds", "fetched", "boards", "sections", "sessions", "hosts",
 ]  # fmt: skip
 """What can be added, the group's name without its prefix.
 
@@ -43,6 +43,7 @@ Kind = Literal[
 - ``worlds``: where the calls of entries on servers go (`pytest_bfcl.conversation.engine`).
 - ``transforms``: ``(entry, chance) -> fields that change``, for `--bfcl-transform`.
 - ``simulator_sets``: a module, a value of ``--bfcl-simulators`` (`pytest_bfcl.simulators.registry.SimulatorSet`).
+- ``searches``: ``serpapi``: ``() -> SearchProvider``, the live one of ``--bfcl-search``.
 - ``engines``: ``serve``: ``(specs, base URL) -> Fleet`` (`pytest_bfcl.session.serving.started`).
 - ``boards``: what reads published leaderboards (`pytest_bfcl.session.published`).
 - ``sections``: a function that makes a section of a report (`pytest_bfcl.reporting.sections`).

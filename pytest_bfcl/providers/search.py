@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
-from pytest_bfcl import extras
+from pytest_bfcl import entry_points, extras
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.providers.search_provider import KEY_VARIABLE, SearchProvider
 
@@ -87,9 +87,7 @@ def _live(kind: Kind, site: Path | None) -> SearchProvider:
 
         assert site is not None
         return LocalSite(site)
-    from pytest_bfcl.providers.serpapi import SerpApi
-
-    return SerpApi()
+    return cast("SearchProvider", entry_points.require("searches", kind, f"--bfcl-search {kind}")())
 
 
 def _kind(choice: str, official: bool, site: Path | None) -> Kind:

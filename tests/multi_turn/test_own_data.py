@@ -14,19 +14,11 @@ from pytest_bfcl.dataset import Entry
 from pytest_bfcl.session.evaluation import open_data, run
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.simulators import ERROR_PREFIX, CallExecutor, create_simulator
+from pytest_bfcl.simulators.registry import BUILT_IN
 
 DATA = Path(__file__).parents[2] / "data"
 CATEGORIES = ["base", "miss_func", "miss_param", "long_context", "composite"]
-CLASSES = {
-    "GorillaFileSystem",
-    "MathAPI",
-    "MessageAPI",
-    "TwitterAPI",
-    "TicketAPI",
-    "TradingBot",
-    "TravelAPI",
-    "VehicleControlAPI",
-}
+CLASSES = {name for name, module in BUILT_IN.items() if module.startswith("simulators.")}
 BUNDLED = open_data("bundled")
 
 

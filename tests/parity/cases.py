@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from hypothesis import strategies as st
 
 from pytest_bfcl.dataset import DataSet
-from pytest_bfcl.simulators.registry import BUILT_IN
+from pytest_bfcl.simulators import simulator_names
 
 Request = dict[str, Any]
 
@@ -75,7 +75,7 @@ class Source:
         """The documented tools of a class."""
         from pytest_bfcl.simulators import documents_of
 
-        assert class_name in BUILT_IN
+        assert class_name in simulator_names()
         return tuple(
             Tool(doc["name"], doc["parameters"]["properties"], tuple(doc["parameters"]["required"]))
             for doc in documents_of(class_name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,16 +15,7 @@ from tests.simulators.trace_comparison import LONG_CONTEXT_CLASSES, Wording, dif
 pytestmark = pytest.mark.golden
 
 # The memory backends and the web search need a snapshot or a provider: test_memory_traces and test_web_traces.
-CLASSES = [
-    "GorillaFileSystem",
-    "MathAPI",
-    "MessageAPI",
-    "TwitterAPI",
-    "TicketAPI",
-    "TradingBot",
-    "TravelAPI",
-    "VehicleControlAPI",
-]
+CLASSES = [name for name, module in BUILT_IN.items() if module.startswith("simulators.")]
 
 
 @pytest.mark.parametrize("class_name", CLASSES)
@@ -45,8 +35,6 @@ def test_simulator_repeats_the_recorded_long_context_sequences(
 
 def compare(golden_dir: Path, class_name: str, *, long_context: bool, texts: Mapping[str, Any] | None) -> list[str]:
     """All differences of one class, each with the number of its sequence."""
-    if importlib.util.find_spec(f"pytest_bfcl.{BUILT_IN[class_name]}") is None:
-        pytest.skip(f"{class_name} is not there yet")
     wording = Wording()
     problems: list[str] = []
     compared = 0

@@ -163,7 +163,7 @@ def conversations(recorded: Recorded) -> Iterator[Part]:
 
 def simulators(recorded: Recorded) -> Iterator[Part]:
     """Recorded call sequences of the simulated systems and the memories."""
-    from tests.agentic.test_memory_traces import memory_problems
+    from tests.simulators.test_memory_traces import memory_problems
     from tests.simulators.test_traces import CLASSES, compare
     from tests.simulators.trace_comparison import read_traces
 

@@ -8,8 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
+from pytest_bfcl.extensions.serpapi.search import SerpApi
 from pytest_bfcl.failures import AdapterError, UsageError
-from pytest_bfcl.providers.serpapi import SerpApi
 
 KEY = "0123456789abcdefsecret"
 
