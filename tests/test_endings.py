@@ -17,7 +17,7 @@ from aiohttp import web
 from pytest_bfcl.checkers import judge
 from pytest_bfcl.conversation import converse
 from pytest_bfcl.dataset import Entry
-from pytest_bfcl.endings import ENDINGS, UnknownEnding, ending_of, is_marked, normal_form
+from pytest_bfcl.endings import ENDINGS, UnknownEnding, ended, ending_of, is_marked, normal_form
 from pytest_bfcl.endpoints.retrying import RetryPolicy
 from pytest_bfcl.extensions.leaderboards.score_files import official_valid
 from pytest_bfcl.failures import AdapterError, Verdict
@@ -331,6 +331,8 @@ def test_what_is_told_of_an_unknown_ending(word: str | None, said: str) -> None:
 )  # fmt: skip
 def test_marks_of_a_filter(place: Any, marked: bool) -> None:
     assert is_marked(None, place) is marked
+    if marked:
+        assert ended(Reply("x"), None, "chat", filtered=True) == Reply("x", problem="content_filter")
 
 
 @pytest.mark.parametrize("word", [word for words in ENDINGS.values() for word in words])

@@ -296,8 +296,7 @@ class LookAhead:
         """Make a job eligible; one that is demanded goes before all others."""
         order = -math.inf if slot.demanded else slot.position
         heapq.heappush(self._in_order, (order, next(self._serial), slot))
-        if slot.critical > 1:
-            heapq.heappush(self._longest, (-slot.critical, next(self._serial), slot))
+        heapq.heappush(self._longest, (-slot.critical, next(self._serial), slot))
 
     def _pump(self) -> None:
         """Start what may be started. Before the first call inside a running loop nothing is."""

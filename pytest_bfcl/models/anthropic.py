@@ -184,7 +184,10 @@ def _state(blocks: Sequence[Fields]) -> ProviderState | None:
     return ProviderState("anthropic", parts=kept)
 
 
-_GROWING = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
+_GROWING = {
+    "text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature",
+    "input_json_delta": "partial_json",
+}  # fmt: skip
 
 
 class MessagesJoiner:
@@ -221,7 +224,7 @@ class MessagesJoiner:
     def _add_delta(self, index: int, delta: Fields) -> None:
         self.started = True
         kind = str(delta.get("type"))
-        name = _GROWING.get(kind, "partial_json" if kind == "input_json_delta" else "")
+        name = _GROWING.get(kind, "")
         piece = delta.get(name)
         if name and isinstance(piece, str):
             self._pieces.setdefault((index, name), []).append(piece)

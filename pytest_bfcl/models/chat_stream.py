@@ -100,8 +100,8 @@ class _Call:
                 self._add_function(value)
             elif value is not None and name not in ("index", "type"):
                 known = self.fields.get(name)
-                both = isinstance(known, dict) and isinstance(value, Mapping)
-                self.fields[name] = {**known, **value} if both and isinstance(known, dict) else value
+                grows = isinstance(known, dict) and isinstance(value, Mapping)
+                self.fields[name] = known | value if grows else value
 
     def _add_function(self, function: Fields) -> None:
         name, arguments = function.get("name"), function.get("arguments")
@@ -131,7 +131,7 @@ def _longer_list(known: object, value: list[Any]) -> list[Any]:
             if grown is not None:
                 found[-1] = grown
                 continue
-        found.append(dict(part) if isinstance(part, Mapping) else part)
+        found.append(part)
     return found
 
 

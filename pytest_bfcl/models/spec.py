@@ -46,7 +46,7 @@ def _nearly_a_mode(suffix: str) -> str | None:
     """The mode that a misspelt suffix means; other words behind an ``@`` are a part of the name."""
     from difflib import get_close_matches  # a spec without a mistake pays nothing for it
 
-    return next(iter(get_close_matches(suffix.strip().lower(), MODES, 1, 0.75)), None)
+    return next(iter(get_close_matches(suffix.strip().lower(), MODES, cutoff=0.75)), None)
 
 
 def parse_spec(text: str) -> ModelSpec:

@@ -95,7 +95,7 @@ def run_all(*talks: Talk, native: Any = None, prompting: bool = True) -> tuple[l
 def test_the_mode_of_a_run(talks: tuple[Talk, ...], found: list[Any], again: str) -> None:
     modes, native, prompted, _ = run_all(*talks)
     assert modes == found
-    assert "".join(prompted.asked) == again
+    assert ("".join(native.asked), "".join(prompted.asked)) == ("".join(talk.who for talk in talks), again)
     # The refused model is closed when the last conversation with it has ended, before that one is held again.
     assert native.closed == bool(again)
     assert prompted.closed_before[-1:] == [1] * bool(again)

@@ -145,7 +145,7 @@ def test_what_is_told_of_an_error(status: int, text: str, kind: str, advice: str
     found = http_fault(status, text, {"Retry-After": "7"})
     assert isinstance(found, AdapterError)
     assert (found.kind, found.retryable) == (kind, retryable)
-    assert (found.advice or "").startswith(advice or "") or found.advice is None is advice
+    assert (found.advice or "").startswith(advice) if advice else not found.advice
     assert found.retry_after_s == (7.0 if retryable else None)
 
 

@@ -15,7 +15,7 @@ from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.models import ToolsRefused, create_model, parse_spec
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.chat import Chat
-from pytest_bfcl.models.completions import TEMPLATE_VARIABLES
+from pytest_bfcl.models.completions import TEMPLATE_VARIABLES, Completions
 from pytest_bfcl.models.endpoint import Answer
 from pytest_bfcl.models.openai import OpenAIModel
 from pytest_bfcl.settings import Settings
@@ -195,6 +195,12 @@ def test_a_familys_names_and_variables_of_its_template(mode, says, sent):
     asked = request(parameters={TEMPLATE_VARIABLES: {"think": False}, "top_k": 3})
     assert (TEMPLATE_VARIABLES in model.payload(asked), model.payload(asked)["top_k"]) == (False, 3)
     assert direct().payload(asked)[TEMPLATE_VARIABLES] == {"think": False}
+
+
+def test_where_tools_are_sent():
+    prompts = OpenAIModel(parse_spec("vllm:m"), Settings(), "fc", api=Completions(lambda request: {"prompt": "p"}))
+    for model, tools in ((prompts, False), (direct("vllm:m@prompt"), False), (direct(), True)):
+        assert ("tools" in model.payload(request(WEATHER)), "tools" in model.payload(request())) == (tools, False)
 
 
 def test_events_that_nobody_asked_for_are_no_answer():

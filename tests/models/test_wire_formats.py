@@ -65,6 +65,7 @@ TEXT = {"type": "text", "text": "a"}
          Reply("a")),
         ({"content": "a", "extra": 0}, Reply("a", state=state(fields={"extra": 0}))),
         ({"content": None, "function_call": {"arguments": "{}"}}, Reply(None)),
+        ({"content": None, "function_call": {"name": "old"}}, Reply(None, (ToolCall("old", "{}", "call_0"),))),
         ({"content": None, "function_call": "f"}, Reply(None)),
         ({"tool_calls": [tool_call("f", "{}")], "function_call": {"name": "g"}}, Reply(None, (ToolCall("f", "{}",
          "c1"),))),
@@ -117,7 +118,8 @@ def test_thoughts_alone_say_nothing(message: Any, problem: str | None) -> None:
 
 
 @pytest.mark.parametrize("body", [
-    None, [], {}, {"choices": {}}, {"choices": [[]]}, chat(None), chat("text"), chat({"tool_calls": {"a": 1}}),
+    None, [], {}, {"choices": {}}, {"choices": {"a": 1}}, {"choices": [[]]}, chat(None), chat("text"),
+    chat({"tool_calls": {"a": 1}}),
     chat({"tool_calls": ["f"]}),
 ])  # fmt: skip
 def test_what_is_no_completion_is_asked_again(body: object) -> None:
