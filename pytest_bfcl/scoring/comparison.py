@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass, field
 
 from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
 from pytest_bfcl.failures import UsageError
@@ -14,11 +13,8 @@ from pytest_bfcl.runs.damage import ALLOW, IncompleteError
 from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import ROW_OF_A_GROUP, Term
 from pytest_bfcl.scoring.changes import Change, Changes
-from pytest_bfcl.scoring.measurements import Judged, Key, Measurement, measurement_of_run
+from pytest_bfcl.scoring.measurements import Judged, Key, Measurement
 from pytest_bfcl.scoring.statistics import PairTally, chance, cluster_of, holm, interval, paired_spread
-
-if TYPE_CHECKING:
-    from pytest_bfcl.runs import RunDirectory
 
 VERDICTS = ("passed", "failed")
 SIGNIFICANT = 0.05
@@ -118,16 +114,7 @@ class Comparison:
             "before_run": self.before_run,
             "after_run": self.after_run,
             "rows": {
-                row.name: {
-                    "entries": row.entries,
-                    "before": row.before,
-                    "after": row.after,
-                    "difference": row.difference,
-                    "interval95": list(row.interval95),
-                    "improved": row.improved,
-                    "regressed": row.regressed,
-                    "chance": row.chance,
-                }
+                row.name: {name: value for name, value in asdict(row).items() if name not in ("name", "categories")}
                 for row in self.rows.values()
             },
             "improved": [change.to_dict() for change in self.improved],
@@ -139,20 +126,6 @@ class Comparison:
             "skipped": list(self.skipped),
             "notes": list(self.notes),
         }
-
-
-def compare_runs(
-    before: RunDirectory,
-    after: RunDirectory,
-    rules: str = "official",
-    *,
-    shared: bool = False,
-    allow_missing: bool = False,
-) -> list[Comparison]:
-    """`compare_measurements` of two run directories."""
-    return compare_measurements(
-        measurement_of_run(before), measurement_of_run(after), rules, shared=shared, allow_missing=allow_missing
-    )
 
 
 def compare_measurements(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, cast
 
 from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
 from pytest_bfcl.failures import UsageError
@@ -66,15 +66,7 @@ class GateCheck:
 
     def to_dict(self) -> CheckSummary:
         """As it stands in ``summary.json``."""
-        return {
-            "name": self.name,
-            "model": self.model,
-            "ok": self.ok,
-            "why": self.why,
-            "value": self.value,
-            "limit": self.limit,
-            "entries": list(self.entries),
-        }
+        return cast("CheckSummary", {**asdict(self), "entries": list(self.entries)})
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_bfcl import runs
 from pytest_bfcl.dataset.categories import CATEGORIES, category_of
 from pytest_bfcl.failures import FailureTag, UsageError
 from pytest_bfcl.json_types import Fields
@@ -154,11 +155,10 @@ def _path_and_model(text: str) -> tuple[Path, str | None]:
 
 
 def _open(path: Path, dataset: DataSet | None) -> Measurement:
-    from pytest_bfcl.runs import RunDirectory, is_run
     from pytest_bfcl.runs.directory import RESULTS_FILE, refuse_other_file
 
-    if path.is_dir() and is_run(path):
-        return measurement_of_run(RunDirectory.open(path))
+    if path.is_dir() and runs.is_run(path):
+        return measurement_of_run(runs.RunDirectory.open(path))
     if path.is_file():
         refuse_other_file(path)
     if path.is_file() or (path / RESULTS_FILE).is_file():
@@ -177,31 +177,23 @@ def _open(path: Path, dataset: DataSet | None) -> Measurement:
 
 
 def _of_file(path: Path, rules: str) -> dict[str, dict[Key, Judged]]:
-    from pytest_bfcl.runs import read_replay_lines
-
     # Damaged lines are told by `_gaps_of_file`.
-    return by_model((line for line in read_replay_lines(path, LeftOut()) if _judged(line, path)), rules)
+    return by_model((line for line in runs.read_replay_lines(path, LeftOut()) if _judged(line, path)), rules)
 
 
 def _lines_of_file(path: Path, ids: Container[str]) -> Iterator[Fields]:
-    from pytest_bfcl.runs import read_replay_lines
-
-    return (line for line in read_replay_lines(path, LeftOut()) if line["id"] in ids and not _is_error(line))
+    return (line for line in runs.read_replay_lines(path, LeftOut()) if line["id"] in ids and not _is_error(line))
 
 
 def _gaps_of_file(path: Path) -> list[str]:
-    from pytest_bfcl.runs import read_replay_lines
-
     left_out = LeftOut()
-    for _ in read_replay_lines(path, left_out):
+    for _ in runs.read_replay_lines(path, left_out):
         pass
     return list(left_out.sentences())
 
 
 def _notes_of_file(path: Path) -> list[str]:
-    from pytest_bfcl.runs import read_replay_lines
-
-    errors = [line.get("id") for line in read_replay_lines(path, LeftOut()) if _is_error(line)]
+    errors = [line.get("id") for line in runs.read_replay_lines(path, LeftOut()) if _is_error(line)]
     return [f"{len(errors)} lines of {path} could not be judged, the first is {errors[0]}"] if errors else []
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import cast
 
 from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
@@ -32,23 +32,22 @@ from pytest_bfcl.scoring.model_info import ModelInfo, find_info
 from pytest_bfcl.scoring.statistics import Tally, category_interval, interval, spread_of
 from pytest_bfcl.scoring.tally import CategoryTally, ModelTally
 
+LABEL_V3 = "mean of non-live, live and multi-turn (BFCL v3 style)"
 RERUN = "a rerun of entries that failed before (--lf): no score"
 
 
+@dataclass(frozen=True, slots=True)
 class Plan:
-    """What was to be run, and what may be claimed."""
+    """What was to be run (entries by category, ``full``: of the whole set), and what may be claimed."""
 
-    def __init__(
-        self, planned: dict[str, int], full: dict[str, int], official: bool, max_errors_pct: float, repeat: int
-    ) -> None:
-        self.planned = planned
-        self.full = full
-        self.official = official
-        self.max_errors_pct = max_errors_pct
-        self.repeat = repeat
-        self.state = ""
-        self.rerun = False
-        self.infos: dict[str, ModelInfo] = {}
+    planned: Mapping[str, int]
+    full: Mapping[str, int]
+    official: bool
+    max_errors_pct: float
+    repeat: int
+    state: str
+    rerun: bool
+    infos: Mapping[str, ModelInfo]
 
 
 class ModelNumbers:
@@ -73,7 +72,7 @@ class ModelNumbers:
             "overall": self._overall(),
             "overall_corrected": self._claimed(aggregate.OVERALL, "corrected"),
             "overall_without_known_issues": self._claimed(aggregate.OVERALL, "without_known_issues"),
-            "overall_v3": self._overall_v3(),
+            "overall_v3": {**self._score(aggregate.OVERALL_V3), "label": LABEL_V3},
             "failure_counts": _by_count(tally.tags),
             "reasons": _by_count(tally.reasons),
             "corrected_rules": dict(sorted(tally.corrected_rules.items(), key=lambda item: _rule_order(item[0]))),
@@ -215,18 +214,25 @@ class ModelNumbers:
 
     # Overall.
 
-    def _overall(self) -> OverallSummary:
-        missing = aggregate.missing(aggregate.OVERALL, self.headline)
-        why = self._why_not(missing, aggregate.OVERALL)
-        value = None if why else aggregate.value(aggregate.OVERALL, self._scores("headline"))
+    def _score(self, term: Term) -> OverallSummary:
+        """A score over all that it counts, or why it is not claimed."""
+        missing = aggregate.missing(term, self.headline)
+        why = self._why_not(missing, term)
+        value = None if why else aggregate.value(term, self._scores("headline"))
         result: OverallSummary = {
             "value": value,
             "complete": not why,
             "missing": missing,
-            "interval95": None if value is None else self._interval(aggregate.OVERALL, value),
+            "interval95": None if value is None else self._interval(term, value),
         }
         if why:
             result["why"] = why
+        return result
+
+    def _overall(self) -> OverallSummary:
+        result = self._score(aggregate.OVERALL)
+        value, missing = result["value"], result["missing"]
+        if "why" in result:
             result["partial"] = self._partial() if missing and not self._too_many_errors() else None
         if value is not None and self._sampled():
             result["sampled"] = True
@@ -297,22 +303,6 @@ class ModelNumbers:
         if self._why_not(aggregate.missing(term, self.headline), term):
             return None
         return aggregate.value(term, self._scores(which))
-
-    def _overall_v3(self) -> OverallSummary:
-        term = aggregate.OVERALL_V3
-        missing = aggregate.missing(term, self.headline)
-        why = self._why_not(missing, term)
-        value = None if why else aggregate.value(term, self._scores("headline"))
-        result: OverallSummary = {
-            "value": value,
-            "complete": value is not None,
-            "missing": missing,
-            "interval95": None if value is None else self._interval(term, value),
-            "label": "mean of non-live, live and multi-turn (BFCL v3 style)",
-        }
-        if why:
-            result["why"] = why
-        return result
 
     # The rest.
 

@@ -112,10 +112,16 @@ class Tallies:
             full_sizes = (
                 {name: row.official_size for name, row in CATEGORIES.items()} if official else dict(sizes or {})
             )
-        plan = Plan(dict(sizes or {}), dict(full_sizes), official, max_errors_pct, repeats(fingerprint))
-        plan.state = str(fingerprint.get("state") or "")
-        plan.rerun = is_rerun(fingerprint)
-        plan.infos = dict(infos or {})
+        plan = Plan(
+            sizes or {},
+            full_sizes,
+            official,
+            max_errors_pct,
+            repeats(fingerprint),
+            state=str(fingerprint.get("state") or ""),
+            rerun=is_rerun(fingerprint),
+            infos=infos or {},
+        )
         ordered = sorted(tallies, key=_model_order(fingerprint))
         models = {_label(key, tallies): ModelNumbers(tallies[key], plan).to_dict() for key in ordered}
         for key, found in self._robustness.items():

@@ -105,19 +105,6 @@ def test_the_wheel_shows_what_was_not_run() -> None:
     assert charts.wheel(["a", "b"], {"m": {"a": 1.0}}) is None
 
 
-def test_scatter_turns_logarithmic_and_keeps_labels_apart() -> None:
-    rows = [("a", 0.01, 0.5, (0.4, 0.6)), ("b", 0.011, 0.5, None), ("c", 9.0, 0.9, None), ("d", None, 0.1, None)]
-    plot = charts.scatter("t", "x", rows)
-    assert plot is not None
-    assert plot.logarithmic
-    assert len(plot.dots) == 3
-    assert abs(plot.dots[1].label_y - plot.dots[2].label_y) >= 14
-    assert charts.scatter("t", "x", rows[3:]) is None
-    flat = charts.scatter("t", "x", [("a", 1.0, 0.2, None), ("b", 3.0, 0.4, None)])
-    assert flat is not None
-    assert not flat.logarithmic
-
-
 def test_page_names() -> None:
     one = {"id": "simple_python_1", "model": "openai:org/a@fc", "repeat": 1}
     assert page_name(one, ["openai:org/a@fc"]) == "simple_python_1.html"

@@ -8,8 +8,8 @@ import pytest
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs import ModelFingerprint, RunDirectory
-from pytest_bfcl.scoring.comparison import Comparison, compare, compare_runs, pair_models
-from pytest_bfcl.scoring.measurements import by_model
+from pytest_bfcl.scoring.comparison import Comparison, compare, compare_measurements, pair_models
+from pytest_bfcl.scoring.measurements import by_model, measurement_of_run
 from tests.runs.samples import fingerprint
 from tests.scoring.samples import SPEC, all_categories, line, lines
 
@@ -122,6 +122,10 @@ def saved(path: Path, records: list[dict[str, Any]], **changes: Any) -> RunDirec
             run.append(record)
         run.state("finished")
     return RunDirectory.open(path)
+
+
+def compare_runs(before: RunDirectory, after: RunDirectory, rules: str = "official") -> list[Comparison]:
+    return compare_measurements(measurement_of_run(before), measurement_of_run(after), rules)
 
 
 def test_runs_of_the_same_test_are_compared_and_gaps_are_said(tmp_path: Path) -> None:

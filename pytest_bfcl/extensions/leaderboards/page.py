@@ -21,6 +21,7 @@ from pytest_bfcl.extensions.leaderboards.official_csv import write_csvs
 from pytest_bfcl.extensions.leaderboards.published import Comparison, PublishedBoard, compared, refuse_other_data
 from pytest_bfcl.extensions.leaderboards.published_table import published_values
 from pytest_bfcl.extensions.leaderboards.ranking import Pair, Ranking, Reversals, Verdicts, ranking, reversals
+from pytest_bfcl.extensions.leaderboards.scatter import Scatter, scatter
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.reporting import charts, formulas, rendering
@@ -397,11 +398,11 @@ PLOTS = (("cost", "score against cost", "cost of the run, USD"),
          ("latency", "score against latency", "mean latency of a request, seconds"))  # fmt: skip
 
 
-def _plots(places: Sequence[Place]) -> Iterable[tuple[charts.Scatter | None, list[str]]]:
+def _plots(places: Sequence[Place]) -> Iterable[tuple[Scatter | None, list[str]]]:
     """Each plot, and the models it cannot show."""
     for name, title, label in PLOTS:
         rows = [(place.name, getattr(place, name), place.score, place.interval) for place in places]
-        yield charts.scatter(title, label, rows), [row for row, x, y, _ in rows if x is None or y is None]
+        yield scatter(title, label, rows), [row for row, x, y, _ in rows if x is None or y is None]
 
 
 def _absent(places: Sequence[Place], wheel: Sequence[Contestant]) -> Iterable[str]:

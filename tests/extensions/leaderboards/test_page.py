@@ -13,6 +13,7 @@ from pytest_bfcl.cli import main
 from pytest_bfcl.dataset.categories import GROUPS
 from pytest_bfcl.extensions.leaderboards.contestants import contestants
 from pytest_bfcl.extensions.leaderboards.page import boards, rank, write_leaderboard
+from pytest_bfcl.extensions.leaderboards.scatter import scatter
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs import RunDirectory
 from pytest_bfcl.scoring.model_info import ModelInfo
@@ -183,3 +184,16 @@ def test_the_verb_tells_ranks_ties_and_what_decides(tmp_path: Path, capsys: pyte
     assert f"{GOOD} and {BAD}: +50.00 points" in told
     assert "a tie, within the noise" in told
     assert "official → corrected: 0 of 1 pairs of models change their order" in told
+
+
+def test_scatter_turns_logarithmic_and_keeps_labels_apart() -> None:
+    rows = [("a", 0.01, 0.5, (0.4, 0.6)), ("b", 0.011, 0.5, None), ("c", 9.0, 0.9, None), ("d", None, 0.1, None)]
+    plot = scatter("t", "x", rows)
+    assert plot is not None
+    assert plot.logarithmic
+    assert len(plot.dots) == 3
+    assert abs(plot.dots[1].label_y - plot.dots[2].label_y) >= 14
+    assert scatter("t", "x", rows[3:]) is None
+    flat = scatter("t", "x", [("a", 1.0, 0.2, None), ("b", 3.0, 0.4, None)])
+    assert flat is not None
+    assert not flat.logarithmic
