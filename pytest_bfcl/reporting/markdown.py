@@ -7,15 +7,16 @@ from collections.abc import Iterator, Mapping
 from pytest_bfcl.checkers.reasons import rule_of
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.reporting import overview
-from pytest_bfcl.reporting.rendering import percent, points, seconds, usd, visible
+from pytest_bfcl.reporting.rendering import percent, points, visible
 from pytest_bfcl.reporting.scores import (
     PARTIAL,
     MatrixRow,
     ScoreRow,
+    caveats,
     lost_calls,
     matrix,
     score_rows,
-    verified_scores,
+    spent,
 )
 
 Summary = Fields
@@ -109,33 +110,12 @@ def _reason(name: str) -> str:
 
 
 def _facts(model: Summary) -> Iterator[str]:
-    known = [
-        f"{cell(name)} {percent(score['accuracy_without_known_issues'])}"
-        for name, score in model["categories"].items()
-        if score.get("known_issues")
-    ]
-    if unreviewed := model.get("unreviewed"):
-        yield f'unreviewed: {unreviewed} entries that a program made and nobody has read ("reviewed": false)'
-    if known:
-        yield f"excluding known issues: {', '.join(known)}"
-    if verified := list(verified_scores(model)):
-        yield f"on verified data (official answers first): {', '.join(verified)}"
+    yield from caveats(model, cell)
     if model["failure_counts"]:
         yield "failures: " + ", ".join(f"{cell(tag)} {count}" for tag, count in model["failure_counts"].items())
         top = list(model["reasons"].items())[:MAX_REASONS]
         yield "most often:" + "".join(f"\n  - {count} × {_reason(reason)}" for reason, count in top)
         if lost := lost_calls(model):
             yield f"lost calls: {cell(lost)}"
-    facts = []
-    if model["cost_usd"] is not None:
-        facts.append(f"cost {usd(model['cost_usd'])}")
-    if model["latency"]["mean"] is not None:
-        facts.append(f"latency mean {seconds(model['latency']['mean'])}, p95 {seconds(model['latency']['p95'])}")
-    if model.get("first_token"):
-        facts.append(f"first token mean {seconds(model['first_token']['mean'])}")
-    tokens = model["tokens"]
-    if tokens["input"] or tokens["output"]:
-        reasoning = f" ({tokens['reasoning']:,} of them reasoning)" if tokens.get("reasoning") else ""
-        facts.append(f"{tokens['input']:,} tokens in, {tokens['output']:,} out{reasoning}")
-    if facts:
-        yield "; ".join(facts)
+    if told := spent(model):
+        yield told

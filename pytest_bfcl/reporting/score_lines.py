@@ -9,7 +9,7 @@ from pytest_bfcl.dataset.categories import GROUPS
 from pytest_bfcl.reporting import formulas
 from pytest_bfcl.reporting.printing import aligned
 from pytest_bfcl.reporting.rendering import percent
-from pytest_bfcl.reporting.scores import lost_calls, verified_scores
+from pytest_bfcl.reporting.scores import caveats, lost_calls, spent
 from pytest_bfcl.scoring.conduct import conduct_line
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ SHOWN_GROUPS = ("non_live", "live", "multi_turn", "web_search", "memory", "agent
 HEAD = ("category", "correct", "accuracy", "95 % interval", "corrected", "errors", "skipped")
 FORMAT_HEAD = ("calls as", "tag", "documents as", "prompt", "style", "correct", "accuracy")
 GAP = "  "
-UNREVIEWED = '{} of the entries were made by a program, and nobody has read them ("reviewed": false)'
 
 
 def model_lines(summary: Summary, name: str, *, verbosity: int = 0) -> Iterator[str]:
@@ -140,17 +139,7 @@ def fact_lines(model: ModelSummary) -> Iterator[str]:
                 f"{name}: {percent(cell['accuracy'])} -> {percent(cell['transformed'])} over {cell['pairs']} entries, "
                 f"{100 * cell['difference']:+.1f} points (95 %: {low:+.1f} - {high:+.1f})"
             )
-    if unreviewed := model.get("unreviewed"):
-        yield f"unreviewed: {UNREVIEWED.format(unreviewed)}"
-    without = [
-        f"{name} {percent(found['accuracy_without_known_issues'])}"
-        for name, found in model["categories"].items()
-        if found.get("known_issues") and found["accuracy"] is not None
-    ]
-    if without:
-        yield f"excluding known issues: {', '.join(without)}"
-    if verified := list(verified_scores(model)):
-        yield f"on verified data (official answers first): {', '.join(verified)}"
+    yield from caveats(model)
     if (conduct := model.get("conduct")) and (told := conduct_line(conduct)):
         yield told
     if model["failure_counts"]:
@@ -159,19 +148,8 @@ def fact_lines(model: ModelSummary) -> Iterator[str]:
         yield "most often: " + ", ".join(f"{reason} {count}" for reason, count in top)
         if lost := lost_calls(model):
             yield f"lost calls: {lost}"
-    facts = []
-    tokens, latency = model["tokens"], model["latency"]
-    if tokens["input"] or tokens["output"]:
-        reasoning = f" ({tokens['reasoning']:,} of them reasoning)" if tokens.get("reasoning") else ""
-        facts.append(f"{tokens['input']:,} tokens in, {tokens['output']:,} out{reasoning}")
-    if model["cost_usd"] is not None:
-        facts.append(f"cost {model['cost_usd']:.4f} USD")
-    if latency["mean"] is not None:
-        facts.append(f"latency mean {latency['mean']:.2f} s, p95 {latency['p95']:.2f} s")
-    if model.get("first_token"):
-        facts.append(f"first token mean {model['first_token']['mean']:.2f} s")
-    if facts:
-        yield "; ".join(facts)
+    if told := spent(model):
+        yield told
 
 
 def _bounds(interval: Sequence[float] | None) -> tuple[float, float]:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.formats.families import reading_name
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.reporting import formulas
-from pytest_bfcl.reporting.rendering import percent
+from pytest_bfcl.reporting.rendering import percent, seconds
 
 Summary = Fields
 
 SECTIONS = ("non_live", "live", "multi_turn", "web_search", "memory", "format_sensitivity", "retired", "own")
 ACROSS = ("agentic", "irrelevance")
+UNREVIEWED = '{} of the entries were made by a program, and nobody has read them ("reviewed": false)'
 PARTIAL = "Partial"
 """Name of the row for an overall that is not complete."""
 WHEEL_GROUPS = ("non_live", "live", "multi_turn", "web_search", "memory", "irrelevance", "relevance")
@@ -140,6 +141,37 @@ def lost_calls(model: Fields) -> str:
         f"{held} in the text ({formats}), where it counts for nothing: start the server with its parser for this "
         f"model's calls, or read the text with --bfcl-decoder {reading_name(next(iter(found)))}"
     )
+
+
+def caveats(model: Fields, word: Callable[[str], str] = str) -> Iterator[str]:
+    """What stands beside the scores: nobody read them, known issues, verified data; ``word`` makes names harmless."""
+    if unreviewed := model.get("unreviewed"):
+        yield f"unreviewed: {UNREVIEWED.format(unreviewed)}"
+    without = [
+        f"{word(name)} {percent(found['accuracy_without_known_issues'])}"
+        for name, found in model["categories"].items()
+        if found.get("known_issues") and found["accuracy"] is not None
+    ]
+    if without:
+        yield f"excluding known issues: {', '.join(without)}"
+    if verified := list(verified_scores(model)):
+        yield f"on verified data (official answers first): {', '.join(verified)}"
+
+
+def spent(model: Fields) -> str:
+    """Tokens, money, time in one line; empty where nothing is known."""
+    facts = []
+    tokens, latency = model["tokens"], model["latency"]
+    if tokens["input"] or tokens["output"]:
+        reasoning = f" ({tokens['reasoning']:,} of them reasoning)" if tokens.get("reasoning") else ""
+        facts.append(f"{tokens['input']:,} tokens in, {tokens['output']:,} out{reasoning}")
+    if model["cost_usd"] is not None:
+        facts.append(f"cost {model['cost_usd']:.4f} USD")
+    if latency["mean"] is not None:
+        facts.append(f"latency mean {seconds(latency['mean'])}, p95 {seconds(latency['p95'])}")
+    if model.get("first_token"):
+        facts.append(f"first token mean {seconds(model['first_token']['mean'])}")
+    return "; ".join(facts)
 
 
 def _number(name: str, note: str, found: Summary, corrected: float | None, known: float | None) -> ScoreRow:
