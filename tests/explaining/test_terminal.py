@@ -62,14 +62,6 @@ def test_java_texts_show_where_they_break_and_what_java_looks_like(kind: str, ou
         assert word in shown, shown
 
 
-def test_request_expected_and_called_are_shown() -> None:
-    shown = text("[serve_soup(bowls=5)]", request="Two or three bowls of soup, please.")
-    assert "Two or three bowls of soup, please." in shown
-    assert "2 or 3" in shown
-    assert '"window" or (left out)' in shown
-    assert "must equal an allowed one" in shown
-
-
 @pytest.mark.parametrize(
     ("output", "advice"),
     [
@@ -90,32 +82,30 @@ def test_advice_for_known_pitfalls(output: Any, advice: str) -> None:
     assert advice in shown
 
 
-def test_int_for_float_in_a_list() -> None:
-    answers = [{"serve_soup": {"bowls": [2], "extras": [[1.0, 2.0]]}}]
-    shown = text("[serve_soup(bowls=2, extras=[1, 2.0])]", answers)
-    assert "element 1 is an integer, not float" in shown
-    assert "write 1.0, not 1" in shown
+TWO = [{"serve_soup": {"bowls": [2]}}, {"serve_soup": {"bowls": [3], "table": ["window"]}}]
+POT = function("Pot.fill", liters="long", lid="boolean")
 
 
-def test_parallel_names_the_answer_without_a_match_and_the_closest_call() -> None:
-    answers = [{"serve_soup": {"bowls": [2]}}, {"serve_soup": {"bowls": [3], "table": ["window"]}}]
-    shown = text("[serve_soup(bowls=9, table='door'), serve_soup(bowls=2)]", answers, category="parallel")
-    assert "call 2 of 2 has no match" in shown
-    assert "closest   call 1 of 2" in shown
-    assert len(marked(shown)) == 2
-
-
-def test_wrong_count_lists_both_sides() -> None:
-    shown = text("[serve_soup(bowls=2), serve_soup(bowls=3)]")
-    assert "expected  1 call:" in shown
-    assert "called    2 calls:" in shown
-    assert "called    no call" in text([])
-
-
-def test_no_call_due() -> None:
-    shown = text("[serve_soup(bowls=2)]", None, category="irrelevance")
-    assert "expected  no call" in shown
-    assert "serve_soup(bowls=2)" in shown
+@pytest.mark.parametrize(
+    ("output", "answers", "values", "said"),
+    [
+        ("[serve_soup(bowls=5)]", ANSWER, {"request": "Two or three bowls of soup, please."},
+         ["Two or three bowls of soup, please.", "2 or 3", '"window" or (left out)', "must equal an allowed one"]),
+        ("[serve_soup(bowls=2, extras=[1, 2.0])]", [{"serve_soup": {"bowls": [2], "extras": [[1.0, 2.0]]}}], {},
+         ["element 1 is an integer, not float", "write 1.0, not 1"]),
+        ("[serve_soup(bowls=9, table='door'), serve_soup(bowls=2)]", TWO, {"category": "parallel"},
+         ["call 2 of 2 has no match", "closest   call 1 of 2"]),
+        ("[serve_soup(bowls=2), serve_soup(bowls=3)]", ANSWER, {}, ["expected  1 call:", "called    2 calls:"]),
+        ([], ANSWER, {}, ["called    no call"]),
+        ("[serve_soup(bowls=2)]", None, {"category": "irrelevance"}, ["expected  no call", "serve_soup(bowls=2)"]),
+        ("[Pot.fill(liters=5, lid=true)]", [{"Pot.fill": {"liters": [5], "lid": [True]}}], {"functions": [POT], **JAVA},
+         ["not a literal of type long", "needs its suffix: 5L", "lid       true      true"]),
+    ],
+)  # fmt: skip
+def test_both_sides_are_shown(output: Any, answers: Any, values: dict[str, Any], said: list[str]) -> None:
+    shown = text(output, answers, **values)
+    assert [words for words in said if words not in shown] == [], shown
+    assert ("closest" in shown) == (len(marked(shown)) == 2)
 
 
 def test_model_text_is_escaped_and_bounded() -> None:
@@ -125,19 +115,3 @@ def test_model_text_is_escaped_and_bounded() -> None:
         assert not any(character in shown for character in "\x1b\u202e\x07\ud800\r")
         assert len(shown) < 6000
         shown.encode()
-
-
-def test_java_text_is_shown_as_source() -> None:
-    document = function("Pot.fill", liters="long", lid="boolean")
-    shown = text(
-        "[Pot.fill(liters=5, lid=true)]",
-        [{"Pot.fill": {"liters": [5], "lid": [True]}}],
-        [document],
-        category="simple_java",
-        language="java",
-        return_format="java",
-    )
-    assert "not a literal of type long" in shown
-    assert "needs its suffix: 5L" in shown
-    assert "true" in shown
-    assert "True" not in shown

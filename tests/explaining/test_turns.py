@@ -40,27 +40,69 @@ def text(entry_id: str, turns: list[Any], rules: str = "official") -> str:
     return shown
 
 
-def test_a_state_that_differs_names_the_cause_and_the_difference() -> None:
-    shown = text(CHAIN, [LS, GREP, ["mkdir('quarantine')", "mv('hive_b.txt', 'quarantin')"], NOTE])
-    assert "(turn 3 of 4) Hive B gets a folder of its own" in shown
-    assert 'destination is "quarantin", expected "quarantine"' in shown
-    assert "GorillaFileSystem differs after this turn:" in shown
-    assert "root.contents.hives.contents.quarantine.contents.hive_b.txt" in shown
-    assert shown.count("expected  ") == 1 + 2
-    assert "hive_a" not in shown, "only what differs"
+WRONG_FOLDER = [MOVE[0], "mv('hive_b.txt', 'quarantin')"]
+TWICE = [["cd('hives')", "cd('hives')", "ls()"], GREP, MOVE, NOTE]
+SAID: dict[str, tuple[str, list[Any], list[str], list[str]]] = {
+    # entry, turns, what is said, what is not
+    "a state that differs: the cause, and only what differs": (
+        CHAIN, [LS, GREP, WRONG_FOLDER, NOTE],
+        ["(turn 3 of 4) Hive B gets a folder of its own", 'destination is "quarantin", expected "quarantine"',
+         "GorillaFileSystem differs after this turn:", "root.contents.hives.contents.quarantine.contents.hive_b.txt"],
+        ["hive_a"],
+    ),
+    "calls left out, and calls not expected": (
+        CHAIN, [LS, GREP, [MOVE[0], "touch('note.txt')"], NOTE],
+        ["mv(source='hive_b.txt', destination='quarantine')  <-- not called", "touch('note.txt')  <-- not expected",
+         "mkdir('quarantine')\n"], [],
+    ),
+    "spelling alone is no difference": (
+        CHAIN, [["ls( a = False )", 'cd( "hives" )'], GREP, MOVE, [NOTE[0]]],
+        ["turn 4 of 4", "<-- not called"], ["touch('queens.txt')  <--"],
+    ),
+    "an earlier call is the cause": (
+        HELD, [*VAN[:3], ["setHeadlights('on')", "lockDoors(True, ['driver'])"], *VAN[4:]],
+        ["(turn 5 of 6) no new message: now these functions are offered too: setHeadlights",
+         "before    in turn 4, where no call was due", "lockDoors(True, ['driver'])",
+         'doorStatus.driver: expected "locked", is "unlocked"'], [],
+    ),
+    "missing results, with their call and what came instead": (
+        CHAIN, [LS, ["grep(file_name='hive_b.txt', pattern='mite ')"], MOVE, NOTE],
+        ['pattern is "mite ", expected "mites"', '-> {"matching_lines": []}',
+         "missing   the result of grep(file_name='hive_b.txt', pattern='mites')",
+         '-> {"matching_lines": ["mites counted: 9"]}'], [],
+    ),
+    "the error of a call": (CHAIN, TWICE, ['-> {"error":', "missing   the result of ls()"], []),
+    "a turn without a call": (
+        CHAIN, [LS, [], MOVE, NOTE], ["called    (no call)", "this turn needs at least one call that decodes"], [],
+    ),
+    "a turn without end": (
+        CHAIN, [LS, [GREP, *[["pwd()"]] * 20]],
+        ["expected  4 turns", "called    2 turns: turn 2 still called something in step 21", "pwd()  <-- 20 times"], [],
+    ),
+    "turns that are missing": (CHAIN, [LS, GREP], ["called    2 turns: the conversation ended after turn 2"], []),
+    "corrected: a quiet turn, functions held out": (
+        HELD, [*VAN[:3], ["displayCarStatus('headlights')"], *VAN[4:5], ["set_navigation('x')"]],
+        ["expected  no call: setHeadlights is only offered in the next turn",
+         "called    displayCarStatus('headlights')"], [],
+    ),
+    "corrected: a quiet turn, something not said yet": (
+        "multi_turn_miss_param_0", [LS, GREP, MOVE, NOTE, NOTE],
+        ["something the request needs is only said in the next turn"], [],
+    ),
+}  # fmt: skip
 
 
-def test_calls_left_out_and_calls_not_expected_are_marked() -> None:
-    shown = text(CHAIN, [LS, GREP, [MOVE[0], "touch('note.txt')"], NOTE])
-    lines = shown.splitlines()
-    assert any("mv(source='hive_b.txt', destination='quarantine')  <-- not called" in line for line in lines)
-    assert any("touch('note.txt')  <-- not expected" in line for line in lines)
-    assert any(line.endswith("mkdir('quarantine')") for line in lines)
+@pytest.mark.parametrize("name", SAID)
+def test_what_went_wrong_is_said(name: str) -> None:
+    entry_id, turns, said, unsaid = SAID[name]
+    shown = text(entry_id, turns, "corrected" if name.startswith("corrected") else "official")
+    assert [words for words in said if words not in shown] == []
+    assert [words for words in unsaid if words in shown] == []
 
 
 def test_the_page_of_an_entry_marks_the_same() -> None:
     moved = ["mv('hive_a.txt', 'hives_of_last_year')"]
-    turns = [[LS], [[*GREP, *moved]], [["mkdir('quarantine')", "mv('hive_b.txt', 'quarantin')"]], [NOTE]]
+    turns = [[LS], [[*GREP, *moved]], [WRONG_FOLDER], [NOTE]]
     entry = DATA.entry(CHAIN)
     record = transcript_from_line({"id": CHAIN, "category": entry.category, "trajectory": turns})
     verdict = judge(entry, record, "official")
@@ -79,7 +121,7 @@ def test_the_page_of_an_entry_marks_the_same() -> None:
 
 
 def test_the_page_of_an_entry_shows_the_tools_error() -> None:
-    turns = [[["cd('hives')", "cd('hives')", "ls()"]], [GREP], [MOVE], [NOTE]]
+    turns = [[turn] for turn in TWICE]
     entry = DATA.entry(CHAIN)
     record = transcript_from_line({"id": CHAIN, "category": entry.category, "trajectory": turns})
     verdict = judge(entry, record)
@@ -93,64 +135,12 @@ def test_the_page_of_an_entry_shows_the_tools_error() -> None:
     assert f"→ {escape(error)}" in page
 
 
-def test_spelling_alone_is_no_difference() -> None:
-    shown = text(CHAIN, [["ls( a = False )", 'cd( "hives" )'], GREP, MOVE, [NOTE[0]]])
-    assert "turn 4 of 4" in shown
-    assert "touch('queens.txt')  <--" not in shown
-    assert "<-- not called" in shown
-
-
-def test_an_earlier_call_is_named_as_the_cause() -> None:
-    shown = text(HELD, [*VAN[:3], ["setHeadlights('on')", "lockDoors(True, ['driver'])"], *VAN[4:]])
-    assert "(turn 5 of 6) no new message: now these functions are offered too: setHeadlights" in shown
-    assert "before    in turn 4, where no call was due" in shown
-    assert "lockDoors(True, ['driver'])" in shown
-    assert 'doorStatus.driver: expected "locked", is "unlocked"' in shown
-
-
-def test_missing_results_are_shown_with_their_call_and_what_came_instead() -> None:
-    shown = text(CHAIN, [LS, ["grep(file_name='hive_b.txt', pattern='mite ')"], MOVE, NOTE])
-    assert 'pattern is "mite ", expected "mites"' in shown
-    assert '-> {"matching_lines": []}' in shown
-    assert "missing   the result of grep(file_name='hive_b.txt', pattern='mites')" in shown
-    assert '-> {"matching_lines": ["mites counted: 9"]}' in shown
-
-
-def test_a_failed_call_shows_its_error() -> None:
-    shown = text(CHAIN, [["cd('hives')", "cd('hives')", "ls()"], GREP, MOVE, NOTE])
-    assert '-> {"error":' in shown
-    assert "missing   the result of ls()" in shown
-
-
-def test_a_turn_without_a_call_shows_what_was_said() -> None:
-    shown = text(CHAIN, [LS, [], MOVE, NOTE])
-    assert "called    (no call)" in shown
-    assert "this turn needs at least one call that decodes" in shown
-
-
 def test_an_undecodable_step_is_quoted() -> None:
     entry = DATA.entry(CHAIN)
     trajectory = [[LS], ["I will look at [hive_b.txt] now."], [MOVE], [NOTE]]
     record = transcript_from_line({"id": CHAIN, "category": entry.category, "trajectory": trajectory})
     shown = failure_lines(entry, record, judge(entry, record))
     assert 'undecoded "I will look at [hive_b.txt] now."' in shown
-
-
-def test_an_endless_turn_names_what_it_went_on_calling() -> None:
-    shown = text(CHAIN, [LS, [GREP, *[["pwd()"]] * 20]])
-    assert "expected  4 turns" in shown
-    assert "called    2 turns: turn 2 still called something in step 21" in shown
-    assert "pwd()  <-- 20 times" in shown
-    shown = text(CHAIN, [LS, GREP])
-    assert "called    2 turns: the conversation ended after turn 2" in shown
-
-
-def test_calls_in_a_quiet_turn_say_why_none_was_due() -> None:
-    shown = text(HELD, [*VAN[:3], ["displayCarStatus('headlights')"], *VAN[4:5], ["set_navigation('x')"]], "corrected")
-    assert "expected  no call: setHeadlights is only offered in the next turn" in shown
-    assert "called    displayCarStatus('headlights')" in shown
-    shown = text("multi_turn_miss_param_0", [LS, GREP, MOVE, NOTE, NOTE], "corrected")
-    assert "something the request needs is only said in the next turn" in shown
 
 
 def test_long_texts_are_shown_where_they_part() -> None:

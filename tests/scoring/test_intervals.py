@@ -11,10 +11,10 @@ import pytest
 from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
 from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.comparison import Judged, compare
-from pytest_bfcl.scoring.statistics import Tally, category_interval, interval, paired_spread, spread_of, wilson
+from pytest_bfcl.scoring.statistics import Tally, category_interval, interval, spread_of, wilson
 from pytest_bfcl.scoring.summary import summarise
 from tests.scoring.samples import OFFICIAL, SCENARIOS, SPEC
-from tests.scoring.worlds import Share, World, beta, pairs, tally
+from tests.scoring.worlds import Share, World, beta, tally
 
 LOW, HIGH = 93, 97.5
 """Percent; the upper end leaves half a point for chance and for the steps of small counts."""
@@ -100,30 +100,6 @@ def test_a_samples_interval_holds_the_full_sets_score(name: str) -> None:
         spread = spread_of({"x": 1.0}, {"x": found}, {"x": passed.size})
         share.add(interval(found.accuracy or 0.0, spread), passed.sum() / world.repeats / passed.size)
     assert LOW <= share.percent <= HIGH
-
-
-PAIRED = {
-    "repeats that agree": (World(0.7, 120, own=0, repeats=3), "parallel"),
-    "repeats by chance": (World(0.7, 120, repeats=3), "parallel"),
-    "documents, repeats": (World(0.6, 60, 3, 4, 3, 3), "live_simple"),
-    "scenarios, repeats": (World(0.5, 5, 20, 12, 3, 2), "memory_kv"),
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", PAIRED)
-def test_the_interval_of_a_difference_holds_the_truth(name: str) -> None:
-    """Two models over the same questions, the second one right where the first is in nine of ten cases."""
-    world, category = PAIRED[name]
-    source, share = np.random.default_rng(7), Share()
-    shape = (world.clusters, world.each, world.repeats)
-    for _ in range(1500):
-        rates = world.rates(source)
-        lower = rates * (source.random(rates.shape) < 0.9 if world.own == 0 else 0.9)
-        found = pairs(*(source.random(shape) < each[:, :, None] for each in (rates, lower)))
-        spread = paired_spread({category: 1.0}, {category: found})
-        share.add(interval(found.difference, spread, -1, 1), -0.1 * world.mean)
-    assert LOW <= share.percent <= HIGH + 0.5  # five scenarios: the floor lies a little above the truth
 
 
 # Whole runs: what a summary and a comparison print.

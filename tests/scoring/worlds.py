@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pytest_bfcl.scoring.statistics import PairTally, Tally
+from pytest_bfcl.scoring.statistics import Tally
 
 Source = np.random.Generator
 
@@ -58,21 +58,6 @@ def tally(passed: np.ndarray, repeats: int, chosen: np.ndarray | None = None) ->
             question = str(cluster) if each == 1 else f"{cluster}-{number}"
             for position in range(repeats):
                 found.add(str(cluster), position < passed[cluster, number], question)
-    return found
-
-
-def pairs(before: np.ndarray, after: np.ndarray) -> PairTally:
-    """Two models over the same questions: clusters × questions × repeats of truth values."""
-    found = PairTally()
-    clusters, each, repeats = before.shape
-    for cluster in range(clusters):
-        for number in range(each):
-            question = str(cluster) if each == 1 else f"{cluster}-{number}"
-            for position in range(repeats):
-                found.add(
-                    str(cluster), bool(before[cluster, number, position]), bool(after[cluster, number, position]),
-                    question,
-                )  # fmt: skip
     return found
 
 
