@@ -111,16 +111,6 @@ def test_repeats_workers_and_several_models(agents: Project, capsys: pytest.Capt
     assert "multi_turn" in capsys.readouterr().out
 
 
-def test_two_runs_of_agents_are_compared(agents: Project, capsys: pytest.CaptureFixture[str]) -> None:
-    run(agents, out="good")
-    run(agents, model=FORGETFUL, out="worse")
-    capsys.readouterr()
-    assert main(["compare", str(agents.path / "good"), str(agents.path / "worse")]) == 0
-    told = capsys.readouterr().out
-    assert "multi_turn_base_0" in told
-    assert "simple_python_0" not in told
-
-
 @pytest.mark.parametrize("workers", WORKERS)
 def test_what_was_played_to_its_end_is_not_played_again(agents: Project, workers: tuple[str, ...]) -> None:
     (agents.path / "broken").write_text("")

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import subprocess
 import sys
 
 import pytest
@@ -18,7 +17,6 @@ from pytest_bfcl.models.oracle import answer
 from pytest_bfcl.session.evaluation import open_data, run
 from pytest_bfcl.settings import Settings
 
-MAIN = "import sys; from pytest_bfcl.cli import main; sys.exit(main())"
 CATEGORIES = ("multi_turn_base", "multi_turn_miss_func", "multi_turn_miss_param")
 
 
@@ -122,30 +120,6 @@ def test_the_verb_serves_over_stdio_and_judges(data, tmp_path):
 
     asyncio.run(over_stdio())
     assert f"{entry.id}: passed" in stderr.read_text()
-
-
-@pytest.mark.slow
-def test_the_verb_serves_over_http_and_tells_what_differs(data):
-    entry = entries_of(data, 1)[0]
-    command = [sys.executable, "-c", MAIN, "mcp", "--entry", entry.id, "--data", "bundled", "--http", "0",
-               "--judge", "--turn-tool"]  # fmt: skip
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        try:
-            url = process.stderr.readline().strip()
-            assert url.startswith("http://127.0.0.1:")
-
-            async def over_http():
-                async with asyncio.timeout(30), Client(url) as client:
-                    assert NEXT in {tool.name for tool in (await client.list_tools()).tools}
-                    await play(client, entry, leave_out=True)
-
-            asyncio.run(over_http())
-            _, told = process.communicate(timeout=20)
-        finally:
-            process.kill()
-    assert process.returncode == 1
-    assert f"{entry.id}: " in told
-    assert "expected" in told
 
 
 def test_other_hosts_and_origins_are_refused():

@@ -144,6 +144,7 @@ def test_the_judge_tells_what_differs_in_the_state(verb: Verb, remember: bool) -
 
     async def play(client: Client) -> None:
         said = ""
+        assert NEXT in {tool.name for tool in (await client.list_tools()).tools}
         for turn in range(len(entry.question) + 1):
             if await say(client, said) == NO_MORE:
                 break
@@ -152,7 +153,7 @@ def test_the_judge_tells_what_differs_in_the_state(verb: Verb, remember: bool) -
                 await client.call_tool(call.name, json.loads(call.arguments))
             said = "done"
 
-    _, told, code = verb.play(play, "--entry", entry.id, "--data", "bundled", "--judge")
+    _, told, code = verb.play(play, "--entry", entry.id, "--data", "bundled", "--judge", "--turn-tool")
     assert (f"{entry.id}: passed" in told) is remember
     assert code in (None, 0 if remember else 1)
     if not remember:
