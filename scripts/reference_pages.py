@@ -11,8 +11,8 @@ import mkdocs_gen_files
 import yaml
 
 from pytest_bfcl.cli import available, verb_module, verb_parser
-from pytest_bfcl.plugin.marks import marks
 from pytest_bfcl.run_options import GROUPS, OPTIONS, Option
+from pytest_bfcl.selection.node_ids import marks
 
 PYTHON = """# Python
 

@@ -15,9 +15,8 @@ from pytest_bfcl.plugin.collection import Collection, LastFailedGuard
 from pytest_bfcl.plugin.contenders import contenders_of, variants_of
 from pytest_bfcl.plugin.conversations import Conversations
 from pytest_bfcl.plugin.engines import Engines
-from pytest_bfcl.plugin.expectations import Expectations
 from pytest_bfcl.plugin.fixtures import UsersModel, fixtures_of
-from pytest_bfcl.plugin.folding import FoldedErrors
+from pytest_bfcl.plugin.folding import FoldedErrors, FoldedFailures
 from pytest_bfcl.plugin.gating import gates_of
 from pytest_bfcl.plugin.gc_thresholds import GcThresholds
 from pytest_bfcl.plugin.kept_reports import KeptReports
@@ -31,9 +30,9 @@ from pytest_bfcl.plugin.results import Results
 from pytest_bfcl.plugin.session import SESSION, Session
 from pytest_bfcl.plugin.session_end import SessionEnd
 from pytest_bfcl.plugin.session_start import SessionStart
-from pytest_bfcl.plugin.short_summary import FoldedFailures
 from pytest_bfcl.plugin.terminal import Terminal
 from pytest_bfcl.plugin.termination import Termination
+from pytest_bfcl.scoring.expectations import Expectations
 from pytest_bfcl.session import Contender, Runner, Store
 from pytest_bfcl.session.run import Run
 

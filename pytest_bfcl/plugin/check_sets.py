@@ -31,11 +31,9 @@ class CheckSet(Protocol):
     @property
     def plugins(self) -> Mapping[str, object]:
         """Name → hooks, for the time of the session."""
-        ...
 
     def file(self, parent: pytest.Collector) -> CheckFile:
         """The node that collects the set's items."""
-        ...
 
 
 def check_set(

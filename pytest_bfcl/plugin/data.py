@@ -13,8 +13,9 @@ from pytest_bfcl import entry_points
 from pytest_bfcl.dataset.categories import CATEGORIES, category_of, resolve_categories
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
-from pytest_bfcl.plugin import pytest_internals, selection
+from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.run_options import mistaken_paths
+from pytest_bfcl.selection import node_ids
 from pytest_bfcl.selection.joint import JointData
 from pytest_bfcl.selection.selection import Selection, categories_to_run
 from pytest_bfcl.selection.splits import check_data, is_in
@@ -112,8 +113,8 @@ class SessionData:
         """The category of an item known by its node id only; a line of a user's file may name another than its id."""
         if nodeid not in self.categories:
             category = category_at(nodeid)
-            if category is not None and selection.virtual_argument(nodeid) is None:
-                category = self.category_of(selection.entry_id_of(nodeid)) or category
+            if category is not None and node_ids.virtual_argument(nodeid) is None:
+                category = self.category_of(node_ids.entry_id_of(nodeid)) or category
             self.categories[nodeid] = category
         return self.categories[nodeid]
 
@@ -172,12 +173,12 @@ class SessionData:
             return default
         if self.ids is not None:
             return list(dict.fromkeys(ref.category for ref in map(dataset.find, self.ids) if ref is not None))
-        return categories_to_run(dataset, also=selection.mentioned(self._marks))
+        return categories_to_run(dataset, also=node_ids.mentioned(self._marks))
 
     def virtual_files(self) -> list[tuple[str, set[str] | None]]:
         """Category → the ids wanted of it (``None``: all), for data that is not a file on the command line."""
         ids = self.wanted_ids
-        if self.arguments is None and self.checks and not selection.mentioned(self._marks):
+        if self.arguments is None and self.checks and not node_ids.mentioned(self._marks):
             return []  # no entry has such a mark: nothing to look for in them
         if self.arguments is None:
             return [(name, ids) for name in self.categories_of(self.dataset)]
@@ -201,7 +202,7 @@ class SessionData:
             for name, names in self._named_checks.items()
         }
         if self.arguments is None:
-            for name in selection.mentioned_checks(self._marks):
+            for name in node_ids.mentioned_checks(self._marks):
                 asked.setdefault(name, None)
         return asked
 
@@ -225,7 +226,7 @@ class SessionData:
 
     # -- arguments -----------------------------------------------------------------------------------------------
 
-    def _take_arguments(self) -> list[selection.VirtualArgument] | None:
+    def _take_arguments(self) -> list[node_ids.VirtualArgument] | None:
         """Take virtual arguments out of pytest's; ``None`` when nothing is named and the whole data is meant.
 
         Then what pytest would have collected is left out. Recordings are about own tests: they add nothing to them.
@@ -237,11 +238,11 @@ class SessionData:
             self.left_out = list(config.args)
             pytest_internals.replace_arguments(config, ())
             return None
-        taken: list[selection.VirtualArgument] = []
+        taken: list[node_ids.VirtualArgument] = []
         left: list[str] = []
         for argument in config.args:
             exists = (self._directory / argument.partition("::")[0]).exists()
-            virtual = None if exists else selection.virtual_argument(argument)
+            virtual = None if exists else node_ids.virtual_argument(argument)
             if virtual is None and (meant := self._argument_hint(argument, exists)):
                 raise UsageError(meant)
             if virtual is None:
@@ -291,7 +292,7 @@ def category_at(nodeid: str) -> str | None:
     path, _, name = nodeid.partition("::")
     if not path.endswith(".jsonl"):
         return None
-    virtual = selection.virtual_argument(nodeid)
+    virtual = node_ids.virtual_argument(nodeid)
     if virtual is not None and _are_checks(virtual.category):
         return None
     if virtual is not None and virtual.category in CATEGORIES:

@@ -18,11 +18,12 @@ import pytest
 from pytest_bfcl import entry_points
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
-from pytest_bfcl.plugin import pytest_internals, selection
+from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.plugin.contenders import trials_of
 from pytest_bfcl.plugin.notices import NOTES
 from pytest_bfcl.plugin.recording import HOSTS, opened
 from pytest_bfcl.run_options import OPTIONS
+from pytest_bfcl.selection import node_ids
 from pytest_bfcl.session.estimate import cost_lines
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ class Distribution:
     def pytest_xdist_node_collection_finished(self, node: object, ids: Sequence[str]) -> None:
         """Remember what will be run, for the summary."""
         if not self._results.planned:  # the others have collected the same
-            named = map(selection.virtual_argument, ids)
+            named = map(node_ids.virtual_argument, ids)
             self._session.notices.say_skips((each.category for each in named if each), self._skip_reason)
         if self._results.planned != ids:
             self._results.plan(ids)
@@ -180,7 +181,7 @@ class WorkerEnd:
 
 
 class StripeScheduling:
-    """Deals the collection in stripes (see `pytest_bfcl.plugin.selection.stripes`); implements xdist's protocol.
+    """Deals the collection in stripes (see `pytest_bfcl.selection.node_ids.stripes`); implements xdist's protocol.
 
     Entries stay in their stripe, however far its worker is behind: it has begun their conversations, and another one
     would ask the model again. A dead worker's entries wait for the worker that replaces it (xdist always starts one,
@@ -266,7 +267,7 @@ class StripeScheduling:
             if not self._same_collections():
                 return
             self.collection = next(iter(self.collections.values()))
-            self.stripes = selection.stripes(self.collection, self.numnodes)
+            self.stripes = node_ids.stripes(self.collection, self.numnodes)
             self._home = {index: slot for slot, units in enumerate(self.stripes) for unit in units for index in unit}
             self._ordinary = {index for index, nodeid in enumerate(self.collection) if ".jsonl::" not in nodeid}
         for node in self.nodes:

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_bfcl.plugin import pytest_internals
-from pytest_bfcl.plugin.event_loop import Loop, has_asyncio, loop_fixture
+from pytest_bfcl.plugin.event_loop import has_asyncio, loop_fixture
 from pytest_bfcl.plugin.node_parts import OWN_MODEL, USERS_MODEL
+from pytest_bfcl.session.driven_loop import Loop
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import Entry

@@ -9,11 +9,11 @@ import pytest
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plugin.refusals import named_options
-from pytest_bfcl.plugin.selection import entry_id_of
+from pytest_bfcl.selection.node_ids import entry_id_of
 
 if TYPE_CHECKING:
-    from pytest_bfcl.plugin.expectations import Expectations
     from pytest_bfcl.plugin.session import Session
+    from pytest_bfcl.scoring.expectations import Expectations
     from pytest_bfcl.scoring.gating import Gates
     from pytest_bfcl.session.run import Run
 

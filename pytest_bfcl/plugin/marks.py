@@ -2,32 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import pytest
 
 from pytest_bfcl import entry_points
-from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
-
-LANGUAGES = ("java", "javascript")
-
-
-def marks() -> Iterator[tuple[str, str]]:
-    """Every group, category, language and mode: name, what carries it."""
-    for name in GROUPS:
-        if name not in CATEGORIES:
-            yield name, f"function-calling entries of the group {name}"
-    for name, row in CATEGORIES.items():
-        yield name, f"function-calling entries of the category {name} ({row.group})"
-    for name in LANGUAGES:
-        yield name, f"function-calling entries whose calls are {name}"
-    yield "fc", "function-calling entries asked with native tool calls"
-    yield "prompt", "function-calling entries whose calls are written as text"
-
-
-def mark_names() -> list[str]:
-    """The names alone."""
-    return [name for name, _ in marks()]
+from pytest_bfcl.selection.node_ids import marks
 
 
 def register(config: pytest.Config) -> None:

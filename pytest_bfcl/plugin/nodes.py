@@ -15,8 +15,8 @@ import pytest
 
 from pytest_bfcl.dataset.categories import CATEGORIES, groups_of
 from pytest_bfcl.plugin import pytest_internals
-from pytest_bfcl.plugin.marks import LANGUAGES
 from pytest_bfcl.plugin.node_parts import CHECKS, OWN_MODEL, USERS_MODEL, BrokenLine
+from pytest_bfcl.selection.node_ids import LANGUAGES
 from pytest_bfcl.selection.sharding import ShardItem
 from pytest_bfcl.session import Trial
 
@@ -33,19 +33,15 @@ class EntryTest(Protocol):
 
     def set_up(self, item: EntryItem, fill_fixtures: Callable[[], None]) -> None:
         """Fill the fixtures, hold the conversation, judge it."""
-        ...
 
     def check(self, item: EntryItem) -> None:
         """Raise `pytest_bfcl.Failure` for the model's mistake."""
-        ...
 
     def tear_down(self, item: EntryItem) -> None:
         """Let go of what the item held: items live as long as the session."""
-        ...
 
     def failure_repr(self, item: EntryItem, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:
         """The ready text of a model's failure, ``None`` for everything else."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -29,15 +29,15 @@ from pytest_bfcl.plugin.failure_repr import FailureRepr
 from pytest_bfcl.plugin.node_parts import BrokenLine
 from pytest_bfcl.plugin.nodes import EntryItem
 from pytest_bfcl.runs import ResultLine, json_line
+from pytest_bfcl.scoring.expectations import Expectations, key_of
 from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import Entry
     from pytest_bfcl.plugin.conversations import Conversations
-    from pytest_bfcl.plugin.event_loop import Loop
-    from pytest_bfcl.plugin.expectations import Expectations
     from pytest_bfcl.plugin.session import Session
     from pytest_bfcl.session import Runner, Trial
+    from pytest_bfcl.session.driven_loop import Loop
     from pytest_bfcl.transcript import Transcript
 
 RECORD = pytest.StashKey[ResultLine]()
@@ -155,8 +155,9 @@ class Outcomes:
             kind = str(record["reason"]).partition(":")[2] or "checker"
             kinds = AdapterError if record["tag"] == FailureTag.ADAPTER_ERROR else HarnessError
             raise kinds(kind, str(detail.get("error") or record["reason"]), advice=str(detail.get("advice") or ""))
-        if self._expectations.failures:
-            self._expectations.mark(item, record)
+        if self._expectations.failures and (expected := self._expectations.failures.get(key_of(record))):
+            why = f"expected by --bfcl-expected: {expected.get('reason') or 'a failure'}"  # known failures are no news
+            item.add_marker(pytest.mark.xfail(raises=Failure, reason=why, strict=False))
 
     def _keep_error(self, item: EntryItem, error: BenchmarkError) -> ResultLine:
         record = item.stash[RECORD] = self._runner.errored(self._conversations.trial_of(item), error)

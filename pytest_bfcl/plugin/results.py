@@ -11,8 +11,8 @@ import pytest
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.plugin.failure_repr import FailureRepr, place_of, text_of
 from pytest_bfcl.plugin.recording import opened
-from pytest_bfcl.plugin.selection import entry_id_of
 from pytest_bfcl.runs import error_record
+from pytest_bfcl.selection.node_ids import entry_id_of
 from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
@@ -51,7 +51,10 @@ class Results:
         text: str | None = getattr(report, "bfcl", None)
         if str(report.outcome) == "rerun" or (text is None and report.outcome == "passed"):
             return
-        record = self._record_of(report, text)
+        if text is None:
+            record = self._crash_record(report)
+        else:
+            record = self._fresh() or cast("ResultLine", json.loads(text))
         if record is None:
             self.foreign_failures += report.failed and not hasattr(report, "wasxfail")
             return
@@ -64,12 +67,6 @@ class Results:
             report.outcome, report.when = "failed", "setup"
             report.longrepr = FailureRepr(error.message, f"{error.tag} {error.reason}")
             self._session.notices.stop(error.message)
-
-    def _record_of(self, report: pytest.TestReport, text: str | None) -> ResultLine | None:
-        fresh = self._fresh()
-        if text is None:
-            return self._crash_record(report)
-        return fresh or cast("ResultLine", json.loads(text))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
@@ -97,8 +94,7 @@ class Results:
         if self._session.config.option.collectonly or self._session.plan.dry_run:
             return
         for text in waiting:
-            record = cast("ResultLine", json.loads(text))
-            self.receive(record, text)
+            self.receive(cast("ResultLine", json.loads(text)), text)
 
     def receive(self, record: ResultLine, text: str | None = None) -> None:
         """Keep one record (``text`` is its line, where it is known) and tell whoever listens."""

@@ -17,7 +17,6 @@ import pytest
 from pytest_bfcl.dataset.categories import resolve_categories
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plugin.data import SessionData
-from pytest_bfcl.plugin.named_models import with_named_models
 from pytest_bfcl.plugin.notices import Notices
 from pytest_bfcl.plugin.options import Plan, make_plan
 from pytest_bfcl.settings import Settings
@@ -41,7 +40,7 @@ class Session:
 
         self.config = config
         self.worker: Parsed | None = getattr(config, "workerinput", {}).get("bfcl")
-        self.plan = Plan(**self.worker["plan"]) if self.worker else with_named_models(make_plan(config))
+        self.plan = Plan(**self.worker["plan"]) if self.worker else _with_named_models(make_plan(config))
         self.settings = Settings.from_dict(self.plan.settings).shared_by(self.processes)
         self.specs: list[ModelSpec] = list({spec.text: spec for spec in map(parse_spec, self.plan.models)}.values())
         resolve_categories(self.plan.categories)  # unknown names are told before anything is collected
@@ -88,3 +87,14 @@ class Session:
             f"{socket.gethostname()} has other data than the controller ({dataset.name} {ours}, not {theirs}): "
             "fetch or copy it there"
         )
+
+
+def _with_named_models(plan: Plan) -> Plan:
+    """The plan with every model named, also those only their server can name, with its address; raises `UsageError`.
+
+    Nothing is asked where every model has a name, or where the engine is to be started.
+    """
+    from pytest_bfcl.session.serving.addresses import name_models
+
+    models, settings = name_models(plan.models, Settings.from_dict(plan.settings))
+    return plan if models == plan.models else replace(plan, models=models, settings=settings.to_dict())

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.plugin import selection
 from pytest_bfcl.plugin.contenders import check_providers
-from pytest_bfcl.plugin.marks import mark_names
 from pytest_bfcl.plugin.nodes import EntryItem
 from pytest_bfcl.plugin.recording import opened
 from pytest_bfcl.plugin.sink import Sink
 from pytest_bfcl.printed import say
+from pytest_bfcl.selection import node_ids
+from pytest_bfcl.selection.node_ids import mark_names
 from pytest_bfcl.session.estimate import cost_lines
 from pytest_bfcl.suggestions import did_you_mean
 
@@ -57,10 +57,10 @@ class SessionStart:
                 check_providers(self._session)
         except UsageError as error:
             raise pytest.UsageError(str(error)) from None
-        if "," in selection.without_arguments(getattr(option, "markexpr", "") or ""):
+        if "," in node_ids.without_arguments(getattr(option, "markexpr", "") or ""):
             raise pytest.UsageError(f"-m {option.markexpr!r}: marks are joined by or, and, not: -m 'live or non_live'")
         registered = [re.split(r"[:(]", line, maxsplit=1)[0].strip() for line in session.config.getini("markers")]
-        for word in selection.misspelt_marks(getattr(option, "markexpr", "") or "", registered):
+        for word in node_ids.misspelt_marks(getattr(option, "markexpr", "") or "", registered):
             meant = did_you_mean(word, mark_names())
             raise pytest.UsageError(
                 f"-m {option.markexpr!r}: there is no mark {word!r}; {meant}\n"

@@ -12,15 +12,15 @@ import pytest
 from pytest_bfcl.dataset.opening import NOT_FETCHED
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plugin import pytest_internals
-from pytest_bfcl.plugin.selection import virtual_argument
 from pytest_bfcl.plugin.sink import Sink
+from pytest_bfcl.selection.node_ids import virtual_argument
 from pytest_bfcl.session.skips import skip_lines
 
 if TYPE_CHECKING:
+    from pytest_bfcl.plugin.folding import FoldedFailures
     from pytest_bfcl.plugin.results import Results
     from pytest_bfcl.plugin.session import Session
     from pytest_bfcl.plugin.session_end import SessionEnd
-    from pytest_bfcl.plugin.short_summary import FoldedFailures
     from pytest_bfcl.session.run import Run
 
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from pytest_bfcl.plugin.distribution import Distribution, WorkerEnd
-from pytest_bfcl.plugin.selection import mentioned, stripes, virtual_argument
+from pytest_bfcl.selection.node_ids import mentioned, stripes, virtual_argument
 from pytest_bfcl.selection.sampling import stratified_sample
 from pytest_bfcl.selection.sharding import ShardItem, natural, scenario_of, shard_of
 

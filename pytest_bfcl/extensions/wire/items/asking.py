@@ -14,8 +14,9 @@ import pytest
 
 from pytest_bfcl.extensions.wire.items.nodes import RECORD, WireFault, WireItem
 from pytest_bfcl.failures import AdapterError, UsageError
-from pytest_bfcl.plugin import pytest_internals, selection
+from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.plugin.failure_repr import FailureRepr
+from pytest_bfcl.selection import node_ids
 from pytest_bfcl.troubles import AdapterTrouble
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class WireChecks:
         items = session.items
         worker = self._session.worker
         if worker is not None:
-            stripe = selection.stripes([item.nodeid for item in items], int(worker["slots"]))[int(worker["slot"])]
+            stripe = node_ids.stripes([item.nodeid for item in items], int(worker["slots"]))[int(worker["slot"])]
             items = [items[position] for unit in stripe for position in unit]
         self._items = [item for item in items if isinstance(item, WireItem)]
 

@@ -1,4 +1,4 @@
-"""What node ids and ``-m`` expressions ask for. Pure functions over texts."""
+"""What node ids and ``-m`` expressions ask for, and the marks there are. Pure functions over texts."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from pytest_bfcl import entry_points
 from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
-from pytest_bfcl.plugin.marks import mark_names
 from pytest_bfcl.selection.sharding import ShardItem, deal
 from pytest_bfcl.suggestions import close_names
 
+LANGUAGES = ("java", "javascript")
 _VIRTUAL = re.compile(r"(?:.*/)?bfcl/(?P<category>[A-Za-z0-9_]+)\.jsonl(?:::(?P<name>.+))?", re.DOTALL)
 _ARGUMENTS = re.compile(r"(?<=\w)\([^()]*\)")
 _WORD = re.compile(r"(not\s+)?\(*\b([A-Za-z_]\w*)")
@@ -75,3 +75,21 @@ def shard_item(nodeid: str) -> ShardItem:
 def stripes(nodeids: Sequence[str], count: int) -> list[list[list[int]]]:
     """Positions dealt to ``count`` stripes: stripe → units → positions; see `pytest_bfcl.selection.sharding.deal`."""
     return deal(list(map(shard_item, nodeids)), count)
+
+
+def marks() -> Iterator[tuple[str, str]]:
+    """Every group, category, language and mode: name, what carries it."""
+    for name in GROUPS:
+        if name not in CATEGORIES:
+            yield name, f"function-calling entries of the group {name}"
+    for name, row in CATEGORIES.items():
+        yield name, f"function-calling entries of the category {name} ({row.group})"
+    for name in LANGUAGES:
+        yield name, f"function-calling entries whose calls are {name}"
+    yield "fc", "function-calling entries asked with native tool calls"
+    yield "prompt", "function-calling entries whose calls are written as text"
+
+
+def mark_names() -> list[str]:
+    """The names alone."""
+    return [name for name, _ in marks()]
