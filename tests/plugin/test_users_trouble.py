@@ -14,7 +14,7 @@ def test_a_users_error_has_file_and_line() -> None:
         trouble = fixture_error(error)
     assert trouble is not None
     assert "the model fixture raised KeyError: 'contents' (" in trouble.message
-    assert "test_users_trouble.py:14, in test_a_users_error_has_file_and_line" in trouble.advice
+    assert "test_users_trouble.py:12, in test_a_users_error_has_file_and_line" in trouble.advice
 
 
 def test_assertions_hide_our_frames(pytester: pytest.Pytester) -> None:
