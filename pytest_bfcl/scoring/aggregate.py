@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
+from pytest_bfcl.dataset.categories import GROUPS
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,15 +139,3 @@ def category_weights(term: Term, sizes: Mapping[str, int]) -> dict[str, float]:
         for name, inner in part.items():
             weights[name] = weights.get(name, 0.0) + weight / whole * inner
     return weights
-
-
-def with_zeros(scores: Mapping[str, CategoryScore], sizes: Mapping[str, int] | None = None) -> dict[str, CategoryScore]:
-    """The reference's reading: a category without a score counts as 0 with its full size."""
-    sizes = sizes or {name: row.official_size for name, row in CATEGORIES.items()}
-    return {name: scores.get(name) or CategoryScore(0.0, sizes[name]) for name in GROUPS["all_scoring"]}
-
-
-def official_value(term: Term, scores: Mapping[str, CategoryScore], sizes: Mapping[str, int] | None = None) -> float:
-    """The formula with the reference's arithmetic, categories not run counted as zero."""
-    found = value(term, with_zeros(scores, sizes))
-    return 0.0 if found is None else found

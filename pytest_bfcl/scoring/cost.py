@@ -1,7 +1,7 @@
 """Cost and latency of a model, by the reference's rules (scoring spec §7).
 
 Every step of a multi-turn conversation is one sample; zeros and missing values are not samples. Nothing is rounded
-here but in the ``rounded_*`` functions, which reproduce the two rounding methods of the leaderboard files.
+here.
 """
 
 from __future__ import annotations
@@ -14,10 +14,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pytest_bfcl.runs.result_line import ReplayLine, ResultLine
 
-SERVER_USD_PER_HOUR = 23.92
-"""Hourly price of the eight-GPU server the reference assumes for models without a price."""
 SERVER_PARALLEL = 100
-"""Parallel requests assumed on that server."""
+"""Parallel requests that the reference assumes on a server paid by the hour."""
 
 
 def samples(value: Any) -> Iterator[int | float]:
@@ -71,8 +69,7 @@ def cost_usd(
 ) -> float | None:
     """USD at prices per million tokens; with a price missing, by latency at the server's hourly price.
 
-    ``None`` when the numbers needed are absent, the server's price among them (the reference takes
-    `SERVER_USD_PER_HOUR`); there is no fall-back from the first rule to the second.
+    ``None`` when the numbers needed are absent; there is no fall-back from the first rule to the second.
     """
     if input_price is not None and output_price is not None:
         if not usage.input_tokens or not usage.output_tokens:
@@ -112,13 +109,3 @@ def percentile95(values: Iterable[int | float]) -> float | None:
     if fraction < 0.5:
         return low + (high - low) * fraction
     return high - (high - low) * (1 - fraction)
-
-
-def rounded(value: int | float | None) -> int | float | None:
-    """Two decimals, nearest to the exact double: cost, mean and deviation."""
-    return None if value is None else round(value, 2)
-
-
-def rounded_percentile(value: float | None) -> float | None:
-    """Two decimals by way of the product with 100 in double precision: the percentile only."""
-    return None if value is None else round(value * 100) / 100

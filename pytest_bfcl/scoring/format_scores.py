@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pytest_bfcl.dataset.expansion import format_configs
@@ -31,15 +30,6 @@ class FormatScores:
         count = self.counts.setdefault(configuration, [0, 0])
         count[0] += passed
         count[1] += 1
-
-    @classmethod
-    def from_header(cls, header: Mapping[str, object]) -> FormatScores:
-        """From the first line of an official score file."""
-        scores = cls()
-        for name, value in header.items():
-            if isinstance(value, dict):
-                scores.counts[name] = [int(value["correct_count"]), int(value["total_count"])]
-        return scores
 
     def accuracy(self, configuration: str) -> float | None:
         """Accuracy under one configuration; ``None`` when it has no entries."""

@@ -13,18 +13,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
 from pytest_bfcl.runs.paths import write_below
 from pytest_bfcl.scoring import aggregate as formulas
 from pytest_bfcl.scoring.aggregate import CategoryScore, Term
 from pytest_bfcl.scoring.cost import (
-    SERVER_USD_PER_HOUR,
     Usage,
     cost_usd,
     deviation,
     mean,
     percentile95,
-    rounded,
-    rounded_percentile,
 )
 from pytest_bfcl.scoring.format_scores import CONFIGURATIONS, FormatScores
 from pytest_bfcl.scoring.model_info import ModelInfo
@@ -32,6 +30,8 @@ from pytest_bfcl.scoring.model_info import ModelInfo
 FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """What spreadsheets take for the beginning of a formula, full-width forms included."""
 NOT_AVAILABLE = "N/A"
+SERVER_USD_PER_HOUR = 23.92
+"""Hourly price of the eight-GPU server the reference assumes for models without a price."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class _Values:
     def never(self, term: Term) -> Callable[[ModelRow], float | None]:
         def compute(row: ModelRow) -> float | None:
             if self.official:
-                return formulas.official_value(term, row.scores)
+                return official_value(term, row.scores)
             return None if formulas.missing(term, row.scores) else formulas.value(term, row.scores)
 
         return compute
@@ -304,3 +304,28 @@ def _quoted(rows: Iterable[Sequence[str]]) -> str:
     buffer = io.StringIO()
     csv.writer(buffer, lineterminator="\n").writerows(rows)
     return buffer.getvalue()
+
+
+# The reference's arithmetic.
+
+
+def rounded(value: int | float | None) -> int | float | None:
+    """Two decimals, nearest to the exact double: cost, mean and deviation."""
+    return None if value is None else round(value, 2)
+
+
+def rounded_percentile(value: float | None) -> float | None:
+    """Two decimals by way of the product with 100 in double precision: the percentile only."""
+    return None if value is None else round(value * 100) / 100
+
+
+def with_zeros(scores: Mapping[str, CategoryScore], sizes: Mapping[str, int] | None = None) -> dict[str, CategoryScore]:
+    """The reference's reading: a category without a score counts as 0 with its full size."""
+    sizes = sizes or {name: row.official_size for name, row in CATEGORIES.items()}
+    return {name: scores.get(name) or CategoryScore(0.0, sizes[name]) for name in GROUPS["all_scoring"]}
+
+
+def official_value(term: Term, scores: Mapping[str, CategoryScore], sizes: Mapping[str, int] | None = None) -> float:
+    """The formula with the reference's arithmetic, categories not run counted as zero."""
+    found = formulas.value(term, with_zeros(scores, sizes))
+    return 0.0 if found is None else found

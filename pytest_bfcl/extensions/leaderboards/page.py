@@ -17,7 +17,7 @@ from urllib.parse import quote
 from pytest_bfcl.dataset.categories import GROUPS
 from pytest_bfcl.extensions.leaderboards import TEMPLATES
 from pytest_bfcl.extensions.leaderboards.contestants import RULES, Contestant, Infos, contestants, with_distinct_names
-from pytest_bfcl.extensions.leaderboards.official_csv import write_csvs
+from pytest_bfcl.extensions.leaderboards.official_csv import official_value, write_csvs
 from pytest_bfcl.extensions.leaderboards.published import Comparison, PublishedBoard, compared, refuse_other_data
 from pytest_bfcl.extensions.leaderboards.published_table import published_values
 from pytest_bfcl.extensions.leaderboards.ranking import Pair, Ranking, Reversals, Verdicts, ranking, reversals
@@ -283,7 +283,7 @@ def _place(each: Contestant, shared: Sequence[str], *, official: bool) -> Place:
     latencies = usage.latencies if usage is not None else []
     value = aggregate.value(aggregate.OVERALL, scores)
     if official:
-        value = aggregate.official_value(aggregate.OVERALL, each.row.scores)
+        value = official_value(aggregate.OVERALL, each.row.scores)
     return Place(
         rank=None,
         ranks=None,
@@ -326,7 +326,7 @@ def _interval(value: float, headline: Mapping[str, Tally], scores: Mapping[str, 
 def _group(name: str, each: Contestant, *, official: bool) -> float | None:
     term = aggregate.formula(name)
     if official:
-        return aggregate.official_value(term, each.row.scores)
+        return official_value(term, each.row.scores)
     if name == "irrelevance":  # of what was run: models of one table were run on the same
         return aggregate.value(term, each.row.scores)
     return None if aggregate.missing(term, each.row.scores) else aggregate.value(term, each.row.scores)

@@ -143,7 +143,10 @@ def _formats(found: _Category | None) -> FormatScores | None:
     if found is None:
         return None
     if found.file is not None:
-        return FormatScores.from_header(found.file.header)
+        told = {name: value for name, value in found.file.header.items() if isinstance(value, dict)}
+        return FormatScores(
+            {name: [int(each["correct_count"]), int(each["total_count"])] for name, each in told.items()}
+        )
     return found.formats if found.formats.counts else None
 
 

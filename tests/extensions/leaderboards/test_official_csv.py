@@ -7,17 +7,25 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bfcl.extensions.leaderboards.official_csv import ModelRow, csv_texts, number, percent, write_csvs
+from pytest_bfcl.extensions.leaderboards.official_csv import (
+    SERVER_USD_PER_HOUR,
+    ModelRow,
+    csv_texts,
+    number,
+    official_value,
+    percent,
+    rounded,
+    rounded_percentile,
+    write_csvs,
+)
+from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import CategoryScore
 from pytest_bfcl.scoring.cost import (
-    SERVER_USD_PER_HOUR,
     Usage,
     cost_usd,
     deviation,
     mean,
     percentile95,
-    rounded,
-    rounded_percentile,
 )
 from pytest_bfcl.scoring.format_scores import CONFIGURATIONS, FormatScores
 from pytest_bfcl.scoring.model_info import ModelInfo
@@ -113,10 +121,18 @@ def test_a_single_latency_has_no_deviation() -> None:
     assert line["Latency 95th Percentile (s)"] == "2.0"
 
 
+def test_the_two_ways_of_rounding_differ() -> None:
+    assert (rounded_percentile(10.025), rounded(10.025)) == (10.02, 10.03)
+    assert (rounded_percentile(2.675), rounded(2.675)) == (2.68, 2.67)
+    assert (rounded_percentile(10.235), rounded(10.235)) == (10.24, 10.23)
+
+
 def test_cells() -> None:
     assert percent(0.11125) == "11.12%"
     assert percent(None) == number(None) == "N/A"
     assert number(0.0) == "0.0"
+    assert rounded(cost_usd(Usage([4 * 3600.0]), None, None, SERVER_USD_PER_HOUR)) == 0.96
+    assert round(official_value(aggregate.NON_LIVE, row("m", WORKED).scores) * 100, 2) == 6.67
 
 
 @pytest.mark.golden
