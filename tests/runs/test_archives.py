@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_bfcl.cli import main
-from pytest_bfcl.runs import Fingerprint, RunDirectory
+from pytest_bfcl.runs import RunDirectory
 from pytest_bfcl.runs.archives import archive_digest
 from pytest_bfcl.session.evaluation import open_data, run
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import Reply, ToolCall
-from tests.runs.samples import fingerprint
 
 
 def write(folder: Path, name: str, *lines: Any) -> None:
@@ -41,36 +39,6 @@ def test_a_digest_is_of_content_not_of_files(tmp_path: Path) -> None:
     (tmp_path / "d" / "folder.jsonl").mkdir()
     (tmp_path / "d" / "link.jsonl").symlink_to(tmp_path / "a" / "main.jsonl")
     assert archive_digest(tmp_path / "d") == digests[2]
-
-
-def asked(search: str, **changes: Any) -> Fingerprint:
-    conditions = {"step_limit": 20, "search": search, "simulators": "own"}
-    return fingerprint(conditions=conditions, counted={"m": {"web_search_base": 3}}, **changes)
-
-
-@pytest.mark.parametrize(
-    ("mine", "theirs", "same"),
-    [
-        (asked("serpapi", archives={"web": "aa"}), asked("replay:A", archives={"web": "aa"}), True),
-        (asked("serpapi", archives={"web": "aa"}), asked("replay:A", archives={"web": "bb"}), False),
-        (asked("replay:A", archives={"web": "aa"}), asked("replay:B", archives={"web": "aa"}), True),
-        (asked("serpapi", archives={"web": "aa"}), asked("serpapi", archives={"web": "bb"}), True),
-        (asked("auto"), asked("replay:A", archives={"web": "aa"}), True),  # the first never searched
-        (asked("record", dataset="bundled"), asked("local", dataset="bundled"), True),
-        (asked("local", dataset="bundled"), asked("replay:A", dataset="bundled", archives={"web": "aa"}), False),
-    ],
-)
-def test_providers_are_compared_where_both_used_them(mine: Fingerprint, theirs: Fingerprint, same: bool) -> None:
-    assert (mine.differences(theirs) == []) is same
-    assert (theirs.differences(mine) == []) is same
-
-
-def test_rest_likewise() -> None:
-    conditions = {"step_limit": 20, "search": "auto", "simulators": "own"}
-    live = fingerprint(conditions=conditions | {"rest": "live"}, counted={"m": {"rest": 2}}, archives={"rest": "aa"})
-    replayed = replace(live, conditions=conditions | {"rest": "replay:A"})
-    assert live.differences(replayed) == []
-    assert live.differences(replace(replayed, archives={"rest": "bb"})) == ["recorded rest: aa → bb"]
 
 
 async def searcher(request: Any) -> Reply:

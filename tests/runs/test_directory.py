@@ -12,11 +12,7 @@ import pytest
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.runs import (
     DamagedLine,
-    EntryKey,
-    Journal,
     ModelFingerprint,
-    ReplyKey,
-    Requests,
     RunDirectory,
     default_path,
     error_record,
@@ -24,7 +20,6 @@ from pytest_bfcl.runs import (
 from pytest_bfcl.runs.directory import is_run, join_selections, missing_shards, same_results
 from pytest_bfcl.scoring.summary import summarise
 from pytest_bfcl.selection.sharding import MOST_SHARDS
-from pytest_bfcl.transcript import Reply
 from tests.runs.samples import SPEC, fingerprint, single
 
 
@@ -91,12 +86,6 @@ def test_folders_with_other_content_are_left_alone(tmp_path: Path) -> None:
         RunDirectory.start(file, fingerprint())
 
 
-def test_a_broken_run_file_is_named(tmp_path: Path) -> None:
-    (tmp_path / "run.json").write_text("{")
-    with pytest.raises(UsageError, match=r"run\.json is damaged"):
-        RunDirectory.open(tmp_path)
-
-
 def test_two_writers_are_refused_across_processes(tmp_path: Path) -> None:
     code = (
         "import sys\nfrom pathlib import Path\nfrom pytest_bfcl.runs import RunDirectory\n"
@@ -115,57 +104,17 @@ def test_two_writers_are_refused_across_processes(tmp_path: Path) -> None:
     RunDirectory.start(tmp_path / "run", fingerprint()).close()
 
 
-def test_journal_transcripts_and_snapshots_have_their_places(tmp_path: Path) -> None:
-    key = ReplyKey(SPEC, "fc", "simple_python_1", 1, 0, 0, "f" * 64)
-    question = {"role": "user", "content": "hi"}
-    with RunDirectory.create(tmp_path / "run", fingerprint()) as run:
-        with Journal(run.path / "journal", "gw0") as journal:
-            journal.record(key, Reply("hello"), Requests("").asked([question], ()))
-        store = run.snapshots(SPEC)
-        assert store.load("kv", "student") is None
-        store.save("kv", "student", "memory_kv_prereq_22-student-0", {"core_memory": {"a": "é"}})
-        store.save("kv", "student", "memory_kv_prereq_23-student-1", {"core_memory": {"a": "b"}})
-        assert run.snapshots(SPEC, repeat=2).load("kv", "student") is None
-    again = RunDirectory.open(tmp_path / "run")
-    assert Journal(again.path / "journal").find(key) == Reply("hello")
-    loaded = again.transcripts.load(EntryKey(SPEC, "fc", "simple_python_1"))
-    assert loaded is not None
-    assert loaded["messages"] == [question, Reply("hello").as_message(0, 0)]
-    snapshots = again.snapshots(SPEC)
-    assert snapshots.load("kv", "student") == {"core_memory": {"a": "b"}}
-    assert snapshots.checkpoint("kv", "memory_kv_prereq_22-student-0") == {"core_memory": {"a": "é"}}
-    assert snapshots.root.parent.parent == tmp_path / "run"
-
-
-def test_hostile_names_stay_inside_the_run(tmp_path: Path) -> None:
-    with RunDirectory.create(tmp_path / "run", fingerprint()) as run:
-        store = run.snapshots("../../etc:x/y")
-        store.save("../kv", "..", "../../outside", {})
-        files = [path for path in tmp_path.rglob("*.json") if path.name != "run.json"]
-        assert files
-        assert all((tmp_path / "run" / "snapshots") in path.parents for path in files)
-
-
-def test_a_damaged_snapshot_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
-    with RunDirectory.create(tmp_path / "run", fingerprint()) as run:
-        store = run.snapshots(SPEC)
-        store.save("kv", "student", "a", {})
-        store.final_path("kv", "student").write_text("{")
-        with pytest.raises(HarnessError, match="delete it"):
-            store.load("kv", "student")
-
-
-def test_default_paths_are_readable_and_unique(tmp_path: Path) -> None:
-    first = default_path(["openai:org/model@fc"], tmp_path)
-    assert first.name.endswith("Z-openai_org_model@fc")
-    first.mkdir()
-    assert default_path(["a", "b"], tmp_path).name.endswith("-2-models")
-
-
-@pytest.mark.parametrize("content", ["{}", '{"core_memory": {}}', '{"dataset": {}, "models": []}'])
-def test_another_object_in_place_of_the_facts_is_no_run(tmp_path, content):
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ("{", "is damaged"),
+        ("{}", "does not describe a run: dataset is missing"),
+        ('{"dataset": {}, "models": []}', "does not describe a run: rules is missing"),
+    ],
+)
+def test_another_object_in_place_of_the_facts_is_no_run(tmp_path: Path, content: str, why: str) -> None:
     (tmp_path / "run.json").write_text(content)
-    with pytest.raises(UsageError, match=r"run.json does not describe a run: \w+ is missing"):
+    with pytest.raises(UsageError, match=rf"run\.json {why}"):
         RunDirectory.open(tmp_path)
 
 
@@ -273,19 +222,14 @@ def test_the_same_results_in_two_places(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         (tmp_path / name / "results.jsonl").write_bytes(line)
     (tmp_path / "f").mkdir()
-    pairs = {
-        ("a", "a"): True,
-        ("a", "b"): True,
-        ("a", "c"): False,
-        ("d", "e"): False,
-        ("a", "f"): False,
-        ("f", "a"): False,
-    }
-    assert {pair: same_results(*(tmp_path / name for name in pair)) for pair in pairs} == pairs
+    same = [pair for pair in ("aa", "ab", "ac", "de", "af", "fa") if same_results(*(tmp_path / name for name in pair))]
+    assert same == ["aa", "ab"]
     assert same_results(tmp_path / "a" / "results.jsonl", tmp_path / "b")
 
 
 def test_names_of_new_runs(tmp_path: Path) -> None:
+    assert default_path(["openai:org/model@fc"], tmp_path).name.endswith("Z-openai_org_model@fc")
+    assert default_path(["a", "b"], tmp_path).name.endswith("-2-models")
     first = default_path(["m"], tmp_path)
     found = []
     for number in (None, 2, 3):

@@ -116,11 +116,6 @@ def test_a_lost_call_where_none_was_due_is_told_too(tmp_path):
     assert told == [(True, None), (True, "hermes")]
 
 
-def test_refusals_under_an_fc_label_are_no_reason_to_refuse(tmp_path):
-    path = folder(tmp_path, "polite-FC", "I cannot help.", "No.", category="irrelevance")
-    assert {line["mode"] for line in read_replay_lines(path)} == {"fc"}
-
-
 def test_thoughts_of_recorded_texts(tmp_path):
     line = {"id": "simple_python_0", "output": f"<think>hm</think>{HERMES}", "mode": "fc", **ENTRY}
     assert [v["valid"] for v in score_lines([line], decoder="hermes")] == [True]

@@ -87,12 +87,6 @@ def test_a_line_torn_by_a_crash_is_skipped_and_reported(tmp_path: Path) -> None:
     assert Journal(tmp_path).find(KEY._replace(turn=1)) == Reply("again")
 
 
-def test_lines_of_another_shape_are_damage_too(tmp_path: Path) -> None:
-    (tmp_path / "x.jsonl").write_text(json.dumps({"id": "a"}) + "\n")
-    journal = Journal(tmp_path)
-    assert "not a journal line" in journal.damaged[0].why
-
-
 def test_a_file_that_vanished_is_an_error_with_its_name(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
     journal.record(KEY, REPLY)

@@ -70,13 +70,6 @@ def test_a_text_proves_no_mode(more: dict[str, Any]) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_the_minimal_line_is_a_text_reply() -> None:
-    transcript = transcript_from_line(TEXT, "prompt")
-    assert transcript.mode == "prompt"
-    assert not transcript.underscore_names
-    assert transcript.first_reply == Reply("[f(a=1)]")
-
-
 def test_native_calls_come_in_two_spellings() -> None:
     line = {"id": "live_simple_1-2-0", "mode": "fc", "underscore_names": True}
     long = transcript_from_line(line | {"output": [{"name": "a_b", "arguments": "{bad"}]})
@@ -122,24 +115,6 @@ def test_a_trajectory_is_taken_as_decoded() -> None:
     assert line_of(transcript)["trajectory"] == line["trajectory"]
 
 
-def test_agentic_answers_may_be_just_the_final_text() -> None:
-    short = transcript_from_line({"id": "memory_kv_1-customer-1", "output": "{'answer': 'blue'}"}, "fc")
-    assert [step.reply.text for step in short.steps] == ["{'answer': 'blue'}"]
-    full = transcript_from_line({"id": "web_search_base_1", "mode": "fc", "output": [[[{"fetch": "{}"}], "blue"]]})
-    assert len(full.turns) == 1
-    assert full.steps[0].reply.tool_calls == (ToolCall("fetch", "{}"),)
-
-
-@pytest.mark.parametrize("entry_id", ["multi_turn_base_1", "web_search_base_1", "simple_python_1", "irrelevance_1"])
-def test_failed_generations_are_recognised(entry_id: str) -> None:
-    transcript = transcript_from_line({"id": entry_id, "output": "Error during inference: 503"})
-    assert transcript.inference_error == "Error during inference: 503"
-
-
-def test_a_multi_turn_result_that_is_text_is_a_failed_generation() -> None:
-    assert transcript_from_line({"id": "multi_turn_base_1", "output": "prose"}).inference_error == "prose"
-
-
 @pytest.mark.parametrize(
     "line",
     [
@@ -158,13 +133,6 @@ def test_a_multi_turn_result_that_is_text_is_a_failed_generation() -> None:
 def test_other_shapes_are_usage_errors(line: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         transcript_from_line(line)
-
-
-def test_misshapen_numbers_do_not_matter() -> None:
-    line = {"id": "multi_turn_base_1", "output": [["a", "b"]], "latency_s": [[0.5]], "input_tokens": 7}
-    transcript = transcript_from_line(line, "prompt")
-    assert [step.reply.latency_s for step in transcript.steps] == [0.5, None]
-    assert [step.reply.input_tokens for step in transcript.steps] == [7, None]
 
 
 def test_a_line_may_bring_its_question() -> None:
@@ -280,21 +248,9 @@ def test_everything_a_line_says_of_its_conversation() -> None:
         "forced_quit": True, "incomplete": True, "started_at": "2026", "duration_s": 1.5, "extra": {"a": 1},
         "other_reading": other, "output": "a",
     }  # fmt: skip
-    whole, bare = (
-        transcript_from_line(line),
-        transcript_from_line({"id": "simple_python_1", "mode": "x", "output": "a"}),
-    )
-    for name in (
-        "model",
-        "mode",
-        "repeat",
-        "underscore_names",
-        "forced_quit",
-        "incomplete",
-        "started_at",
-        "duration_s",
-        "extra",
-    ):
+    whole = transcript_from_line(line)
+    bare = transcript_from_line({"id": "simple_python_1", "mode": "x", "output": "a"})
+    for name in line.keys() - {"id", "decoder", "other_reading", "output"}:
         assert getattr(whole, name) == line[name]
     assert whole.other_reading == OtherReading("evidence", "prompt", True, find_decoder("hermes").name)
     assert whole.decoder == find_decoder("hermes").name

@@ -147,11 +147,3 @@ def test_a_reply_that_says_nothing_passes_nowhere(bench: Bench, session) -> None
 def test_a_stop_without_a_word_is_an_answer_where_no_call_is_due(bench: Bench, session) -> None:
     bench.serve({"kind": "silent", "ids": "irrelevance_"})
     session(*QUICK).assert_outcomes(passed=ALL)
-
-
-def test_a_run_without_any_answer_has_no_score_and_exit_code_2(bench: Bench, session) -> None:
-    bench.serve({"kind": "filtered"})
-    result = session(*QUICK, "-m", "irrelevance", "--bfcl-fail-under=irrelevance=0")
-    assert result.ret == 2
-    assert "no request got an answer" in result.stdout.str()
-    assert bench.numbers()["overall"]["why"] == "no request got an answer"

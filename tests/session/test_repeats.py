@@ -39,12 +39,6 @@ def test_repeats_tell_how_steady_a_model_is(bench: Bench, session) -> None:
     result.stdout.fnmatch_lines(["repeated 3 times: pass@1 96.7 %, pass^3 95.0 %, pass@3 97.5 %, flip rate 2.5 %"])
 
 
-def test_each_repeat_is_asked_on_its_own(bench: Bench, session) -> None:
-    server = bench.serve()
-    session(*QUICK, "--bfcl-repeat=2", "-k", "multiple").assert_outcomes(passed=12, deselected=68)
-    assert set(server.asked().values()) == {2}
-
-
 def test_a_sample_is_stratified_repeatable_and_says_so(bench: Bench, session) -> None:
     server = bench.serve()
     result = session(*QUICK, "--bfcl-sample=20", "--bfcl-seed=3")

@@ -14,10 +14,9 @@ import pytest
 from pytest_bfcl.cli import main
 from pytest_bfcl.conversation import RunStopped
 from pytest_bfcl.dataset import DataSet
-from pytest_bfcl.failures import AdapterError, UsageError
-from pytest_bfcl.models import Request, parse_spec
-from pytest_bfcl.runs import Fingerprint, RunDirectory
-from pytest_bfcl.session import Contender, EarlierParts, Runner, Store, Trial, plan_trials
+from pytest_bfcl.failures import AdapterError
+from pytest_bfcl.models import Request
+from pytest_bfcl.session import Contender, Runner, Store, Trial
 from pytest_bfcl.session.evaluation import open_data, run, score_lines
 from pytest_bfcl.settings import Price, Settings
 from pytest_bfcl.transcript import Reply
@@ -74,24 +73,6 @@ def test_several_contenders_in_one_runner_in_a_loop_of_somebody_else(data: DataS
     assert all(model.closed for model in models)
 
 
-def test_a_lent_model_is_its_owners_to_close_and_gives_its_name(data: DataSet) -> None:
-    contender = Contender.of_spec(parse_spec("fixture:mine"), SETTINGS)
-    assert contender.identity == ("fixture:mine@fc", "fc")
-    model = Answering("own:lent@fc")
-    lent = contender.lent(model)
-    assert contender.lent(model) is lent
-    assert contender.identity == ("own:lent@fc", "fc")
-
-    async def main() -> str:
-        runner = Runner(data, [contender], SETTINGS)
-        record = await runner.record(trials(data, lent)[0])
-        await runner.aclose()
-        return str(record["model"])
-
-    assert asyncio.run(main()) == "own:lent@fc"
-    assert not model.closed
-
-
 def test_what_is_paid_for_is_kept_when_the_budget_is_spent(data: DataSet, tmp_path: Path) -> None:
     settings = replace(SETTINGS, budget_usd=0.5, price=Price(1000.0, 1000.0))
     model = Answering(seconds=0.05)
@@ -135,42 +116,3 @@ def test_an_error_tells_how_far_it_got_after_pickling() -> None:
     error = AdapterError("server", "gone")
     assert error.transcript is None
     assert pickle.loads(pickle.dumps(error)).transcript is None
-
-
-def write_run(path: Path, data: DataSet, *lines: tuple[str, str, str], models: tuple[str, ...]) -> None:
-    fingerprint = Fingerprint.of(data, [(model, model.rpartition("@")[2]) for model in models], SETTINGS)
-    with RunDirectory.start(path, fingerprint) as directory:
-        for entry_id, model, outcome in lines:
-            mode = model.rpartition("@")[2]
-            key = {"id": entry_id, "category": "simple_python", "model": model, "mode": mode, "repeat": 1}
-            directory.append({**key, "outcome": outcome, "corrected_outcome": outcome})
-
-
-def test_a_model_in_both_modes_is_two_models_when_a_run_goes_on(data: DataSet, tmp_path: Path) -> None:
-    both = ("own:m@fc", "own:m@prompt")
-    done = ("simple_python_0", "own:m@fc", "passed")
-    write_run(tmp_path / "run", data, done, ("simple_python_1", "own:m@prompt", "error"), models=both)
-    parts = EarlierParts.read(tmp_path / "run")
-    assert EarlierParts.from_dict(json.loads(json.dumps(parts.to_dict()))).settled == parts.settled
-    left = {}
-    for mode in ("fc", "prompt"):
-        contender = Contender.of_spec(parse_spec(f"own:m@{mode}"), SETTINGS)
-        planned = plan_trials(trials(data, contender), parts, lambda trial, stage: trial)
-        left[mode] = [trial.entry_id for trial in planned]
-    assert len(left["fc"]) == 5
-    assert len(left["prompt"]) == 6
-
-
-def test_a_run_that_came_to_prompting_goes_on_in_prompting(data: DataSet, tmp_path: Path) -> None:
-    write_run(tmp_path / "run", data, ("simple_python_0", "own:m@prompt", "passed"), models=("own:m@fc",))
-    parts = EarlierParts.read(tmp_path / "run")
-    contender = Contender.of_spec(parse_spec("own:m"), SETTINGS, settled=parts.modes.get("own:m"))
-    assert parts.is_settled(Trial.of(data.index("simple_python")[0], contender, data))
-
-
-def test_another_measurement_is_refused(data: DataSet, tmp_path: Path) -> None:
-    write_run(tmp_path / "run", data, models=("own:m@fc",))
-    parts = EarlierParts.read(tmp_path / "run")
-    now = Fingerprint.of(data, [("own:other@fc", "fc")], SETTINGS)
-    with pytest.raises(UsageError, match="it measured something else\n  models: own:m@fc → own:other@fc"):
-        parts.refuse_other(now, tmp_path / "run")
