@@ -188,16 +188,9 @@ def test_a_langchain_chat_model_is_asked_with_tools_and_not_through_its_generate
             assert all(isinstance(message, dict) for message in messages)
             return {"role": "assistant", "content": "", "tool_calls": [{"name": "f", "args": {"a": 1}, "id": "1"}]}
 
-    from pytest_bfcl.dataset import Entry
-    from pytest_bfcl.session.evaluation import run
-
-    document = {"name": "f", "description": "F.", "parameters": {"type": "dict", "required": ["a"],
-                "properties": {"a": {"type": "integer", "description": "A."}}}}  # fmt: skip
-    entry = Entry(id="simple_python_0", category="simple_python", function=[document],
-                  question=[[{"role": "user", "content": "f of 1"}]], possible_answer=[{"f": {"a": [1]}}])  # fmt: skip
     chat = Chat()
-    assert [record["outcome"] for record in run([entry], chat).records] == ["passed"]
-    assert chat.bound == ["f"]
+    assert [(call.name, call.arguments) for call in ask(chat).tool_calls] == [("f", '{"a": 1}')]
+    assert chat.bound == ["weather_lookup", "clock"]
 
 
 @pytest.mark.parametrize(

@@ -123,40 +123,6 @@ def test_formats(how, text):
     assert verdict(entry(**how), "prompt").valid
 
 
-@pytest.mark.parametrize(
-    ("language", "schema", "value", "native", "text"),
-    [
-        ("java", {"type": "long"}, 5, "5L", "5L"),
-        ("java", {"type": "float"}, 1.5, "1.5f", "1.5f"),
-        ("java", {"type": "double"}, 1.5, "1.5", "1.5"),
-        ("java", {"type": "boolean"}, True, "true", "true"),
-        ("java", {"type": "String"}, "Main", "Main", '"Main"'),
-        ("java", {"type": "String"}, 'say "x"', 'say "x"', "'say \"x\"'"),
-        ("java", {"type": "char"}, "q", "q", "'q'"),
-        ("java", {"type": "any"}, "ctx.area", "ctx.area", "ctx.area"),
-        ("java", {"type": "integer"}, "Modes.FAST", "Modes.FAST", "Modes.FAST"),
-        ("java", {"type": "Array", "items": {"type": "integer"}}, [1, 2], "new int[]{1, 2}", "new int[]{1, 2}"),
-        ("java", {"type": "ArrayList", "items": {"type": "String"}}, ["x"],
-         'new ArrayList<String>(Arrays.asList("x"))', 'new ArrayList<String>(Arrays.asList("x"))'),
-        ("java", {"type": "HashMap"}, {"k": ["v"]}, 'new HashMap<String, Object>() {{ put("k", "v"); }}',
-         'new HashMap<String, Object>() {{ put("k", "v"); }}'),
-        ("javascript", {"type": "String"}, "x", "x", '"x"'),
-        ("javascript", {"type": "Boolean"}, False, "false", "false"),
-        ("javascript", {"type": "array", "items": {"type": "String"}}, ["x", "y"], '["x", "y"]', '["x", "y"]'),
-        ("javascript", {"type": "dict"}, {"k": [1]}, '{"k": 1}', '{"k": 1}'),
-        ("javascript", {"type": "dict"}, "opts", "opts", "opts"),
-    ],
-)  # fmt: skip
-def test_java_and_javascript_source_text(language, schema, value, native, text):
-    functions = [{"name": "gadget.set", "parameters": {"type": "dict", "properties": {"v": schema}, "required": ["v"]}}]
-    item = Entry(
-        id=f"simple_{language}_0", category=f"simple_{language}", language=language, question=[[]], function=functions,
-        possible_answer=[{"gadget.set": {"v": [value]}}], return_format=language,
-    )  # fmt: skip
-    assert json.loads(answer(item, "fc").tool_calls[0].arguments) == {"v": native}
-    assert answer(item, "prompt").text == f"[gadget.set(v={text})]"
-
-
 def conversation(**fields):
     function = {"name": "cd", "parameters": {"type": "dict", "properties": {"folder": {}, "force": {}}, "required": []}}
     late = {"name": "tail", "parameters": {"type": "dict", "properties": {"file": {}, "lines": {}}, "required": []}}
