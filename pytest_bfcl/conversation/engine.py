@@ -65,13 +65,14 @@ async def converse(
                 entry, model, settings=settings, texts=texts, journal=journal, repeat=repeat, services=own,
                 on_reply=on_reply,
             )  # fmt: skip
+    called = services if is_executed(entry) else None
     recorded = getattr(model, "transcript_for", None)
     transcript: Transcript | None = None
     try:
         transcript = recorded(entry, repeat) if recorded is not None else None
         if transcript is None:
-            if services is not None and is_executed(entry):
-                await asyncio.to_thread(services.require, entry)
+            if called is not None:
+                await asyncio.to_thread(called.require, entry)
             held = _served(entry, settings, model) if entry.mcp is not None else contextlib.nullcontext((entry, None))
             async with held as (offered, world):
                 kind = PlayedConversation if hasattr(model, "play") else _Conversation
@@ -82,8 +83,8 @@ async def converse(
                 await conversation.run(snapshots, search, world)
                 if world is not None:
                     await world.finish()
-        if services is not None and is_executed(entry):
-            await asyncio.to_thread(services.execute, entry, transcript)
+        if called is not None:
+            await asyncio.to_thread(called.execute, entry, transcript)
         return transcript
     except BenchmarkError as error:
         error.transcript = _broken_off(transcript)

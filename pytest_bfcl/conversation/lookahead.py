@@ -239,7 +239,6 @@ class LookAhead:
             if slot.future is not None:
                 slot.future.cancel()
         self._slots.clear()
-        self._planned.clear()
 
     @property
     def in_flight(self) -> int:
@@ -268,7 +267,7 @@ class LookAhead:
             if current.demanded:
                 continue
             current.demanded = True
-            if not current.started and not current.blocked_by:
+            if not current.blocked_by:
                 self._enqueue(current)
             stack.extend(self._slots[key] for key in current.blocked_by if key in self._slots)
 

@@ -38,7 +38,6 @@ class ModeSwitch:
         self._settled = model.mode != "fc" or prompting is None
         self._native = model
         self._holding = 0
-        self._closed = False
 
     @property
     def mode(self) -> Mode:
@@ -72,8 +71,7 @@ class ModeSwitch:
     async def _close_replaced(self) -> None:
         """Give back the connections of the refused model, once nobody is asking it; shared ones end with the run."""
         shared = getattr(self._native, "connections_shared", False)
-        if self.switched and not self._holding and not self._closed and not shared:
-            self._closed = True
+        if self.switched and not self._holding and not shared:
             await self._native.aclose()
 
     def _answered(self) -> None:

@@ -90,9 +90,10 @@ class World:
 
     def keep_memory(self) -> None:
         """Save the memory a write stage leaves; questions leave nothing (agentic spec §2.1)."""
-        memory = self.memory
-        if memory is None or self._snapshots is None or self.entry.row.checker != "none":
+        if self._snapshots is None or self.entry.row.checker != "none":
             return
+        memory = self.memory
+        assert memory is not None
         content = memory.snapshot()  # type: ignore[attr-defined]
         self._snapshots.save(self.entry.row.backend, str(self.entry.scenario), self.entry.id, content)
 
@@ -194,8 +195,7 @@ def _stored_memory(entry: Entry, snapshots: Snapshots | None) -> Any | None:
 
     Raises `HarnessError` when the write stages left nothing: judging the model on a memory we lost would be wrong.
     """
-    first = entry.row.checker == "none" and (entry.id.endswith("-0") or not entry.depends_on)
-    if first or snapshots is None:
+    if snapshots is None or (entry.row.checker == "none" and not entry.depends_on):
         return None
     before = entry.depends_on[-1] if entry.depends_on else None
     stored = snapshots.load(entry.row.backend, str(entry.scenario), before)

@@ -178,4 +178,4 @@ def _binder(function: Callable[..., Any]) -> Callable[[Request], Bound]:
 
 def _is_async(function: Callable[..., Any]) -> bool:
     inner = function.func if isinstance(function, functools.partial) else function
-    return inspect.iscoroutinefunction(inner) or inspect.iscoroutinefunction(type(inner).__call__)
+    return inspect.iscoroutinefunction(inner)

@@ -27,10 +27,8 @@ _FREE = ("oracle", "idle", "lexical", "scripted", "replay", "fixture")
 @cache
 def litellm_table() -> Fields:
     """The table of an installed litellm, one row a model; empty when there is none."""
-    spec = find_spec("litellm")
-    if spec is None or not spec.origin:
-        return {}
-    return _read(Path(spec.origin).parent / _FILE)
+    origin = getattr(find_spec("litellm"), "origin", None)
+    return _read(Path(origin).parent / _FILE) if origin else {}
 
 
 @cache

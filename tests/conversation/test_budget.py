@@ -27,6 +27,8 @@ def test_cost_of_a_conversation():
     assert conversation_cost(transcript, PRICE) == 0.0035  # nobody knows what the last one took
     assert conversation_cost(transcript, Price(output=10.0)) == 0.0005
     assert conversation_cost(transcript, None) is None
+    transcript.turns[0].steps = [Step(Reply(input_tokens=1000))]
+    assert conversation_cost(transcript, Price(input=2.0)) == 0.002
     transcript.turns = [Turn(steps=[Step(Reply(input_tokens=0))])]
     assert [conversation_cost(transcript, price) for price in (PRICE, Price())] == [0.0, None]
     assert conversation_cost(Transcript("x_0", "simple_python"), PRICE) is None

@@ -109,13 +109,13 @@ def test_web_tools_search_where_they_are_told_and_show_snippets_by_category(cate
 def test_tools_that_give_what_they_gave_then() -> None:
     """The same call made several times has the results in their order, and the last of them ever after."""
     results = [{"call": call, "arguments": {"n": n}, "result": text} for call, n, text in (
-        ("a-b", 1, "one"), ("c", 1, "other"), ("a-b", 1, "two"), ("a-b", 2, "three"))]  # fmt: skip
+        ("a-b", 1, "one"), ("c", 1, "other"), ("a-b", 1, "two"), ("a-b", 2, "three"), ("a-b", 1, "last"))]  # fmt: skip
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
     tools = [{"name": "a-b", "parameters": schema, "dialect": "json-schema"}, {"name": "c", "parameters": {}}]
     entry = Entry(id="recorded_0", category="recorded", question=[], function=tools, results=results)
     opened = open_world(entry, settings=Settings(), texts=TEXTS)
-    calls = ("a_b(n=1)", "a_b(n=2)", "a_b(n=1)", "a_b(n=1)", "c(n=1)")
-    assert [opened.execute_now(call) for call in calls] == ["one", "three", "two", "two", "other"]
+    calls = ("a_b(n=1)", "a_b(n=2)", "a_b(n=1)", "a_b(n=1)", "a_b(n=1)", "c(n=1)")
+    assert [opened.execute_now(call) for call in calls] == ["one", "three", "two", "last", "last", "other"]
     for call, said in (
         ("c(n=9)", UNRECORDED), ("d(n=1)", "there is no tool 'd'"), ("a_b(n='x')", "invalid arguments"), ("c(", "Error")
     ):  # fmt: skip

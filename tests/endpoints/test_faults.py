@@ -58,6 +58,7 @@ CASES: list[tuple[int, str, dict[str, str], str]] = [
     (500, error(OVERFLOW, type="server_error"), {}, "server"),
     (400, error(OVERFLOW, code=429), {}, "rate_limit"), (400, error("maximum context", code="529"), {}, "server"),
     (400, error("flagged", type="timeout_error"), {}, "timeout"),
+    (400, error("no", code=503, type="invalid_request_error"), {}, "server"),
     (400, error(OVERFLOW, type="rate_limit_error", code=400), {}, "rate_limit"),
     # … and what the model did
     (400, error("no", code="context_length_exceeded"), {}, "context_overflow"),
@@ -253,6 +254,7 @@ CHOICE = {"choices": [{"index": 0, "finish_reason": "abort"}]}
         ({"output": [], "status": "failed", "error": "e"}, (500, "e", "failed")),
         ({"content": [], "error": "e"}, (500, "e", "error")), ({"content": "x", "error": "e"}, (500, "e", None)),
         ({"output": [], "status": ["x"], "error": "e"}, (500, "e", "error")),
+        ({"content": [], "stop_reason": "odd", "error": "e"}, (500, "e", "odd")),
     ],
 )  # fmt: skip
 def test_errors_in_bodies(body: object, found: object) -> None:

@@ -436,6 +436,22 @@ def test_the_stopwatch_counts_running_time_only(blocked: float, late: bool) -> N
     assert (run(work()) > 0.2) is not late
 
 
+def test_a_request_that_takes_its_time_to_end_is_ended_once() -> None:
+    complaints = []
+
+    async def work() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: complaints.append(context))
+        with pytest.raises(TimeoutError):
+            async with Stopwatch(0.02, tick_s=0.005).limit():
+                try:
+                    await asyncio.sleep(5)
+                finally:
+                    await asyncio.sleep(0.03)
+
+    run(work())
+    assert complaints == []
+
+
 @pytest.mark.parametrize(("limit_s", "calls"), [(0.0, 1), (10.0, 4)])
 def test_no_attempt_begins_after_the_deadline(limit_s: float, calls: int) -> None:
     attempt, state = failing(99, BUSY)

@@ -37,6 +37,8 @@ def sent(server: Endpoint) -> tuple[dict[str, str], aiohttp.ClientSession, int]:
         connector: Any = session.connector
         limit = connector.limit
         await server.aclose()
+        assert server.connected() is not session
+        await server.aclose()
         return headers, session, limit
 
     return asyncio.run(work())

@@ -98,6 +98,7 @@ AGAIN: dict[str, tuple[bytes, str]] = {
 }
 ONCE: dict[str, tuple[bytes, str]] = {
     # not asked again: it would be the same
+    "several places": (http(TEXT, "300 Multiple Choices"), "bad_request"),
     "a redirect to itself": (http("", "302 Found", Location="/v1/chat/completions"), "bad_request"),
     "a date far ahead": (http("{}", "429 Slow", Retry_After="Wed, 21 Oct 2099 07:28:00 GMT"), "rate_limit"),
     "a wait for ever": (http("{}", "429 Slow", Retry_After="inf"), "rate_limit"),

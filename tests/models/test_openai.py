@@ -197,6 +197,15 @@ def test_a_familys_names_and_variables_of_its_template(mode, says, sent):
     assert direct().payload(asked)[TEMPLATE_VARIABLES] == {"think": False}
 
 
+@pytest.mark.parametrize("status", [200, 400])
+def test_tools_are_refused_only_where_some_were_sent(status):
+    refusal = answering({"error": {"message": "this model does not support tools", "code": 400}}, status)
+    for mode, kind in (("fc", ToolsRefused), ("prompt", AdapterError)):
+        with pytest.raises(AdapterError) as caught:
+            ask(refusal, mode=mode, policy=RetryPolicy(0))
+        assert type(caught.value) is kind
+
+
 def test_where_tools_are_sent():
     prompts = OpenAIModel(parse_spec("vllm:m"), Settings(), "fc", api=Completions(lambda request: {"prompt": "p"}))
     for model, tools in ((prompts, False), (direct("vllm:m@prompt"), False), (direct(), True)):

@@ -212,6 +212,6 @@ def test_words_of_the_oracle_and_of_the_idle():
 def test_what_is_expected_to_be_said_on_a_server():
     usual = {"answers": [], "said": False, "contains": None, "turn": None}
     expect = [{"answers": ["a", "b"]}, {"answers": ["c"], "turn": 0}, {"said": True, "contains": "d"},
-              {"said": True, "contains": "e", "turn": 0}]  # fmt: skip
+              {"said": True, "contains": "e", "turn": 0}, {"said": True}]  # fmt: skip
     item = conversation().model_copy(update={"expect": [SimpleNamespace(**usual | each) for each in expect]})
     assert [oracle._expected_words(item, turn) for turn in (0, 1)] == [f"{oracle.CLOSING} c e", f"{oracle.CLOSING} a d"]

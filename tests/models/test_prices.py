@@ -122,6 +122,13 @@ def test_prices_of_a_run(given, base_url, price):
     assert price_of("openai:no-such-model", Settings(price=given, base_url=base_url)) == price
 
 
+def test_without_litellm_its_table_is_empty(monkeypatch):
+    from pytest_bfcl.models import prices
+
+    monkeypatch.setattr(prices, "find_spec", lambda name: None)
+    assert prices.litellm_table.__wrapped__() == {}
+
+
 @pytest.mark.parametrize("content", ["{", "[1]", None])
 def test_a_table_that_cannot_be_read_is_empty(tmp_path, content):
     from pytest_bfcl.models.prices import _read

@@ -151,6 +151,12 @@ def test_who_offers_a_provider(monkeypatch, offered, found):
     assert "litellm" not in listed or listed["known"].needs == ("KNOWN_KEY",)
 
 
+def test_what_is_known_of_our_own_providers_is_not_said_of_others():
+    ours, other = (EntryPoint("lexical", value, "g") for value in ("pytest_bfcl.extensions.lexical:x", "theirs:x"))
+    assert registry._foreign_info(ours).what.startswith("a demonstration")
+    assert registry._foreign_info(other).what == "theirs:x"
+
+
 def test_a_broken_entry_point_says_whose_it_is(monkeypatch):
     offer(monkeypatch, "no.such.module:x")
     with pytest.raises(UsageError, match="parrot"):

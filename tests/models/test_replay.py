@@ -225,6 +225,11 @@ def test_an_error_with_half_a_conversation_is_an_error(tmp_path):
     with pytest.raises(AdapterError) as caught:
         replay(tmp_path, {**LINE, "outcome": "error", "output": None}).transcript_for(entry())
     assert caught.value.kind == "not_recorded"
+    with pytest.raises(AdapterError) as caught:
+        replay(tmp_path, {**LINE, "outcome": "error", "output": None, "reason": "harness:storage"}).transcript_for(
+            entry()
+        )
+    assert caught.value.kind == "not_recorded"
     whole = replay(tmp_path, {**LINE, "outcome": "error"})
     assert whole.transcript_for(entry()).first_reply.text == "x"
     skipped = replay(tmp_path, {**LINE, "outcome": "skipped", "output": None})

@@ -30,6 +30,7 @@ from pytest_bfcl.transcript import Call
         ("java", {"type": "ArrayList", "items": {"type": "long"}}, [1], True, "new ArrayList<Long>(Arrays.asList(1L))"),
         ("java", {"type": "Array", "items": {"type": "any"}}, ["a"], True, 'new Object[]{"a"}'),
         ("java", {"type": "Array", "items": "x"}, [True], True, "new Object[]{true}"),
+        ("java", {"type": "any"}, 'say "x" now', True, "'say \"x\" now'"),
         ("java", {"type": "float"}, 1.5, True, "1.5f"), ("java", {"type": "double"}, 1.5, True, "1.5"),
         ("java", {"type": "boolean"}, True, True, "true"), ("java", {"type": "long"}, 5, False, "5L"),
         ("java", {"type": "String"}, "Main", True, '"Main"'), ("java", {"type": "char"}, "q", True, "'q'"),

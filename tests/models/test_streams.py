@@ -168,6 +168,8 @@ def test_pieces_of_calls(pieces, calls):
         ([{"content": [{"type": "x", "thinking": "a"}, {"type": "x", "thinking": "b"},
            {"type": "x", "thinking": ["c"]}]}],
          {"content": [{"type": "x", "thinking": "ab"}, {"type": "x", "thinking": ["c"]}]}, True),
+        ([{"content": [{"type": "text", "x": 1}]}, {"content": [{"type": "text", "text": "b"}, {"type": "text"}]}],
+         {"content": [{"type": "text", "x": 1}, {"type": "text", "text": "b"}, {"type": "text"}]}, True),
         ([{"content": [{"type": "text", "text": "a"}]}, {"content": "b"}],
          {"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}, True),
     ],

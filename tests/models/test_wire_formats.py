@@ -44,7 +44,7 @@ TEXT = {"type": "text", "text": "a"}
         ({"content": ["a", {"text": "b"}, {"type": "image"}, 3]}, Reply("ab")),
         ({"content": []}, Reply("")),
         ({"content": 7}, Reply("7")),
-        ({"content": None, "refusal": "no"}, Reply("no")),
+        ({"content": None, "refusal": "no"}, Reply("no")), ({"content": None, "refusal": ""}, Reply(None)),
         ({"content": "a", "refusal": "no"}, Reply("a")),
         ({"content": "", "refusal": ["no"]}, Reply("")),
         ({"content": [{"refusal": "no"}]}, Reply("no")),
