@@ -53,7 +53,7 @@ class HeldSnapshots:
 
     def load(self, backend: str, scenario: str, after: str | None = None) -> Any | None:
         """See `Snapshots.load`; a copy, so that a reader cannot change what others will read."""
-        content = self._checkpoints.get((backend, after or ""), self._contents.get((backend, scenario)))
+        content = self._checkpoints.get((backend, str(after)), self._contents.get((backend, scenario)))
         return copy.deepcopy(content)
 
     def save(self, backend: str, scenario: str, entry_id: str, content: object) -> None:

@@ -283,8 +283,6 @@ class LookAhead:
         slot.passed = True
 
     def _admit(self, slot: _Slot) -> None:
-        if slot.admitted:
-            return
         slot.admitted = True
         if not slot.passed:
             self._outstanding += 1

@@ -82,13 +82,15 @@ class CallableModel:
         self._obj = obj
         self._function = function
         self._bind = _binder(function)
+        inner = function.func if isinstance(function, functools.partial) else function
+        self._is_async = inspect.iscoroutinefunction(inner)
         self._threads: ThreadPoolExecutor | None = None
 
     async def generate(self, request: Request) -> Reply:
         """Call the user's function; raises `AdapterError` ``fixture`` for whatever it raises."""
         args, kwargs = self._bind(request)
         try:
-            if _is_async(self._function):
+            if self._is_async:
                 result = await self._function(*args, **kwargs)
             else:
                 result = await asyncio.get_running_loop().run_in_executor(
@@ -174,8 +176,3 @@ def _binder(function: Callable[..., Any]) -> Callable[[Request], Bound]:
         tuple(_ARGUMENTS[name](request) for name in names),
         {name: _ARGUMENTS[name](request) for name in keywords},
     )
-
-
-def _is_async(function: Callable[..., Any]) -> bool:
-    inner = function.func if isinstance(function, functools.partial) else function
-    return inspect.iscoroutinefunction(inner)

@@ -82,9 +82,6 @@ def create_model(spec: str | ModelSpec, settings: Settings, *, dataset: Any = No
     settings = settings.for_model(spec.with_mode(chosen).text if chosen else spec.text)
     build = _builder(spec)
     model = build(spec, settings, chosen or "fc", dataset)
-    missing = [name for name in ("spec", "mode", "underscore_names", "generate") if not hasattr(model, name)]
-    if missing:
-        raise UsageError(f"provider {spec.provider!r} returned an object without {', '.join(missing)}")
     if settings.decoder == "auto" and spec.provider != "replay" and getattr(model, "family", None) is None:
         TextReading("auto").decoder_for(spec.name)  # said now, not with every entry
     return model

@@ -133,6 +133,9 @@ def test_a_refused_key_opens_at_once_only_before_the_first_answer():
         assert (breaker.reason, breaker.advice) == (
             ("the endpoint refused the key: x", "look") if is_open else (None, "")
         )
+        if is_open:
+            breaker.failure(AdapterError("auth", "another", status=401))
+            assert breaker.reason == "the endpoint refused the key: x"
 
 
 def test_what_does_not_count():

@@ -241,6 +241,10 @@ def test_a_function_that_gives_something_to_await_is_awaited():
             return threading.current_thread().name
 
     assert ask(Callable()).text == "MainThread"
+    for function in (async_request, functools.partial(async_request)):
+        asked = as_model(function)
+        assert run(asked.generate(request(CLOCK))).text == "simple_python_0 1"
+        assert asked._threads is None
     assert ask(functools.partial(Callable().__call__)).text == "MainThread"
 
 

@@ -44,7 +44,7 @@ def test_specs(text, provider, name, mode, canonical):
     ("text", "said"),
     [
         ("openai:m@promt", "did you mean @prompt"), ("openai:m@fcc", "did you mean @fc"), ("m@promt", None),
-        ("m@x:promt", None),
+        ("m@x:promt", None), ("a/b:c", None),
         ("openai:m@20240620", None), ("http://h/v1", "is an address: .* --bfcl-base-url http://h/v1$"),
         ("localhost:8000", "is an address: .* --bfcl-base-url http://localhost:8000$"),
         ("10.0.0.7:8000/v1", "is an address: .* http://10.0.0.7:8000/v1$"), ("a.b:x", None), ("ab:8000", None),

@@ -509,6 +509,7 @@ def test_a_stream_of_messages() -> None:
                   {"type": "content_block_start", "index": "x", "content_block": {}},
                   {"type": "content_block_start", "index": 7, "content_block": "x"},
                   {"type": "content_block_delta", "index": 0, "delta": "x"},
+                  {"type": "odd", "index": 0, "delta": {"type": "text_delta", "text": "?"}},
                   {"type": "content_block_delta", "index": None, "delta": {"type": "text_delta",
                    "text": "?"}}):  # fmt: skip
         joiner.add(event)
