@@ -108,22 +108,9 @@ def _twice(events: Events) -> Iterator[Json]:
             yield event
 
 
-def _renamed(name: str, to: str) -> Stages:
-    return {"encode": lambda event, text: text.replace(f"event: {name}\n", f"event: {to}\n", 1)}
-
-
 def deaf(change: Callable[[Json], Json]) -> Stages:
     """The server does not hear part of a request."""
     return {"body": lambda body: change(body)}
-
-
-def _flattened(body: Json) -> Json:
-    """Only the first block of a user's message is heard."""
-    said = [
-        {**each, "content": each["content"][:1]} if each["role"] == "user" and isinstance(each["content"], list)
-        else each for each in body.get("messages") or ()
-    ] if isinstance(body.get("messages"), list) else body.get("messages")  # fmt: skip
-    return {**body, "messages": said}
 
 
 def _no_errors(body: Json) -> Json:
@@ -203,7 +190,6 @@ def _limit_untold(said: Message, heard: Heard, size: int) -> Message:
     return said
 
 
-STREAM_STARTS = ("blocks_start",)
 MESSAGES = (
     messages("no id", "blocks_message", in_whole(dropped("id"))),
     messages("another type", "blocks_message", in_whole(put(type="chat.completion"))),
@@ -217,8 +203,6 @@ MESSAGES = (
     messages("thinking is unsigned", "blocks_thinking reasoning_apart",
              in_blocks("thinking", dropped("signature"))),
     messages("no usage", "blocks_usage usage_grows", in_whole(dropped("usage"))),
-    messages("usage in OpenAI's words", "blocks_usage usage_grows", in_whole(
-        lambda body: body.update(usage={"prompt_tokens": 1, "completion_tokens": 1}))),
     messages("stop_reason in OpenAI's words", "blocks_stop_reason finish_stop", in_whole(
         lambda body: body.update(stop_reason="stop") if body["stop_reason"] == "end_turn" else None)),
     messages("calls end with end_turn", "finish_calls", in_whole(
@@ -226,7 +210,6 @@ MESSAGES = (
     messages("streams end with [DONE]", "blocks_stream", {"end": lambda text: "data: [DONE]\n\n"}),
     messages("events have no names", "blocks_names",
              {"encode": lambda event, text: text.partition("\n")[2]}),
-    messages("another event name", "blocks_names", _renamed("content_block_delta", "delta")),
     messages("no message_stop", "blocks_order", without("message_stop")),
     messages("no message_start", "blocks_order", without("message_start")),
     messages("message_delta before the content", "blocks_order", in_chunks(_early_end)),

@@ -272,16 +272,6 @@ def spaced(events: list[Json]) -> list[Json]:
     return events
 
 
-def split_utf8(event: Json, text: str) -> str:
-    """Each delta's bytes decoded on their own, after being cut every 5 bytes."""
-    return text
-
-
-def cut_bytes(arguments: str) -> str:
-    data = arguments.encode()
-    return "".join(data[i : i + 5].decode("utf-8", "replace") for i in range(0, len(data), 5))
-
-
 def halved(events: list[Json]) -> Iterator[Json]:
     """Surrogate pairs are cut in two deltas."""
     for event in events:
@@ -347,11 +337,6 @@ def without_role(role: str, *, only_tools: bool = True) -> Callable[[Heard], Non
     return change
 
 
-def only_last_message(heard: Heard) -> None:
-    if heard.turns[-1].role == "user":
-        heard.turns = heard.turns[-1:]
-
-
 def think_into_text(said: Message, heard: Heard) -> None:
     if said.reasoning:
         said.before, said.reasoning = f"<think>{said.reasoning}</think>{said.before}", ""
@@ -373,12 +358,6 @@ def no_stop(said: Message, heard: Heard, size: int) -> Message:
     return reference.cut(said, replace(heard, stop=[]), size)
 
 
-def kept_stop(said: Message, heard: Heard, size: int) -> Message:
-    said = reference.cut(said, heard, size)
-    said.before += heard.stop[0] if heard.stop and not said.calls else ""
-    return said
-
-
 def stop_is_length(said: Message, heard: Heard, size: int) -> Message:
     said = reference.cut(said, heard, size)
     said.finish = "length" if heard.stop and not said.calls else said.finish
@@ -387,13 +366,6 @@ def stop_is_length(said: Message, heard: Heard, size: int) -> Message:
 
 def numbered_twice(arguments: str) -> str:
     return json.dumps(json.loads(arguments, parse_int=float), ensure_ascii=False)
-
-
-def without_nulls(arguments: str) -> str:
-    def walk(value: Any) -> Any:
-        return {k: walk(v) for k, v in value.items() if v is not None} if isinstance(value, dict) else value
-
-    return json.dumps(walk(json.loads(arguments)), ensure_ascii=False)
 
 
 def flat(arguments: str) -> str:
@@ -456,10 +428,6 @@ def reversed_calls(*, form: bool | None) -> Stages:
 
 def seven(usage: Json) -> Json:
     return {**usage, "prompt_tokens": 7, "total_tokens": 7 + usage["completion_tokens"]}
-
-
-def finishes(event: Json) -> bool:
-    return any(choice["finish_reason"] for choice in event["choices"])
 
 
 def counted(events: list[Json]) -> list[Json]:
@@ -658,11 +626,6 @@ def repeated(said: Message, heard: Heard) -> None:
     said.before = "\n".join(arguments for _, arguments in said.calls) or said.before
 
 
-def as_json_text(said: Message, heard: Heard) -> None:
-    said.before = "\n".join(f'{{"name": "{n}", "arguments": {a}}}' for n, a in said.calls) or said.before
-    said.calls = []
-
-
 def values_in_text(said: Message, heard: Heard) -> None:
     said.before = " ".join(str(value) for _, a in said.calls for value in json.loads(a).values()) or said.before
 
@@ -754,12 +717,6 @@ def no_call_when_required(body: Json, heard: Heard) -> Json:
 
 def no_streamed_call_when_required(events: Iterator[Json], heard: Heard) -> Iterator[Json]:
     return (event for event in events if heard.choice != "required" or not has_calls(event))
-
-
-def repair_finish(said: Message, heard: Heard, size: int) -> Message:
-    said = reference.cut(said, heard, size)
-    said.finish = "calls" if said.calls else said.finish
-    return said
 
 
 def swallowing_stop(said: Message, heard: Heard, size: int) -> Message:
@@ -894,27 +851,3 @@ def refusing_items(body: Any) -> Any:
     if any(item.get("type") == "reasoning" for item in items):
         raise Refusal("input items of type reasoning are not supported")
     return body
-
-
-def only_first_delta(kind: str) -> Stages:
-    """Of each item's deltas only the first."""
-
-    def change(events: list[Json]) -> list[Json]:
-        seen: set[int] = set()
-        kept = []
-        for event in events:
-            again = event["type"] == kind and event["output_index"] in seen
-            seen |= {event["output_index"]} if event["type"] == kind else set()
-            if not again:
-                kept.append(event)
-        return [{**event, "sequence_number": number} for number, event in enumerate(kept)]
-
-    return in_chunks(change)
-
-
-def unopened(events: list[Json]) -> list[Json]:
-    """Before the end, a message is done that nobody has seen begin."""
-    item = {"type": "message", "id": "chatcmpl-1", "role": "assistant", "status": "completed", "content": []}
-    done = {"type": DONE, "output_index": 99, "item": item}
-    made = [*events[:-1], done, events[-1]]
-    return [{**event, "sequence_number": number} for number, event in enumerate(made)]

@@ -9,8 +9,8 @@ from pytest_bfcl.extensions.wire.checks import checks_for
 from pytest_bfcl.extensions.wire.second_readers import READERS
 from tests.extensions.wire.examining import examine, states
 from tests.extensions.wire.other_variants import MESSAGES, TEXTS
+from tests.extensions.wire.planting import Variant
 from tests.extensions.wire.reference import Heard, Json, Message, Reference, Refusal
-from tests.extensions.wire.variants import Variant
 
 
 def passed(api: Api, size: int, *, names: set[str]) -> bool:
