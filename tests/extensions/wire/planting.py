@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -104,15 +105,27 @@ def in_speech(
     return {"think": think}
 
 
-def in_arguments(
-    change: Callable[[str], str], *, form: bool | None = None, when: Callable[[Heard], bool] = always
-) -> Stages:
+def in_said_calls(
+    change: Callable[[list[tuple[str, str]]], Iterable[tuple[str, str]]], *, form: bool | None = None,
+    when: Callable[[Heard], bool] = always,
+) -> Stages:  # fmt: skip
+    """The calls that the model makes: names and arguments texts."""
+    return in_speech(lambda said, heard: setattr(said, "calls", list(change(said.calls))), form=form, when=when)
+
+
+def in_names(change: Callable[[str], str], **how: Any) -> Stages:
+    """Every call's name."""
+    return in_said_calls(lambda calls: [(change(name), arguments) for name, arguments in calls], **how)
+
+
+def in_arguments(change: Callable[[str], str], **how: Any) -> Stages:
     """Every call's arguments text."""
+    return in_said_calls(lambda calls: [(name, change(arguments)) for name, arguments in calls], **how)
 
-    def speech(said: Message, heard: Heard) -> None:
-        said.calls = [(name, change(arguments)) for name, arguments in said.calls]
 
-    return in_speech(speech, form=form, when=when)
+def in_object(change: Callable[[Json], Any], **how: Any) -> Stages:
+    """Every call's arguments."""
+    return in_arguments(lambda text: json.dumps(change(json.loads(text)), ensure_ascii=False), **how)
 
 
 def in_values(change: Callable[[Any], Any], *, form: bool | None = None) -> Stages:
@@ -152,6 +165,28 @@ def refusing(when: Callable[[Heard], bool], message: str = "this is not possible
             raise Refusal(message, status)
 
     return in_hearing(change)
+
+
+def refusing_body(wrong: Callable[[Json], bool], status: int = 400) -> Stages:
+    """A request that is right is refused as it stands."""
+
+    def look(body: Any) -> Any:
+        if isinstance(body, dict) and wrong(body):
+            raise Refusal("this is not supported", status)
+        return body
+
+    return {"body": look}
+
+
+def refusing_turn(wrong: Callable[[Json], bool], status: int = 400) -> Stages:
+    """A message, an input item or a function of the request is refused."""
+    names = ("messages", "input", "tools")
+    return refusing_body(lambda body: any(wrong(each) for name in names for each in body.get(name) or ()), status)
+
+
+def in_parts(role: str) -> Callable[[Json], bool]:
+    """Whether a message of this role is a list of parts."""
+    return lambda turn: turn.get("role") == role and isinstance(turn.get("content"), list)
 
 
 def told(words: str, status: int, message: str) -> Stages:
@@ -246,6 +281,7 @@ COUNT = changing("chatcmpl-")
 
 
 CALLS = changing("call_x")
+NUMBERS = itertools.count()
 
 
 def text_of_calls(said: Message) -> str:
@@ -261,15 +297,6 @@ def leave_in_text(said: Message, heard: Heard) -> None:
 def leak(said: Message, heard: Heard) -> None:
     if said.calls:
         said.before += text_of_calls(said)
-
-
-def spaced(events: list[Json]) -> list[Json]:
-    for event in events:
-        for choice in event["choices"]:
-            for delta in choice["delta"].get("tool_calls", ()):
-                if delta["function"].get("arguments"):
-                    delta["function"]["arguments"] += " "
-    return events
 
 
 def halved(events: list[Json]) -> Iterator[Json]:
@@ -293,14 +320,6 @@ def after_finish(events: list[Json]) -> list[Json]:
     last = next(n for n, e in enumerate(events) if e["choices"] and e["choices"][0]["finish_reason"])
     if last and has_arguments(events[last - 1]):
         events[last - 1], events[last] = events[last], events[last - 1]
-    return events
-
-
-def reuse_index(events: list[Json]) -> list[Json]:
-    for event in events:
-        for choice in event["choices"]:
-            for delta in choice["delta"].get("tool_calls", ()):
-                delta["index"] = 0
     return events
 
 
@@ -364,16 +383,6 @@ def stop_is_length(said: Message, heard: Heard, size: int) -> Message:
     return said
 
 
-def numbered_twice(arguments: str) -> str:
-    return json.dumps(json.loads(arguments, parse_int=float), ensure_ascii=False)
-
-
-def flat(arguments: str) -> str:
-    """Inner objects and lists as texts."""
-    values = json.loads(arguments)
-    return json.dumps({k: json.dumps(v) if isinstance(v, dict | list) else v for k, v in values.items()})
-
-
 def brace_parser(arguments: str) -> str:
     """Stops at the first closing brace, even inside a text; nested objects are counted."""
     depth = 0
@@ -382,31 +391,6 @@ def brace_parser(arguments: str) -> str:
         if depth == 0:
             return arguments[: at + 1]
     return arguments
-
-
-def cap(count: int) -> Callable[[Message, Heard], None]:
-    def change(said: Message, heard: Heard) -> None:
-        said.calls = said.calls[:count]
-
-    return change
-
-
-def unique_names(said: Message, heard: Heard) -> None:
-    said.calls = list(dict(said.calls).items())
-
-
-def rename(change: Callable[[str], str], **more: Any) -> Stages:
-    def speech(said: Message, heard: Heard) -> None:
-        said.calls = [(change(name), arguments) for name, arguments in said.calls]
-
-    return in_speech(speech, **more)
-
-
-def first_tools(count: int) -> Callable[[Heard], None]:
-    def change(heard: Heard) -> None:
-        heard.tools = heard.tools[:count]
-
-    return change
 
 
 def clear(*names: str, form: bool | None = None) -> Stages:
@@ -422,22 +406,8 @@ def schema_has(word: str, *, sort: bool = False) -> Callable[[Heard], bool]:
     return lambda heard: word in json.dumps(heard.tools, sort_keys=sort)
 
 
-def reversed_calls(*, form: bool | None) -> Stages:
-    return in_speech(lambda said, heard: said.calls.reverse(), form=form)
-
-
 def seven(usage: Json) -> Json:
     return {**usage, "prompt_tokens": 7, "total_tokens": 7 + usage["completion_tokens"]}
-
-
-def counted(events: list[Json]) -> list[Json]:
-    number = 0
-    for event in events:
-        for choice in event["choices"]:
-            for delta in choice["delta"].get("tool_calls", ()):
-                delta["index"] = number
-                number += 2
-    return events
 
 
 def name_in_pieces(events: list[Json]) -> Iterator[Json]:
@@ -455,51 +425,11 @@ def name_in_pieces(events: list[Json]) -> Iterator[Json]:
         yield other
 
 
-def other_usage(event: Json) -> Json:
-    if event["usage"]:
-        event["usage"]["prompt_tokens"] += 5
-    return event
-
-
 def literal(text: str) -> Any:
     try:
         return json.loads(text) if text not in ("nan",) else text
     except ValueError:
         return int(text) if text.isdigit() else text
-
-
-def tools(body: Any) -> list[Json]:
-    return body.get("tools") or [] if isinstance(body, dict) else []
-
-
-def no_long(body: Any) -> Any:
-    if any(len(tool.get("function", {}).get("description", "")) > 2_000 for tool in tools(body)):
-        raise Refusal("too long", 500)
-    return body
-
-
-def no_bare_tools(body: Any) -> Any:
-    if any(tool.get("function") and "parameters" not in tool["function"] for tool in tools(body)):
-        raise Refusal("KeyError: parameters", 500)
-    return body
-
-
-def no_strict(body: Any) -> Any:
-    if any("strict" in tool.get("function", {}) for tool in tools(body)):
-        raise Refusal("unexpected keyword strict", 500)
-    return body
-
-
-def no_auto(body: Any) -> Any:
-    if isinstance(body, dict) and body.get("tool_choice") == "auto":
-        raise Refusal("AssertionError", 500)
-    return body
-
-
-def no_parts(body: Any) -> Any:
-    if any(m["role"] == "tool" and isinstance(m["content"], list) for m in body.get("messages") or []):
-        raise Refusal("content must be a string", 400)
-    return body
 
 
 def no_results(heard: Heard) -> None:
@@ -533,15 +463,6 @@ def without(kind: str, which: int | None = None) -> Stages:
     return in_chunks(change)
 
 
-def call_item(change: Callable[[Json], Any]) -> Callable[[Json], None]:
-    def apply(event: Json) -> None:
-        event["item"] = dict(event["item"])
-        if event["item"]["type"] == "function_call":
-            change(event["item"])
-
-    return apply
-
-
 def in_end(change: Callable[[Json], Any]) -> Stages:
     def apply(event: Json) -> None:
         event["response"] = json.loads(json.dumps(event["response"]))
@@ -551,17 +472,6 @@ def in_end(change: Callable[[Json], Any]) -> Stages:
 
 
 ITEMS = changing("fc_")
-
-
-def bare(event: Json) -> Json:
-    return {key: value for key, value in event.items() if key != "sequence_number"}
-
-
-def no_output_parts(body: Any) -> Any:
-    items = body.get("input") or [] if isinstance(body, dict) else []
-    if any(item.get("type") == "function_call_output" and isinstance(item["output"], list) for item in items):
-        raise Refusal("output must be a string", 400)
-    return body
 
 
 def halved_deltas(events: list[Json]) -> list[Json]:
@@ -601,27 +511,6 @@ def becomes(other: str, when: Callable[[Heard], bool]) -> Callable[[Heard], None
     return lambda heard: setattr(heard, "choice", other) if when(heard) else None
 
 
-def prefixed(said: Message, heard: Heard) -> None:
-    said.calls = [(f"functions.{name}", arguments) for name, arguments in said.calls]
-
-
-def emptied(said: Message, heard: Heard) -> None:
-    said.calls = [(name, "{}") for name, _ in said.calls]
-
-
-def second_empty(said: Message, heard: Heard) -> None:
-    said.calls = [(name, "{}" if number else arguments) for number, (name, arguments) in enumerate(said.calls)]
-
-
-def listed(said: Message, heard: Heard) -> None:
-    """Every value in a list."""
-    said.calls = [(n, json.dumps({key: [value] for key, value in json.loads(a).items()})) for n, a in said.calls]
-
-
-def doubled(said: Message, heard: Heard) -> None:
-    said.calls = [call for call in said.calls for _ in range(2)]
-
-
 def repeated(said: Message, heard: Heard) -> None:
     said.before = "\n".join(arguments for _, arguments in said.calls) or said.before
 
@@ -639,14 +528,6 @@ def swallowed(said: Message, heard: Heard) -> None:
 def text_into_reasoning(said: Message, heard: Heard) -> None:
     if (said.reasoning or last_is_tool(heard)) and not said.calls:
         said.reasoning, said.before = f"{said.reasoning}\n{said.before}", ""
-
-
-def capital(said: Message, heard: Heard) -> None:
-    said.calls = [(name, arguments.replace('": "', '": "\ufffd')) for name, arguments in said.calls]
-
-
-def with_key(arguments: str) -> str:
-    return json.dumps({**json.loads(arguments), "explanation": "why"})
 
 
 def in_finish(word: str | None, *, form: bool, when: Callable[[Heard], bool] = always) -> Stages:
@@ -726,15 +607,6 @@ def swallowing_stop(said: Message, heard: Heard, size: int) -> Message:
     return said
 
 
-def split_calls(events: list[Json]) -> list[Json]:
-    """Each call is two: the name alone, then the arguments without name and id."""
-    for event in events:
-        for each in event["choices"]:
-            for delta in each["delta"].get("tool_calls", ()):
-                delta["index"] = 2 * delta["index"] + ("name" not in delta["function"])
-    return events
-
-
 # -- schemas and histories -------------------------------------------------------------------------------------------
 
 
@@ -789,41 +661,10 @@ def lost_after_empty(said: Message, heard: Heard) -> None:
             said.calls[number] = name, "{}"
 
 
-def refusing_parts(role: str, status: int) -> Stages:
-    """A message of this role must be one text."""
-
-    def look(body: Any) -> Any:
-        turns = body.get("messages") or body.get("input") or [] if isinstance(body, dict) else []
-        if any(turn.get("role") == role and isinstance(turn.get("content"), list) for turn in turns):
-            raise Refusal("content must be a string", status)
-        return body
-
-    return {"body": look}
-
-
 def first_part_of_user(body: Any) -> Any:
     for message in (body.get("messages") or []) if isinstance(body, dict) else []:
         if message["role"] == "user" and isinstance(message["content"], list):
             message["content"] = message["content"][:1]
-    return body
-
-
-def refusing_field(name: str, status: int) -> Callable[[Any], Any]:
-    """A field of the request, or of a message in it, is not known."""
-
-    def look(body: Any) -> Any:
-        places = [body, *(body.get("messages") or [])] if isinstance(body, dict) else []
-        if any(name in place for place in places):
-            raise Refusal(f"property {name!r} is not supported", status)
-        return body
-
-    return look
-
-
-def refusing_null(body: Any) -> Any:
-    messages = body.get("messages") or [] if isinstance(body, dict) else []
-    if any("tool_calls" in message and message.get("content") is None for message in messages):
-        raise Refusal("'content' must be a string")
     return body
 
 
@@ -837,17 +678,3 @@ def previous_ignored(body: Any) -> Any:
     if not isinstance(body, dict) or "previous_response_id" not in body:
         return body
     return {**less(body, "previous_response_id"), "input": [{"role": "user", "content": "What now?"}]}
-
-
-def refusing_sealed(body: Any) -> Any:
-    items = body.get("input") or [] if isinstance(body, dict) else []
-    if any("encrypted_content" in item for item in items):
-        raise Refusal("Unknown parameter: encrypted_content")
-    return body
-
-
-def refusing_items(body: Any) -> Any:
-    items = body.get("input") or [] if isinstance(body, dict) else []
-    if any(item.get("type") == "reasoning" for item in items):
-        raise Refusal("input items of type reasoning are not supported")
-    return body
