@@ -158,18 +158,6 @@ def test_a_batch_is_rewarded_as_episodes_are(mode: str) -> None:
     assert len(found) > 3
 
 
-def test_a_models_own_format_and_its_thoughts() -> None:
-    entry = next(iter(ours("fc", "simple_python")))
-    (call,) = first_reply(entry, "fc").tool_calls
-    text = (
-        f'<think>\nWell.</think>\n<tool_call>\n{{"name": "{call.name}", "arguments": {call.arguments}}}\n</tool_call>'
-    )
-    row = dict(ours("fc", "simple_python").key(entry))
-    assert reward_of(row, text, {"mode": "fc", "decoder": "hermes", "think": "strip"}) == 1.0
-    with pytest.raises(UsageError, match="needs decoder="):
-        reward_of(row, text, {"mode": "fc"})
-
-
 OWN = {"mode": "fc", "decoder": "hermes", "think": "strip", "names": "dots"}
 
 

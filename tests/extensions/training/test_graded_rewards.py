@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
 from itertools import pairwise
 
 import pytest
@@ -52,20 +50,6 @@ def test_a_turn_earns_when_it_ends_and_only_then() -> None:
         if after == before and not done
     )  # fmt: skip
     assert sum(earned) == pytest.approx(1.0)
-
-
-def test_copies_in_the_middle_earn_the_rest() -> None:
-    entry = OURS.entry("multi_turn_base_0")
-    episode = Episode(entry, partial=True)
-    episode.reset()
-    first = 0.0
-    while episode.user_turn < 1:
-        first += episode.step(oracle(episode, len(episode.transcript.turns[-1].steps))).reward
-    for other in (copy.deepcopy(episode), pickle.loads(pickle.dumps(episode))):
-        rest = 0.0
-        while not other.done:
-            rest += other.step(oracle(other, len(other.transcript.turns[-1].steps))).reward
-        assert first + rest == pytest.approx(1.0)
 
 
 def test_calls_beyond_need_cost_unless_told_otherwise() -> None:
