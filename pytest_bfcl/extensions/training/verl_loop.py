@@ -66,7 +66,7 @@ class BfclAgentLoop(AgentLoopBase):  # type: ignore[misc]
             found = await self.loop.run_in_executor(None, episode.step, said)
             rewards.append(found.reward)
             if not found.done:
-                tokens.take(await self._heard(episode, found.observations, tokens))
+                tokens.take(await self._merged_observations(episode, found.observations, tokens))
         return self._output(episode, tokens, metrics, rewards)
 
     async def _generated(

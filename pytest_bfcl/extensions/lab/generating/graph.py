@@ -114,7 +114,7 @@ class Draft:
         arguments: dict[str, Any] = dict(move.fixed)
         phrases: dict[str, str] = {}
         drawn: dict[str, tuple[Kind, Any]] = {}
-        meant = self._meant(move)
+        meant = self._facts_for(move)
         goes_with = {kind: value for fact, _ in meant.values() for kind, value in fact.about.items()}
         for parameter, kind_name in move.takes.items():
             if parameter in meant:
@@ -151,7 +151,7 @@ class Draft:
         self._note(move, result[0], said, arguments)
         return Step(domain, move, call, phrases, drawn)
 
-    def _meant(self, move: Move) -> dict[str, tuple[Fact, str]]:
+    def _facts_for(self, move: Move) -> dict[str, tuple[Fact, str]]:
         """The parameters that an earlier result is meant for, with the words for it."""
         found: dict[str, tuple[Fact, str]] = {}
         for parameter, kind in move.takes.items():
