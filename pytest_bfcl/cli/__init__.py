@@ -35,6 +35,9 @@ VERBS = {
 }
 """The verbs of the core, a module each, with a line of help."""
 
+USUAL = ("fetch", "run", "score", "compare", "leaderboard", "report", "explain", "export", "view")
+"""The verbs that help lists first, whoever brings them."""
+
 OTHERS_VERBS = {
     "evaluate": "pytest --model PROVIDER:NAME asks and judges in one run; outputs you have: pytest-bfcl score PATH",
     "eval": "outputs you have: pytest-bfcl score PATH; a model: pytest --model PROVIDER:NAME",
@@ -112,7 +115,7 @@ def available() -> dict[str, str]:
             told.setdefault(name, str(getattr(entry_points.load(point, "verb"), "SUMMARY", point.value)))
         except UsageError as error:
             told.setdefault(name, str(error))
-    return told
+    return {name: told[name] for name in (*(name for name in USUAL if name in told), *told)}
 
 
 def verb_module(verb: str) -> ModuleType | None:

@@ -94,7 +94,7 @@ TABLE: list[tuple[str, int, str]] = [
     ("scor", 2, "did you mean 'score'"),
     ("leaderbord x", 2, "did you mean 'leaderboard'?"),
     ("validat", 2, "did you mean 'validate'?"),
-    ("xyzzy", 2, "known: fetch, run, report"),
+    ("xyzzy", 2, "known: fetch, run, score"),
     ("--nosuch", 2, "no verb '--nosuch'"),
     ("score", 2, "required: PATH"),
     ("score nosuch.jsonl", 2, "cannot read nosuch.jsonl"),
