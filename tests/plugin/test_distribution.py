@@ -9,8 +9,6 @@ import pytest
 
 from pytest_bfcl.plugin.distribution import Distribution, WorkerEnd
 from pytest_bfcl.selection.node_ids import mentioned, stripes, virtual_argument
-from pytest_bfcl.selection.sampling import stratified_sample
-from pytest_bfcl.selection.sharding import ShardItem, natural, scenario_of, shard_of
 
 from .conftest import Project, question, write_lines
 
@@ -105,38 +103,6 @@ def test_stripes_deal_everything_once_and_keep_scenarios_whole() -> None:
     assert sorted(map(len, units)) == [4, 8]
     assert units[0] == sorted(units[0])
     assert stripes(nodeids, 3) == dealt
-
-
-def test_scenarios_are_read_off_memory_ids_only() -> None:
-    assert scenario_of("memory_kv_3-student-2") == ("memory_kv", "student")
-    assert scenario_of("memory_kv_prereq_3-student-2") == ("memory_kv", "student")
-    assert scenario_of("memory_rec_sum_own") == ("memory_rec_sum", "")
-    assert scenario_of("live_multiple_3-student-2") is None
-
-
-def test_shards_are_the_same_in_whatever_order_the_selection_stands() -> None:
-    asked = [ShardItem(f"simple_python_{n}", label) for n in range(11) for label in ("a:b", "a:b-r2")]
-    asked += [ShardItem(f"memory_kv_{n}-{who}-{n}", "a:b") for n in range(5) for who in ("student", "finance")]
-    asked += [ShardItem("mine"), ShardItem("9" * 5000), ShardItem("x_" + "9" * 5000)]
-    for count in (1, 2, 3, 40):
-        parts = [shard_of(asked, index, count) for index in range(1, count + 1)]
-        assert sum(map(len, parts)) == len(set.union(*parts)) == len(asked)
-        assert parts == [shard_of(asked[::-1], index, count) for index in range(1, count + 1)]
-        homes = [number for number, part in enumerate(parts) for each in part if "student" in each.entry_id]
-        assert len(set(homes)) == 1
-    assert sorted(["a_10", "a_9", "live_multiple_1", "simple_java_10", "simple_java_9"], key=natural) == [
-        "simple_java_9", "simple_java_10", "live_multiple_1", "a_9", "a_10",
-    ]  # fmt: skip
-
-
-def test_samples_are_stratified_and_repeatable() -> None:
-    ids = [f"simple_python_{n}" for n in range(80)] + [f"multiple_{n}" for n in range(20)]
-    chosen = stratified_sample(ids, 10, seed=0)
-    assert sum(entry_id.startswith("multiple") for entry_id in chosen) == 2
-    assert len(chosen) == 10
-    assert chosen == stratified_sample(reversed(ids), 10, seed=0)
-    assert chosen != stratified_sample(ids, 10, seed=1)
-    assert stratified_sample(ids, 500, seed=0) == set(ids)
 
 
 def test_mark_expressions_and_arguments() -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from pytest_bfcl.dataset import open_dataset
+from pytest_bfcl.dataset import open_dataset, open_files
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.selection.selection import read_ids
-from tests.dataset.test_loading import CLASS_DOCUMENTS, bundled_folder
+from pytest_bfcl.selection.joint import JointData
+from pytest_bfcl.selection.selection import Selection, categories_to_run, entries_to_run, read_ids
+from tests.dataset.test_loading import CLASS_DOCUMENTS, bundled_folder, line
 
 
 @pytest.fixture
@@ -76,3 +78,89 @@ def test_mistakes(folder: Path, text: str, message: str) -> None:
 def test_a_missing_file(folder: Path) -> None:
     with pytest.raises(UsageError, match="cannot read the ids"):
         read_ids(folder / "absent.txt", open_dataset(folder))
+
+
+@pytest.mark.parametrize(
+    ("asked", "also", "found"),
+    [
+        ((), (), ["simple_python", "live_simple", "multi_turn_miss_func", "web_search_base", "web_search_no_snippet",
+                  "memory_kv", "memory_vector", "memory_rec_sum"]),
+        ((), ("format_sensitivity",), ["live_simple", "format_sensitivity"]),
+        (("live", "simple_python"), (), ["simple_python", "live_simple"]),
+        (("memory_kv_prereq", "parallel"), (), ["memory_kv_prereq"]),
+    ],
+)  # fmt: skip
+def test_which_categories_run(folder: Path, asked: Any, also: Any, found: list[str]) -> None:
+    """Those that score; format sensitivity and write stages where they are named."""
+    data = open_dataset(folder)
+    names = categories_to_run(data, asked, also)
+    assert names == found if asked or not also else names[-1:] == found[1:]
+    assert [name for name in categories_to_run(data, asked) if name == "format_sensitivity"] == []
+
+
+def test_categories_that_are_not_there_are_told(folder: Path) -> None:
+    with pytest.raises(UsageError, match="the data data has none of parallel; it has: simple_python, live_simple"):
+        categories_to_run(open_dataset(folder), ["parallel"])
+    with pytest.raises(UsageError, match="unknown category or group 'simple'"):
+        categories_to_run(open_dataset(folder), ["simple"])
+
+
+def test_a_file_of_entries_without_a_score_was_named_for_them(tmp_path: Path) -> None:
+    (tmp_path / "own.jsonl").write_text('{"id": "chatable_0", "question": "Hello?"}\n')
+    data = open_dataset(tmp_path / "own.jsonl")
+    assert categories_to_run(data) == ["chatable"]
+    data.official = True
+    assert categories_to_run(data) == []
+
+
+def chosen(folder: Path, part: Any = None, **selection: Any) -> list[str]:
+    return [
+        ref.id
+        for ref in entries_to_run(open_dataset(folder, CLASS_DOCUMENTS.__getitem__), Selection(**selection), part=part)
+    ]
+
+
+def test_what_a_selection_chooses(folder: Path) -> None:
+    assert chosen(folder, categories=[]) == []
+    assert chosen(folder)[:3] == ["simple_python_0", "simple_python_1", "live_simple_0-0-0"]
+    assert chosen(folder, categories=["simple_python"]) == ["simple_python_0", "simple_python_1"]
+    named = ["simple_python_1", "live_simple_0-0-0", "memory_kv_0-home-0"]
+    assert chosen(folder, ids=named)[-3:] == named, "their write stages come first"
+    assert chosen(folder, ids=named, categories=["simple_python"]) == ["simple_python_1"]
+    assert chosen(folder, part={"simple_python_1"}) == ["simple_python_1"]
+    assert len(chosen(folder, categories=["single_turn"], sample=2)) == 2
+    assert chosen(folder, categories=["single_turn"], sample=3) == chosen(folder, categories=["single_turn"])
+    assert len(chosen(folder, ids=["memory_kv_0-home-0", "simple_python_0"], sample=1)) == 2 + 1, "stages are beside it"
+
+
+def test_broken_entries_are_told_whatever_the_sample_is(tmp_path: Path) -> None:
+    path = tmp_path / "own.jsonl"
+    path.write_text("".join(line(f"e_{n}", **({"possible_answer": 5} if n == 3 else {})) + "\n" for n in range(9)))
+    found = chosen(path, sample=2)
+    assert "e_3" in found
+    assert len(found) == 3
+
+
+def test_facts_say_what_was_asked_for_and_nothing_else() -> None:
+    assert Selection().facts() == {}
+    asked = Selection(categories=("live",), ids=["a_1"], sample=3, shard=(1, 2))
+    assert asked.facts() == {"categories": ["live"], "ids": ["a_1"], "sample": 3, "shard": "1/2"}
+
+
+def test_a_set_and_files_beside_it_are_one(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "own.jsonl").write_text(line("mine_0") + "\n")
+    data, files = open_dataset(folder), open_dataset(tmp_path / "own.jsonl")
+    both = JointData(data, files)
+    assert (both.name, both.version, both.root) == ("data+own", data.version, files.root)
+    assert both.file_digests == {"data": data.sha256, "own": files.sha256}
+    assert both.sha256 not in both.file_digests.values()
+    assert [both.entry(name).id for name in ("mine_0", "simple_python_0")] == ["mine_0", "simple_python_0"]
+    assert both.clash() is None
+    assert both.unread().sha256 == both.sha256
+    (tmp_path / "own.jsonl").write_text("\n" + line("live_simple_0-0-0") + "\n")
+    several = JointData(data, open_files([tmp_path / "own.jsonl", folder / "simple_python.jsonl"]))
+    assert list(several.file_digests) == ["data", "own.jsonl", "simple_python.jsonl"]
+    clash = JointData(data, open_dataset(tmp_path / "own.jsonl")).clash()
+    assert clash is not None
+    assert "live_simple.jsonl:1 and in" in clash
+    assert "own.jsonl:2" in clash
