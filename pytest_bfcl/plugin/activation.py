@@ -23,7 +23,6 @@ from pytest_bfcl.plugin.kept_reports import KeptReports
 from pytest_bfcl.plugin.nodes import NodeContext
 from pytest_bfcl.plugin.outcome import Outcomes
 from pytest_bfcl.plugin.own_tests import own_tests
-from pytest_bfcl.plugin.progress import Progress
 from pytest_bfcl.plugin.protocol import ItemProtocol
 from pytest_bfcl.plugin.recording import HOSTS, earlier_parts, run_of, run_path
 from pytest_bfcl.plugin.results import Results
@@ -140,7 +139,6 @@ def _build_controller(
     plugins.register(failures, "bfcl-short-summary")
     plugins.register(Terminal(session, run, results, end, failures), "bfcl-terminal")
     plugins.register(FoldedErrors(), "bfcl-folding")
-    run.listeners.append(Progress(session.config, run).see)
     plugins.register(KeptReports(session.config), "bfcl-kept-reports")
     if any(map(plugins.hasplugin, ("xdist", "xdist.plugin"))):  # by entry point or by -p
         from pytest_bfcl.plugin.distribution import Distribution

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,8 +34,8 @@ class SessionData:
         self._plan = plan
         self._directory = config.invocation_params.dir
         self._named_checks: dict[str, list[str | None]] = {}
-        self.categories: dict[str, str | None] = {}
-        """By node id, as far as they are known."""
+        self._categories: dict[str, str | None] = {}
+        """By node id."""
         self.left_out: list[str] = []
         """What pytest would have collected, where the benchmark is run in its place."""
         self.arguments = self._take_arguments()
@@ -111,12 +111,17 @@ class SessionData:
 
     def category_at(self, nodeid: str) -> str | None:
         """The category of an item known by its node id only; a line of a user's file may name another than its id."""
-        if nodeid not in self.categories:
+        if nodeid not in self._categories:
             category = category_at(nodeid)
             if category is not None and node_ids.virtual_argument(nodeid) is None:
                 category = self.category_of(node_ids.entry_id_of(nodeid)) or category
-            self.categories[nodeid] = category
-        return self.categories[nodeid]
+            self._categories[nodeid] = category
+        return self._categories[nodeid]
+
+    def entries_at(self, nodeids: Iterable[str]) -> list[tuple[str, str]]:
+        """Id and category of the items that are entries."""
+        found = ((node_ids.entry_id_of(each), self.category_at(each)) for each in nodeids)
+        return [(name, category) for name, category in found if category is not None]
 
     def category_of(self, entry_id: str) -> str | None:
         """The category of an entry of a file, or of the chosen set."""

@@ -147,15 +147,16 @@ class Distribution:
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, node: object, ids: Sequence[str]) -> None:
         """Remember what will be run, for the summary."""
+        entries = self._session.data.entries_at(ids)
         if not self._results.planned:  # the others have collected the same
             named = map(node_ids.virtual_argument, ids)
             self._session.notices.say_skips((each.category for each in named if each), self._skip_reason)
         if self._results.planned != ids:
-            self._results.plan(ids)
+            self._results.plan(ids, entries)
             sets = (each for each in (self._session.data.files, self._session.data.dataset) if each is not None)
             for line in cost_lines(trials_of(ids, self._results.variants, sets)):
                 self._session.notices.tell(line)
-        self._gates.refuse_unreachable(ids, self._skip_reason)
+        self._gates.refuse_unreachable(entries, self._skip_reason, others=len(entries) < len(ids))
 
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: object) -> StripeScheduling | None:

@@ -9,7 +9,6 @@ import pytest
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plugin.refusals import named_options
-from pytest_bfcl.selection.node_ids import entry_id_of
 
 if TYPE_CHECKING:
     from pytest_bfcl.plugin.session import Session
@@ -41,20 +40,20 @@ class SessionGates:
         if self._data_is_guessed():
             run.checked_gates.refuse_guessed_data()
 
-    def refuse_unreachable(self, nodeids: Sequence[str], skip_reason: Callable[[str], str | None]) -> None:
+    def refuse_unreachable(
+        self, entries: Sequence[tuple[str, str]], skip_reason: Callable[[str], str | None], *, others: bool
+    ) -> None:
         """Stop before the first request when what was selected cannot meet a gate, whatever the answers.
 
-        ``nodeids`` are the tests that will be run; what earlier parts of the run settled is beside them. Gates of a
-        configuration file are not asked of a session that was given other tests only: that is noted. Raises
-        `pytest.UsageError`.
+        ``entries``: id and category of what will be run; ``others``: tests that are no entries run, too. What earlier
+        parts of the run settled is beside them. Gates of a configuration file are not asked of a session that was given
+        other tests only: that is noted. Raises `pytest.UsageError`.
         """
-        found = {each: self._session.data.category_at(each) for each in nodeids}
-        entries = {entry_id_of(each): category for each, category in found.items() if category is not None}
         if not entries and not self._run.earlier.settled and self.options.wants_verdict and not self._typed():
             self._session.notices.note("gates: no verdict: no entry was collected")
             return
         try:
-            self._run.refuse_unreachable(entries, skip_reason, others=None in found.values())
+            self._run.refuse_unreachable(dict(entries), skip_reason, others=others)
         except UsageError as error:
             raise pytest.UsageError(str(error)) from None
 

@@ -94,7 +94,7 @@ class Outcomes:
         from pytest_bfcl.explaining.terminal import failure_text
 
         tag, reason, detail = FailureTag(str(record["tag"])), str(record["reason"]), record["detail"]
-        entry, transcript = _entry(item), _transcript(item)
+        entry, transcript = cast("Entry", item.funcargs["bfcl_entry"]), _transcript(item)
         text = failure_text(
             entry,
             transcript,
@@ -220,10 +220,6 @@ class Outcomes:
         """The record put on the last report, once: in one process it need not be parsed again."""
         fresh, self._fresh = self._fresh, None
         return fresh
-
-
-def _entry(item: EntryItem) -> Entry:
-    return cast("Entry", item.funcargs["bfcl_entry"])
 
 
 def _transcript(item: EntryItem) -> Transcript:

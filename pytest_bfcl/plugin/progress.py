@@ -11,7 +11,6 @@ import pytest
 from pytest_bfcl.plugin.sink import Sink
 
 if TYPE_CHECKING:
-    from pytest_bfcl.runs import ResultLine
     from pytest_bfcl.session.run import Run
 
 FIRST_S = 3.0
@@ -27,7 +26,7 @@ class Progress:
         self._started = time.monotonic()
         self._next = self._started + FIRST_S
 
-    def see(self, line: ResultLine, text: str | None) -> None:
+    def see(self) -> None:
         """After a finished entry, say where the run stands, if it is time."""
         now = time.monotonic()
         if now < self._next:

@@ -66,14 +66,11 @@ class ItemProtocol:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self) -> Generator[None, object, object]:
         """All plugins and conftest files are known now."""
-        if not any(self._config.getoption(name, False) for name in OPTIONS) and not self._others():
+        modules = {name for hook in HOOKS for name in pytest_internals.modules_behind(self._config, hook)}
+        others = [name for name in modules - KEEP_OUT if not name.startswith("pytest_bfcl.")]
+        if not others and not any(self._config.getoption(name, False) for name in OPTIONS):
             self._setup = pytest_internals.hook_of(self._config, "pytest_runtest_setup", {*AROUND_SETUP, __name__})
         return (yield)
-
-    def _others(self) -> set[str]:
-        """Modules that may take part in an item."""
-        modules = {name for hook in HOOKS for name in pytest_internals.modules_behind(self._config, hook)}
-        return {name for name in modules - KEEP_OUT if not name.startswith("pytest_bfcl.")}
 
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
         """Run the item, or leave it to pytest."""

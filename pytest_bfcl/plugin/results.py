@@ -10,6 +10,7 @@ import pytest
 
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.plugin.failure_repr import FailureRepr, place_of, text_of
+from pytest_bfcl.plugin.progress import Progress
 from pytest_bfcl.plugin.recording import opened
 from pytest_bfcl.runs import error_record
 from pytest_bfcl.selection.node_ids import entry_id_of
@@ -43,7 +44,7 @@ class Results:
         self.planned: list[str] = []
         self._broken: list[str] = []
         self.foreign_failures = 0
-        run.listeners.append(lambda line, text: session.config.hook.pytest_bfcl_result(record=line))
+        self._progress = Progress(session.config, run)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -76,11 +77,9 @@ class Results:
         if self._session.distributed:
             self.receive_broken()
 
-    def plan(self, nodeids: Sequence[str]) -> None:
-        """What this session will run."""
+    def plan(self, nodeids: Sequence[str], entries: Sequence[tuple[str, str]]) -> None:
+        """What this session will run; ``entries``: id and category of those that are entries."""
         self.planned = list(nodeids)
-        found = ((entry_id_of(node), self._session.data.category_at(node)) for node in nodeids)
-        entries = [(name, category) for name, category in found if category is not None]
         self.run.plan(entries, len(entries) + len(self._broken))
 
     @property
@@ -101,6 +100,8 @@ class Results:
         if self.run.directory is None:
             opened(self.run)
         self.run.take(record, text)
+        self._session.config.hook.pytest_bfcl_result(record=record)
+        self._progress.see()
         if (reason := self.run.spent_out) is not None:
             self._session.notices.stop(reason)
 

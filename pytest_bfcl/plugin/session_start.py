@@ -82,7 +82,7 @@ class SessionStart:
         """A dry run ends after collection; otherwise the run directory is opened before the first item."""
         if session.config.option.collectonly:
             return None
-        categories = (item.ref.category for item in self._conversations.items)
+        categories = [item.ref.category for item in self._conversations.items]
         self._session.notices.say_skips(categories, self._conversations.skip_reason)
         if self._session.plan.dry_run:
             from pytest_bfcl.scoring.gating import UNJUDGED
@@ -99,10 +99,11 @@ class SessionStart:
         items = self._conversations.items
         here = not self._session.distributed
         if here:
-            self._session.data.categories |= {item.nodeid: item.ref.category for item in items}
-            self._results.plan([item.nodeid for item in items])
-            self._gates.refuse_unreachable([item.nodeid for item in session.items], self._conversations.skip_reason)
-            for line in cost_lines(item.trial for item in items):
+            entries = [(item.ref.id, item.ref.category) for item in items]
+            self._results.plan([item.nodeid for item in items], entries)
+            others = len(items) < len(session.items)
+            self._gates.refuse_unreachable(entries, self._conversations.skip_reason, others=others)
+            for line in cost_lines([item.trial for item in items]):
                 self._session.notices.tell(line)
         if self._engines is not None and here and (items or self._session.data.checks):
             self._engines.start()
