@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -63,39 +64,43 @@ def test_the_core_works_with_the_folder_deleted(core: Path) -> None:
     assert (core / "first" / "index.html").is_file()
 
 
+SAY = """
+import contextlib, io, json, sys, pytest
+from pytest_bfcl.cli import main
+found = []
+for program, *words in json.loads(sys.argv[1]):
+    with contextlib.redirect_stdout(io.StringIO()) as said, contextlib.redirect_stderr(said):
+        code = main(words) if program == "pytest-bfcl" else pytest.main(["-q", "-p", "no:cacheprovider", *words])
+    found.append((int(code), said.getvalue()))
+print(json.dumps(found))
+"""
+BUNDLED = "--bfcl-data bundled --bfcl-out none"
+MISSING = (
+    ("pytest-bfcl audit", 2, "no verb 'audit'"),
+    ("pytest-bfcl leaderboard", 2, "no verb 'leaderboard'"),
+    (f"pytest --model lexical: {BUNDLED}", 4, "unknown provider 'lexical'"),
+    (f"pytest --model openai:gpt --bfcl-api completions --bfcl-base-url http://127.0.0.1:1 {BUNDLED}", 4,
+     "the API completions, whose prompts are rendered here, is not in this installation"),
+    (f"pytest --model oracle: {BUNDLED} --bfcl-verify first", 4,
+     "--bfcl-verify: no installed package offers this gate"),
+    (f"pytest --model vllm:m {BUNDLED} --bfcl-serve", 4, "--bfcl-serve is not in this installation"),
+    (f"pytest --model vllm:m {BUNDLED} --bfcl-simulators reference", 4,
+     "--bfcl-simulators reference is not in this installation"),
+    (f"pytest --model vllm:m {BUNDLED} --bfcl-decoder hermes", 4,
+     "the handler's reading of hermes is not in this installation"),
+    (f"pytest --model oracle: {BUNDLED} -rs --bfcl-categories exec_simple,chatable", 0,  # its entries are known
+     "retired categories are judged by an extension that is not installed here … 24 skipped"),
+    ("pytest test_own.py", 1, "the fixture ask with its recordings is not in this installation"),
+)  # fmt: skip
+
+
 def test_what_is_missing_is_said(core: Path) -> None:
-    for verb in ("audit", "leaderboard"):
-        done = run(core, "-m", "pytest_bfcl", verb)
-        assert done.returncode == 2
-        assert done.stderr.count("\n") == 1
-        assert f"no verb {verb!r}" in done.stderr
-    done = run(core, "-m", "pytest", *[word.replace("oracle:", "lexical:") for word in ASK], "none")
-    assert done.returncode == 4
-    assert "unknown provider 'lexical'" in done.stderr
-    asked = ("openai:gpt", "--bfcl-api", "completions", "--bfcl-base-url", "http://127.0.0.1:1")
-    done = run(core, "-m", "pytest", "--model", *asked, "--bfcl-data", "bundled", "-q", "-p", "no:cacheprovider")
-    assert "the API completions, whose prompts are rendered here, is not in this installation" in done.stderr
-    done = run(core, "-m", "pytest", *ASK, "none", "-k", "simple_java", "--bfcl-verify", "first")
-    assert done.returncode == 4
-    assert "--bfcl-verify: no installed package offers this gate" in done.stderr
-    for words, what in (
-        ("--bfcl-serve", "--bfcl-serve"), ("--bfcl-simulators reference", "--bfcl-simulators reference"),
-        ("--bfcl-decoder hermes", "the handler's reading of hermes"),
-    ):  # fmt: skip
-        asked = ("vllm:m", "--bfcl-data", "bundled", *words.split())
-        done = run(core, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--model", *asked)
-        assert f"{what} is not in this installation" in done.stderr
     (core / "test_own.py").write_text("def test_own(ask): ask('Hello.')\n")
-    done = run(core, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_own.py")
-    assert "the fixture ask with its recordings is not in this installation" in done.stdout
-
-
-def test_retired_categories_are_skipped_and_said(core: Path) -> None:
-    """Their entries are known; who carries out and judges their calls is not there."""
-    done = run(core, "-m", "pytest", *ASK, "retired", "-rs", "--bfcl-categories", "exec_simple,chatable")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "retired categories are judged by an extension that is not installed here" in done.stdout
-    assert "24 skipped" in done.stdout
+    done = run(core, "-c", SAY, json.dumps([line.split() for line, _, _ in MISSING]))
+    assert done.returncode == 0, done.stderr
+    for (line, code, words), (found, said) in zip(MISSING, json.loads(done.stdout), strict=True):
+        assert found == code, (line, said)
+        assert [each for each in words.split(" … ") if each not in said] == [], line
 
 
 def test_a_declared_part_that_is_gone_is_one_sentence(core: Path, monkeypatch: pytest.MonkeyPatch) -> None:
