@@ -1,4 +1,4 @@
-"""`pytest-bfcl run`: gates and their exit codes, told as the plugin tells them, and a job that is ended."""
+"""`pytest-bfcl run`: gates and their exit codes, a dry run, parts, and a job that is ended."""
 
 from __future__ import annotations
 
@@ -18,9 +18,7 @@ from pytest_bfcl.cli import main
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.scoring.gating import GateOptions
 from pytest_bfcl.session.evaluation import dry_run, run
-
-from .conftest import call, question, write_lines
-from .test_mistake_table import session
+from tests.plugin.conftest import call, question, write_lines
 
 MODEL = "scripted:script.json@fc"
 WRONG = {f"simple_python_{number}": call("Rome") for number in range(0, 36, 3)}
@@ -81,7 +79,7 @@ def in_subprocess(folder: Path, *words: str) -> subprocess.CompletedProcess[str]
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two equal finished runs, one of the verb's and one of the plugin's, with runs and files to hold them against."""
+    """A finished run, with runs and files to hold it against."""
     folder = tmp_path_factory.mktemp("verb")
     entries = [question(f"simple_python_{number}") for number in range(40)]
     write_lines(folder / "bench" / "simple_python.jsonl", entries)
@@ -101,21 +99,13 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for name in ("good", "bad"):
             run("bench", f"scripted:{name}.json@fc", out=name)
         run("others", "scripted:good.json@fc", out="other")
-    done = in_subprocess(folder, "pytest_bfcl", "run", *verb("verb"))
-    assert done.returncode == 1, done.stdout + done.stderr
-    done = in_subprocess(folder, "pytest", "-q", "--tb=no", "-p", "no:cacheprovider", *plugin("plugin"))
-    assert done.returncode == 1, done.stdout + done.stderr
+        assert main(["run", *verb("verb")]) == 1
     return folder
 
 
 def verb(out: str, *words: str) -> list[str]:
     shared = ["--data", "bench", "--report", "none", "--retries", "0", "--max-errors", "3"]
     return ["--model", MODEL, *shared, "-o", out, *words]
-
-
-def plugin(out: str, *words: str) -> list[str]:
-    shared = ["--bfcl-data=bench", "--bfcl-report=none", "--bfcl-retries=0", "--bfcl-max-errors=3"]
-    return ["--model", MODEL, *shared, f"--bfcl-out={out}", *(word.replace("--", "--bfcl-", 1) for word in words)]
 
 
 def stored(run: Path) -> set[str]:
@@ -132,12 +122,6 @@ def of_gates(lines: list[str]) -> list[str]:
     return [line for line in lines if line.startswith(("gate", "    simple_python_", "    … and"))]
 
 
-def told(lines: list[str], place: Path) -> list[str]:
-    """A refusal without what the command puts before it; the plugin names folders from the root."""
-    shown = [line.replace(f"{place}/", "") for line in lines if "deselected in" not in line]
-    return [line.removeprefix("pytest-bfcl run: ").removeprefix("ERROR: ") for line in shown]
-
-
 @pytest.mark.parametrize(("options", "code"), GATES)
 def test_a_gate_has_its_verdict_and_exit_code(
     place: Path, options: str, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -150,31 +134,6 @@ def test_a_gate_has_its_verdict_and_exit_code(
         return
     assert of_gates(shown.out.splitlines())[-1].startswith("gates: ")
     assert gate_of(place / "verb")["verdict"] == ("failed" if code else "passed")
-
-
-@pytest.mark.parametrize(
-    ("options", "code"),
-    [
-        ("--fail-under simple_python=70 --fail-under all=72.8", 1),
-        ("--baseline bad --noninferior 60% --noninferior multiple=1.5 --fail-under all=1", 1),
-        ("--expected known.json", 0),
-        ("--fail-under live=1", 2),
-        ("--baseline other", 2),
-    ],
-)
-def test_both_doors_tell_a_gate_alike(
-    place: Path, options: str, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    theirs, plugins = session(str(place), plugin("plugin", *options.split()), monkeypatch, capsys)
-    assert main(["run", *verb("verb", *options.split())]) == code
-    shown = capsys.readouterr()
-    if code == 2:
-        assert theirs == pytest.ExitCode.USAGE_ERROR
-        assert told(shown.err.splitlines(), place) == told(plugins, place)
-        return
-    assert theirs == code
-    assert of_gates(shown.out.splitlines()) == of_gates(plugins)
-    assert gate_of(place / "verb") == gate_of(place / "plugin")
 
 
 def test_expected_failures_are_written_and_taken(
@@ -201,17 +160,17 @@ def test_a_dry_run_in_python(place: Path, monkeypatch: pytest.MonkeyPatch) -> No
         dry_run("bench", "oracle:", shard="0/2")
 
 
-def test_nothing_selected_is_pytests_code(place: Path, monkeypatch: pytest.MonkeyPatch,
-                                          capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
+def test_nothing_selected_has_a_code_of_its_own(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(place)
     words = ["--categories", "multiple", "--shard", "5/5"]
-    code, _ = session(str(place), plugin("empty", *words), monkeypatch, capsys)
-    assert (code, main(["run", *verb("empty", *words)])) == (5, 5)
+    assert main(["run", *verb("empty", *words)]) == 5
     assert "nothing is selected" in capsys.readouterr().out
     assert main(["run", *verb("empty", *words, "--dry-run")]) == 5
     assert not (place / "empty").exists()
     (place / "ids.txt").write_text("simple_python_2\n")
-    code, _ = session(str(place), plugin("plugin", "--ids", "ids.txt", "--dry-run"), monkeypatch, capsys)
-    assert (code, main(["run", *verb("verb", "--ids", "ids.txt", "--dry-run")])) == (5, 5)
+    assert main(["run", *verb("verb", "--ids", "ids.txt", "--dry-run")]) == 5
     assert "nothing is left to ask: 43 verdicts are there" in capsys.readouterr().out
 
 
