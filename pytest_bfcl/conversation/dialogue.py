@@ -127,7 +127,7 @@ class Dialogue:
 
     def due_calls(self, step: Step) -> list[str]:
         """The calls of a step that are to be carried out on `world`, in order."""
-        return step.call_texts[:CALLS_A_STEP]
+        return step.call_texts[:CALLS_A_STEP] if self._world is not None else []
 
     def go_on(self, step: Step) -> None:
         """After the results: show them, or begin the next turn where nothing was called, or end.

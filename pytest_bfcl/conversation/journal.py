@@ -14,10 +14,15 @@ if TYPE_CHECKING:
 
 
 class Journal(Protocol):
-    """Every reply the moment it arrives, so that nothing paid for is asked twice."""
+    """Every reply the moment it arrives, so that nothing paid for is asked twice.
+
+    ``ended``: why what has no reply is not asked any more, once the run ends.
+    """
+
+    ended: str | None
 
     def find(self, key: ReplyKey) -> Reply | None:
-        """The recorded reply to exactly this request, if there is one."""
+        """The recorded reply to exactly this request, if there is one. Raises `HarnessError` where it has ended."""
         ...
 
     def record(self, key: ReplyKey, reply: Reply, asked: Asked | None = None) -> None:

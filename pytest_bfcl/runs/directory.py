@@ -27,6 +27,7 @@ from pytest_bfcl.runs.lines import (
     DamagedLine,
     LineAppender,
     OnDamaged,
+    json_line,
     open_regular,
     plain,
     write_atomically,
@@ -172,10 +173,7 @@ class RunDirectory:
         """
         if self._results is None:
             raise HarnessError(HarnessTrouble.STORAGE, f"{self.path} is open for reading only")
-        if text is None:
-            self._results.append(record)
-        else:
-            self._results.append_bytes(text.encode() + b"\n")
+        self._results.append_bytes(json_line(record) if text is None else text.encode() + b"\n")
 
     def write_summary(self, summary: Summary) -> None:
         """Replace ``summary.json``, and note in ``run.json`` how many lines it was made from."""

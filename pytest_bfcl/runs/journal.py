@@ -110,8 +110,8 @@ def journal_line(key: ReplyKey, reply: Reply, asked: Asked | None = None, writte
     }
     if asked is not None:
         line["started_at"], line["kept"] = asked.started_at, asked.kept
-        if new := [digest for digest in asked.parts if digest not in written]:
-            line["new"], line["parts"] = new, [asked.parts[digest] for digest in new]
+        if new := {digest: part for digest, part in asked.parts.items() if digest not in written}:
+            line["new"], line["parts"] = list(new), list(new.values())
         if asked.functions_sha256:
             line["functions_sha256"] = asked.functions_sha256
         line["messages"] = asked.messages
@@ -132,7 +132,8 @@ def read_journal_line(line: Fields) -> tuple[ReplyKey, Reply]:
 class Journal:
     """The replies of a run; one writer per process name, constant-time lookup over all processes' files.
 
-    ``damaged`` lists unreadable lines met when opening (a crash tears at most the last line of a file).
+    ``damaged`` lists unreadable lines met when opening (a crash tears at most the last line of a file). ``ended`` says,
+    once the run ends, why what has no reply is not asked any more.
     """
 
     def __init__(self, directory: Path, process: str = "main") -> None:
@@ -142,15 +143,19 @@ class Journal:
         self._files: list[Path] = []
         self._index: dict[int, tuple[int, int, int]] = {}  # by the hash of the key, which need not be held so
         self._writer: LineAppender | None = None
+        self._own = 0
+        self.ended: str | None = None
         self._parts: set[str] = set()
         if directory.is_dir():
             for path in sorted(directory.glob("*.jsonl")):
                 self._read(path)
 
     def find(self, key: ReplyKey) -> Reply | None:
-        """The reply recorded for this request, or ``None``."""
+        """The reply recorded for this request, or ``None``. Raises `HarnessError` (``stopped``) where none is asked."""
         place = self._index.get(hash(key))
         if place is None:
+            if self.ended is not None:
+                raise HarnessError(HarnessTrouble.STOPPED, self.ended)
             return None
         file, offset, length = place
         try:
@@ -167,10 +172,10 @@ class Journal:
     def record(self, key: ReplyKey, reply: Reply, asked: Asked | None = None) -> None:
         """Append one reply; it has left this process when the call returns. Raises `HarnessError` on a full disk."""
         if self._writer is None:
-            self._writer = LineAppender(self.path)
+            self._writer, self._own = LineAppender(self.path), self._number(self.path)
         line = journal_line(key, reply, asked, self._parts)
         offset, length = self._writer.append_bytes(json_line_of_parsed(line))
-        self._index[hash(key)] = (self._number(self.path), offset, length)
+        self._index[hash(key)] = (self._own, offset, length)
         if asked is not None:
             self._parts.update(asked.parts)
 

@@ -99,6 +99,7 @@ class Requests:
         self._told: list[Fields] = []
         self._replies: list[tuple[Reply, int, int]] = []
         self._passed = 0
+        self._offered: Sequence[Fields] = ()
 
     def digest(
         self, messages: Sequence[Fields], functions: Sequence[Fields] = (), parameters: Fields | None = None
@@ -109,7 +110,7 @@ class Requests:
         for message in messages[len(self._seen) :]:
             self._messages.update(_canonical(message))
             self._seen.append(message)
-        documents = self._functions_digest(functions)
+        self._offered, documents = functions, self._functions_digest(functions)
         whole = hashlib.sha256(self._messages.digest() + documents + _parameters_digest(parameters or {}))
         return whole.hexdigest()
 
@@ -131,11 +132,16 @@ class Requests:
                 break
             kept += 1
         self._told = list(messages)
-        told = [self._by_reference(message, parts) for message in messages[kept:]]
+        told: list[Fields] = []
+        for message in messages[kept:]:
+            content = message.get("content")
+            as_it_is = not self._replies and (type(content) is not str or len(content) < LONG)
+            told.append(message if as_it_is else self._by_reference(message, parts))
         self._passed = len(self._replies)
         digest = ""
         if functions:
-            digest = self._functions_digest(functions).hex()
+            documents = self._functions if functions is self._offered else self._functions_digest(functions)
+            digest = documents.hex()
             parts[digest] = functions
         return Asked(self._started_at, kept, told, digest, parts)
 

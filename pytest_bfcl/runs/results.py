@@ -37,7 +37,8 @@ def result_record(
     parentheses. ``rules`` says which verdict is the headline ``outcome``.
     """
     headline = corrected if rules == "corrected" else official
-    key = _key(entry.id, entry.category, transcript.model, transcript.mode, transcript.repeat)
+    model, mode = transcript.model, transcript.mode
+    key = Key(id=entry.id, category=entry.category, model=model, mode=mode, repeat=transcript.repeat)
     verdicts = _verdicts(headline, official, corrected, tuple(corrected_rules), rules)
     told = {**_about(entry), **transcript.extra, **(extra or {})}
     return _line(key, headline.outcome, verdicts, transcript, told, cost_usd, worker)
@@ -86,7 +87,7 @@ def error_record(
     """The line of an entry that ended in an error before anything could be judged; ``transcript`` as far as it got."""
     transcript = transcript or Transcript(entry_id, category, model, cast(Mode, mode), repeat)
     verdicts = _verdicts(verdict, verdict, verdict, (), rules)
-    key = _key(entry_id, category, model, mode, repeat)
+    key = Key(id=entry_id, category=category, model=model, mode=mode, repeat=repeat)
     return _line(key, verdict.outcome, verdicts, transcript, {**transcript.extra, **(extra or {})}, cost_usd, worker)
 
 
@@ -110,8 +111,9 @@ def conversation_fields(transcript: Transcript, *, nested: bool) -> Conversation
         if nested
         else first and _stored_calls(first),
         "underscore_names": transcript.underscore_names,
-        "tool_results": _tool_results(transcript, nested),
     }
+    seen = [[list(step.results) for step in steps] for steps in turns]
+    told["tool_results"] = seen if nested or any(map(any, seen)) else None  # single turns: where calls were carried out
     for field, name, always in OF_REPLIES:
         value: Any = getattr(first.reply, name) if first is not None else None
         if nested:
@@ -166,17 +168,6 @@ def _stored_calls(step: Step) -> list[str | dict[str, Arguments]] | None:
     return [call.as_object() if isinstance(call, Call) else call for call in step.calls]
 
 
-def _tool_results(transcript: Transcript, nested: bool) -> list[list[list[str]]] | None:
-    """Turns → steps → texts; single-turn conversations have them only when their calls were carried out."""
-    if not nested and not any(step.results for step in transcript.steps):
-        return None
-    return [[list(step.results) for step in turn.steps] for turn in transcript.turns]
-
-
-def _key(entry_id: str, category: str, model: str, mode: str, repeat: int) -> Key:
-    return {"id": entry_id, "category": category, "model": model, "mode": mode, "repeat": repeat}
-
-
 def _verdicts(
     headline: Verdict, official: Verdict, corrected: Verdict, corrected_rules: Sequence[str], rules: str
 ) -> VerdictFields:
@@ -184,19 +175,17 @@ def _verdicts(
         "tag": headline.tag.value if headline.tag else None,
         "reason": headline.reason,
         "corrected_outcome": corrected.outcome,
-        "corrected_reason": _corrected_reason(corrected.reason, corrected_rules),
+        "corrected_reason": corrected.reason,
         "corrected_rules": list(corrected_rules),
         "rules": rules,
     }
+    if corrected_rules:
+        names = f"({', '.join(corrected_rules)})"
+        fields["corrected_reason"] = f"{corrected.reason} {names}" if corrected.reason else names
     if rules != "official":
         fields["official_outcome"], fields["official_reason"] = official.outcome, official.reason
     fields["detail"] = dict(headline.detail)
     return fields
-
-
-def _corrected_reason(reason: str | None, rules: Sequence[str]) -> str | None:
-    names = f"({', '.join(rules)})" if rules else None
-    return " ".join(part for part in (reason, names) if part) or None
 
 
 def record_key(record: ResultLine | ReplayLine) -> EntryKey:

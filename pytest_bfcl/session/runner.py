@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 DRAIN_S = 60.0
 """How long replies that are paid for may take to arrive when the budget has stopped the run."""
 STOPPING = "the run is stopping"
+_ANYWHERE = nullcontext()
 
 
 class Runner:
@@ -78,7 +79,6 @@ class Runner:
         self._ahead: LookAhead | None = None
         self._entries: dict[TrialKey, Entry] = {}
         self._unkept: str | None = None
-        self._draining = False
         self._hurried = False
         self._places: dict[str, asyncio.Semaphore] = {}
         self._trained_on = frozenset(settings.trained_on["ids"] if settings.trained_on is not None else ())
@@ -119,7 +119,7 @@ class Runner:
         Raises `AdapterError`, `HarnessError` and `EntrySkipped` as `converse` does, `RunStopped` when it was not begun
         because the run is stopping.
         """
-        return await self._look_ahead().transcript(trial.key, lambda: self._job(trial))
+        return await (self._ahead or self._look_ahead()).transcript(trial.key, lambda: self._job(trial))
 
     def ask(self, trial: Trial) -> asyncio.Future[Transcript]:
         """What will hold the conversation: for callers that run the loop themselves until it is done, then `take` it.
@@ -153,17 +153,18 @@ class Runner:
         entry = self.entry(trial)
 
         async def with_model(model: Model) -> Transcript:
-            journal = self.store.journal
-            is_kept = journal is not None or self.on_answer is not None
+            journal, executed = self.store.journal, bool(entry.involved_classes)
+            if self.on_answer is not None:
+                journal = _ToldJournal(journal, self.on_answer)
             return await converse(
                 entry,
                 model,
                 settings=self.settings,
                 texts=trial.data.texts,
-                journal=_DrainedJournal(self, journal) if is_kept else None,
+                journal=journal,
                 repeat=trial.repeat,
                 snapshots=self.store.snapshots(model.spec, trial.repeat),
-                search=None if is_stored(model) else self.outside.search(entry, trial.data),
+                search=self.outside.search(entry, trial.data) if executed and not is_stored(model) else None,
                 services=self.outside.services(trial.data),
                 on_reply=trial.contender.budget.charge,
             )
@@ -171,7 +172,7 @@ class Runner:
         try:
             if trial.contender.is_measured:
                 await self._proofs.require(entry, trial.data.texts, self.outside.search(entry, trial.data))
-            async with self._place(trial.contender):
+            async with self._place(trial.contender) if self.settings.paced else _ANYWHERE:
                 transcript = await trial.contender.switch.converse(entry, with_model)
             trial.contender.users_trouble.answered()
         except AdapterError as error:
@@ -190,8 +191,8 @@ class Runner:
 
     def _place(self, contender: Contender) -> AbstractAsyncContextManager[object]:
         """Room for one conversation more: a model without a gate of its own does not get the whole bound at once."""
-        if not self.settings.paced or contender.gate is not None:
-            return nullcontext()
+        if contender.gate is not None:
+            return _ANYWHERE
         return self._places.setdefault(contender.label, asyncio.Semaphore(self.settings.first_concurrency))
 
     # -- lines ---------------------------------------------------------------------------------------------------
@@ -265,11 +266,6 @@ class Runner:
         """What is wrong with an endpoint just now, while requests wait or are repeated; ``None`` when nothing is."""
         return next((found for found in (each.trouble() for each in self.contenders) if found), None)
 
-    @property
-    def is_draining(self) -> bool:
-        """Whether replies on their way are waited for and kept, but none is asked for any more."""
-        return self._draining
-
     def hurry(self) -> None:
         """The run is ending: wait for no reply any longer. For signal handlers."""
         self._hurried = True
@@ -286,10 +282,12 @@ class Runner:
         if drain_s is None:
             spent = any(contender.budget.stop_reason() for contender in self.contenders)
             drain_s = DRAIN_S if spent else 0.0
-        self._draining = drain_s > 0 and self.store.journals and not self._hurried
+        draining = drain_s > 0 and self.store.journals and not self._hurried
+        if draining and (journal := self.store.journal) is not None:
+            journal.ended = STOPPING
         for contender in self.contenders:
-            contender.ended = STOPPING if self._draining else None
-        await self._ahead.aclose(min(drain_s, self.settings.timeout_s) if self._draining else 0.0)
+            contender.ended = STOPPING if draining else None
+        await self._ahead.aclose(min(drain_s, self.settings.timeout_s) if draining else 0.0)
         self._ahead = None
 
     async def aclose(self, *, interrupted: bool = False) -> None:
@@ -324,26 +322,22 @@ class Runner:
             self._on_switch(contender)
 
 
-class _DrainedJournal:
-    """The journal as a conversation sees it, if there is one; who listens is told of replies.
+class _ToldJournal:
+    """A journal, if there is one, of a run whose replies somebody wants to hear of."""
 
-    While the run drains, what has no reply yet is not asked any more.
-    """
+    ended: str | None = None
 
-    def __init__(self, runner: Runner, journal: Journal | None) -> None:
-        self.runner = runner
+    def __init__(self, journal: Journal | None, on_answer: Callable[[Answered], None]) -> None:
         self.journal = journal
+        self.on_answer = on_answer
 
     def find(self, key: ReplyKey) -> Reply | None:
         """The recorded reply, if there is one."""
-        reply = self.journal.find(key) if self.journal is not None else None
-        if reply is None and self.runner.is_draining:
-            raise HarnessError(HarnessTrouble.STOPPED, STOPPING)
-        return reply
+        return self.journal.find(key) if self.journal is not None else None
 
     def record(self, key: ReplyKey, reply: Reply, asked: Asked | None = None) -> None:
-        """Keep a reply."""
+        """Keep a reply, and tell of it."""
         if self.journal is not None:
             self.journal.record(key, reply, asked)
-        if self.runner.on_answer is not None and asked is not None:
-            self.runner.on_answer(answered_event(key, reply))
+        if asked is not None:
+            self.on_answer(answered_event(key, reply))

@@ -45,7 +45,8 @@ class Trial:
     """What the trial is known by in a run."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "key", self.key_of(self.entry_id))  # asked for a dozen times
+        key = TrialKey(self.entry_id, self.contender.label, self.repeat, id(self.data))
+        object.__setattr__(self, "key", key)  # asked for a dozen times
 
     @classmethod
     def of(cls, item: EntryRef | Entry, contender: Contender, data: DataSet, repeat: int = 1) -> Trial:

@@ -294,10 +294,11 @@ class WholeRun:
 
     async def _keep_all(self, trials: Sequence[Trial]) -> str | None:
         """Keep every line as it is made; returns why the run stopped before the last, if it did."""
+        own = self.data.own
         try:
             async for line in self.runner.records(trials):
                 self.run.take(line)
-                if self.data.own and line["reason"] == "harness:data":
+                if own and line["reason"] == "harness:data":
                     self._broken.add(str(line["detail"].get("error")))
         except RunStopped as stop:
             return stop.reason

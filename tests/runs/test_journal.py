@@ -64,6 +64,16 @@ def test_a_journal_is_on_the_disk_when_it_is_closed(tmp_path: Path, monkeypatch:
     assert journal.find(KEY) == Reply("again")
 
 
+def test_a_journal_of_a_run_that_ends_has_what_was_answered_and_refuses_the_rest(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    journal.record(KEY, REPLY)
+    journal.ended = "the run is stopping"
+    assert journal.find(KEY) == REPLY
+    with pytest.raises(HarnessError, match="the run is stopping") as stopped:
+        journal.find(KEY._replace(step=1))
+    assert stopped.value.kind == "stopped"
+
+
 def test_the_last_reply_of_a_key_counts(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
     journal.record(KEY, Reply("old"))

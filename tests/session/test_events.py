@@ -17,7 +17,7 @@ from pytest_bfcl.scoring.gating import GateOptions
 from pytest_bfcl.session import sinks
 from pytest_bfcl.session.evaluation import run
 from pytest_bfcl.session.events import event_schema
-from pytest_bfcl.session.runner import _DrainedJournal
+from pytest_bfcl.session.runner import _ToldJournal
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import Reply
 
@@ -68,8 +68,7 @@ def test_a_reply_is_told_before_its_line(events: list[dict[str, Any]]) -> None:
 @pytest.mark.parametrize("journal", [None, Journal])
 def test_a_runner_tells_of_what_is_kept(tmp_path: Path, journal: Any) -> None:
     told: list[Any] = []
-    runner: Any = SimpleNamespace(is_draining=False, on_answer=told.append)
-    seen = _DrainedJournal(runner, journal and journal(tmp_path))
+    seen = _ToldJournal(journal and journal(tmp_path), told.append)
     key = ReplyKey("m@fc", "fc", "a", 2, 1, 3, "0")
     reply = Reply("words", input_tokens=7, output_tokens=3, latency_s=0.5)
     seen.record(key, reply, Requests(None).asked([], ()))

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 from pytest_bfcl.conversation import Budget, HeldSnapshots
 from pytest_bfcl.conversation.budget import reply_cost
 from pytest_bfcl.extensions.cluster.messages import Answered, Event, Memory, Recorded, Spent, pieces
+from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.runs import journal_line, json_line, read_journal_line
 from pytest_bfcl.runs.lines import parse_object
 from pytest_bfcl.session import Store
 from pytest_bfcl.session.earlier import base_of, done_key
+from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.conversation import Snapshots
@@ -58,6 +60,7 @@ class StreamedJournal:
         self._known: dict[ReplyKey, Reply] = {}
         self._of_entry: dict[tuple[str, int], list[ReplyKey]] = {}
         self._parts: set[str] = set()
+        self.ended: str | None = None
 
     def learn(self, lines: Iterable[bytes]) -> None:
         """Take in lines of the journal."""
@@ -78,7 +81,10 @@ class StreamedJournal:
 
     def find(self, key: ReplyKey) -> Reply | None:
         """The recorded reply to exactly this request, if there is one."""
-        return self._known.get(key)
+        reply = self._known.get(key)
+        if reply is None and self.ended is not None:
+            raise HarnessError(HarnessTrouble.STOPPED, self.ended)
+        return reply
 
     def record(self, key: ReplyKey, reply: Reply, asked: Asked | None = None) -> None:
         """Send a reply on its way, with what it answers."""
