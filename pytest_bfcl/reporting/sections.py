@@ -37,8 +37,9 @@ def sections_of(run: RunDirectory, lines: Sequence[Fields], notes: list[str]) ->
         try:
             make: MakeSection = entry_points.load(point, "section")
             made = make(run, lines)
-        except UsageError as error:
-            notes.append(f"The section {name} is not shown: {error}.")
+        except Exception as error:  # others' code: it must not cost the report
+            told = error if isinstance(error, UsageError) else f"{type(error).__name__}: {error}"
+            notes.append(f"The section {name} is not shown: {told}.")
         else:
             if made is not None:
                 yield made

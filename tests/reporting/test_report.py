@@ -5,16 +5,20 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections.abc import Sequence
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
 import pytest
+from markupsafe import Markup
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.dataset import DataSet
 from pytest_bfcl.failures import AdapterError
-from pytest_bfcl.reporting import packing
+from pytest_bfcl.reporting import packing, sections
 from pytest_bfcl.reporting.report import write_report
+from pytest_bfcl.reporting.sections import Section
 from pytest_bfcl.runs import RunDirectory
 from pytest_bfcl.transcript import Reply
 from tests.reporting.samples import RIGHT, booking, entry, make_run, packed_pages, record, stored_run, write_data
@@ -221,24 +225,38 @@ def test_several_models_have_pages_of_their_own(tmp_path: Path) -> None:
     assert "every figure" in index
 
 
-def test_an_overall_that_is_not_complete_is_shown_in_part(tmp_path: Path) -> None:
-    made = [record(f"parallel_{n}", "parallel", "m@fc", "passed" if n else "failed") for n in range(4)]
-    run = stored_run(tmp_path / "run", made)
-    write_report(run)
-    shown = text((run / "index.html").read_text(encoding="utf-8"))
-    assert "Overall not claimed: 20 of the 21 categories it counts were not run" in shown
-    assert "Partial 1 of 21 categories, weights rescaled: non_live 100 % 75.0 %" in shown
+TURNS = {"turn_credit": [1, 0, 1], "steps": [1, 2, 0], "calls": [1, 4, 0], "ground_truth_calls": [1, 1, 0]}
+QUIET = {"quiet_turns": 1, "quiet_turns_with_calls": 1, "calls_in_quiet_turns": 2}
 
 
-def test_turns_beyond_the_score_are_shown(tmp_path: Path) -> None:
-    extra = {"turn_credit": [1, 0, 1], "steps": [1, 2, 0], "calls": [1, 4, 0], "ground_truth_calls": [1, 1, 0]}
-    quiet = {"quiet_turns": 1, "quiet_turns_with_calls": 1, "calls_in_quiet_turns": 2}
-    made = record("multi_turn_miss_func_3", "multi_turn_miss_func", "m@fc", "failed", extra=extra | quiet)
-    run = stored_run(tmp_path / "run", [made])
-    write_report(run)
-    shown = text((run / "index.html").read_text(encoding="utf-8"))
-    assert "inside multi-turn conversations (in no score)" in shown
-    assert "multi_turn_miss_func 66.7 % (2 / 3) 3 2.50 1 / 1" in shown
+@pytest.mark.parametrize(
+    ("records", "said"),
+    [
+        ([record(f"parallel_{n}", "parallel", "m@fc", "passed" if n else "failed") for n in range(4)],
+         ["Overall not claimed: 20 of the 21 categories it counts were not run",
+          "Partial 1 of 21 categories, weights rescaled: non_live 100 % 75.0 %"]),
+        ([record("multi_turn_miss_func_3", "multi_turn_miss_func", "m@fc", "failed", extra=TURNS | QUIET)],
+         ["inside multi-turn conversations (in no score)", "multi_turn_miss_func 66.7 % (2 / 3) 3 2.50 1 / 1"]),
+    ],
+)  # fmt: skip
+def test_figures_of_the_first_page(tmp_path: Path, records: list[dict[str, Any]], said: list[str]) -> None:
+    shown = text(write_report(stored_run(tmp_path / "run", records)).read_text(encoding="utf-8"))
+    assert [words for words in said if words not in shown] == []
+
+
+def test_sections_of_others_stand_in_the_page_and_their_failures_are_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def made(run: RunDirectory, lines: Sequence[Any]) -> Section:
+        return Section("mine", "Mine", Markup(f"<h2 id='mine'>{len(lines)} lines</h2>"), first=True)
+
+    points = {name: EntryPoint(name, f"{__name__}:{name}", "pytest_bfcl.sections") for name in ("mine", "broken")}
+    monkeypatch.setattr(sections.entry_points, "offered", lambda kind: points)
+    monkeypatch.setattr(sections.entry_points, "load", lambda point, kind: made if point.name == "mine" else 1 / 0)
+    page = write_report(stored_run(tmp_path / "run", [record("simple_python_0", "simple_python", "a@fc")])).read_text()
+    assert page.index("<h2 id='mine'>1 lines</h2>") < page.index('id="scores"')
+    assert '<a href="#mine">Mine</a>' in page
+    assert "The section broken is not shown: ZeroDivisionError: division by zero." in page
 
 
 def test_a_damaged_line_is_told(tmp_path: Path) -> None:
