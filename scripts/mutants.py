@@ -320,4 +320,4 @@ if __name__ == "__main__":
     parser.add_argument("--map", default="", help="where to keep which tests come past which lines, for the next trial")
     parser.add_argument("--seconds", type=int, default=60, help="processor time that tests of one mutant take")
     parser.add_argument("--processes", type=int, default=min(os.cpu_count() or 1, 4))
-    sys.exit(main(parser.parse_args()))
+    sys.exit(main(parser.parse_intermixed_args()))

@@ -117,7 +117,6 @@ class PlayedConversation(Dialogue):
             else:
                 raise AdapterError(AdapterTrouble.TIMEOUT, f"the agent took more than {limit:g} s for {self.entry.id}")
         finally:
-            over.cancel()
             playing.cancel()
             await asyncio.wait({playing}, timeout=CLEANING_UP_S)
         left = self.all_turns - len(self.transcript.turns)

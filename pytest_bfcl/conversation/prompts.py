@@ -78,7 +78,7 @@ def memory_instruction(entry: Entry, memory: Any, texts: Texts) -> str:
     backend = entry.row.backend
     template = texts.memory_unified if backend == "rec_sum" else texts.memory_core_archival
     return template.format(
-        scenario_setting=texts.memory_scenarios.get(entry.scenario or "", ""),
+        scenario_setting=texts.memory_scenarios.get(str(entry.scenario), ""),
         memory_content=memory.prompt_text(texts.memory_empty.get(backend, "")),
     )
 

@@ -157,7 +157,7 @@ def http_fault(
     if status in (404, 405) or 300 <= status < 400:
         named = f" and the model name {model!r}" if model else ""
         advice = f"check the base URL (it usually ends in /v1){named}"
-        if elsewhere := redact(headers.get("Location", "").partition("?")[0], secrets, limit=120):
+        if elsewhere := redact(headers.get("Location", "").partition("?")[0], secrets):
             advice = (
                 f"it sends requests to {elsewhere}, where none goes with a key: if that is right, name that base URL"
             )

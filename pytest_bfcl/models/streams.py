@@ -14,10 +14,10 @@ from pytest_bfcl.troubles import AdapterTrouble
 if TYPE_CHECKING:
     from pytest_bfcl.models.wire import Joiner
 
-STREAM_LIMIT = 256 * 1024 * 1024
+STREAM_LIMIT = 2**28
 """Most bytes of one stream; each token comes in an envelope many times its size."""
 
-EVENT_LIMIT = 16 * 1024 * 1024
+EVENT_LIMIT = 2**24
 """Most bytes of one event."""
 
 

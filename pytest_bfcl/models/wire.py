@@ -12,7 +12,7 @@ from pytest_bfcl.tools.schemas import Style
 from pytest_bfcl.transcript import Message, Reply, Served, ToolCall
 from pytest_bfcl.troubles import AdapterTrouble
 
-REPLY_LIMIT = 8 * 1024 * 1024
+REPLY_LIMIT = 2**23
 """Longest reply taken, in characters; no model writes as much."""
 
 ID_LIMIT = 100_000

@@ -110,6 +110,7 @@ PAGE = "<html><title>\nBlocked</title> by a firewall: context length, moderation
     ("status", "text", "kind", "advice", "retryable"),
     [
         (400, PAGE, "bad_request", None, False),
+        (400, "<html>context length exceeded</html>", "bad_request", None, False),
         (401, error("no"), "auth", "check the key", False),
         (402, "pay", "quota", "top up the account", True),
         (401, error("no", code="billing_off"), "quota", "top up the account", True),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.metadata import EntryPoint
+from types import SimpleNamespace
 from typing import ClassVar
 
 import pytest
@@ -149,6 +150,12 @@ def test_who_offers_a_provider(monkeypatch, offered, found):
     listed = {info.name: info for info in list_providers()}
     assert ("known" in listed) is ("litellm" in found.values())
     assert "litellm" not in listed or listed["known"].needs == ("KNOWN_KEY",)
+
+
+def test_a_family_says_itself_how_its_texts_are_read(monkeypatch):
+    built = SimpleNamespace(family=object())
+    monkeypatch.setitem(registry._BUILDERS, "vllm", lambda *asked: built)
+    assert create_model("vllm:nobody-knows", Settings(decoder="auto")) is built
 
 
 def test_what_is_known_of_our_own_providers_is_not_said_of_others():
