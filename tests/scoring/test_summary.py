@@ -42,23 +42,79 @@ def test_the_fields_of_the_contract_are_there() -> None:
     assert set(numbers["overall"]) >= {"value", "complete", "missing", "interval95"}
     assert set(numbers["latency"]) == {"mean", "std", "p95"}
     json.dumps(summary, allow_nan=False)
+    assert summarise([])["models"] == {}
 
 
-def test_errors_and_skipped_entries_never_enter_accuracy() -> None:
-    outcomes = ["passed"] * 3 + ["failed"] + ["error"] * 5 + ["skipped"] * 2
-    numbers = model(line(f"parallel_{n}", "parallel", outcome) for n, outcome in enumerate(outcomes))
-    found = numbers["categories"]["parallel"]
-    assert (found["total"], found["passed"], found["failed"], found["errors"], found["skipped"]) == (11, 3, 1, 5, 2)
-    assert found["accuracy"] == 0.75
-    assert found["interval95"] == list(wilson(3, 4))
-    assert numbers["failure_counts"] == {"ADAPTER_ERROR": 5, "WRONG_ANSWER": 1}
-    assert numbers["reasons"] == {"adapter:timeout": 5, "value_error:string": 1}
+OUTCOMES = ["passed"] * 3 + ["failed"] + ["error"] * 5 + ["skipped"] * 2
+LIVE = {"live_simple": (4, 4), "live_multiple": (0, 4), "live_parallel": (0, 4), "live_parallel_multiple": (0, 4)}
+ISSUES = [SimpleNamespace(id="parallel_3", modes=("fc",)), SimpleNamespace(id="parallel_2", modes=("prompt",))]
+SPENT = {"cost_usd": 0.25, "input_tokens": [[10, 5]], "output_tokens": [[1, 0]], "latency_s": [[7.0, 9.0]]}
+QUIET = {"quiet_turns": 2, "quiet_turns_with_calls": 1}
+PARALLEL, IRRELEVANCE = "categories.parallel", "categories.irrelevance"
+FIGURES: dict[str, tuple[list[dict[str, Any]], dict[str, Any]]] = {
+    "errors and skipped entries never enter accuracy": (
+        [line(f"parallel_{n}", "parallel", outcome) for n, outcome in enumerate(OUTCOMES)],
+        {f"{PARALLEL}.total": 11, f"{PARALLEL}.passed": 3, f"{PARALLEL}.failed": 1, f"{PARALLEL}.errors": 5,
+         f"{PARALLEL}.skipped": 2, f"{PARALLEL}.accuracy": 0.75, f"{PARALLEL}.interval95": list(wilson(3, 4)),
+         "failure_counts": {"ADAPTER_ERROR": 5, "WRONG_ANSWER": 1},
+         "reasons": {"adapter:timeout": 5, "value_error:string": 1}},
+    ),
+    "errors alone have no accuracy": (
+        [line("parallel_1", "parallel", "error")], {f"{PARALLEL}.accuracy": None, f"{PARALLEL}.interval95": None},
+    ),
+    "live is weighted by the sizes of the data": (list(lines(LIVE)), {"groups.live.accuracy": 258 / 1351}),
+    "known issues are a third line, by mode": (
+        list(lines({"parallel": (3, 4)})),
+        {f"{PARALLEL}.accuracy": 0.75, f"{PARALLEL}.accuracy_without_known_issues": 1.0, f"{PARALLEL}.known_issues": 1},
+    ),
+    "corrected verdicts have their own line and rule counts": (
+        [line("parallel_1", "parallel", "failed", corrected_outcome="passed", corrected_rules=["C7"]),
+         line("parallel_2", "parallel", "failed", corrected_outcome="passed", corrected_rules=["C10", "C2"]),
+         line("parallel_3", "parallel", "passed", corrected_outcome="failed", corrected_rules=["C2"]),
+         line("irrelevance_1", "irrelevance", "passed", corrected_outcome="error", corrected_rules=["C8"])],
+        {f"{PARALLEL}.accuracy": 1 / 3, f"{PARALLEL}.corrected_accuracy": 2 / 3,
+         f"{IRRELEVANCE}.corrected_accuracy": None, "corrected_rules": {"C2": 2, "C7": 1, "C8": 1, "C10": 1}},
+    ),
+    "the headline follows the run's rules, the official one stays": (
+        [line("parallel_1", "parallel", "passed", official_outcome="failed", rules="corrected")],
+        {f"{PARALLEL}.accuracy": 1.0, f"{PARALLEL}.official_accuracy": 0.0, f"{PARALLEL}.corrected_accuracy": 1.0},
+    ),
+    "hallucination is the share of quiet turns with calls": (
+        [line("irrelevance_1", "irrelevance", "failed"), line("irrelevance_2", "irrelevance"),
+         line("live_irrelevance_0-0-0", "live_irrelevance", "error"),
+         line("multi_turn_miss_func_1", "multi_turn_miss_func", "failed", extra=QUIET),
+         line("multi_turn_base_1", "multi_turn_base", "failed", extra=QUIET)],
+        {"hallucination": {"turns": 4, "with_call": 2, "share": 0.5,
+                           "categories": {"irrelevance": 0.5, "multi_turn_miss_func": 0.5}}},
+    ),
+    "without quiet turns there is no share, without a price no cost": (
+        [line("parallel_1", "parallel", cost_usd=None)], {"hallucination.share": None, "cost_usd": None},
+    ),
+    "write stages cost money and are no category": (
+        [line("memory_kv_prereq_0-customer-0", "memory_kv_prereq", **SPENT), line("parallel_1", "parallel")],
+        {"categories.memory_kv_prereq": None, "cost_usd": 0.25, "unpriced": 1, "tokens": {"input": 15, "output": 1},
+         "latency.mean": None, "write_stages": {"passed": 1}},
+    ),
+    "latency is per request": (
+        [line("multi_turn_base_1", "multi_turn_base", latency_s=[[1, 2], [3, 0]]),
+         line("parallel_1", "parallel", latency_s=4)],
+        {"latency": {"mean": 2.5, "std": 1.291, "p95": 3.85}},
+    ),
+    "an unknown category is one": ([line("x_1", "x")], {"categories.x.accuracy": 1.0}),
+}  # fmt: skip
 
 
-def test_a_category_of_errors_only_has_no_accuracy() -> None:
-    found = model([line("parallel_1", "parallel", "error")])["categories"]["parallel"]
-    assert found["accuracy"] is None
-    assert found["interval95"] is None
+@pytest.mark.parametrize("name", FIGURES)
+def test_figures(name: str) -> None:
+    records, wanted = FIGURES[name]
+    numbers = model(records, known_issues=ISSUES, full_sizes=None)
+    for path, value in wanted.items():
+        found: Any = numbers
+        for part in path.split("."):
+            found = found.get(part)
+        assert found == (pytest.approx(value) if isinstance(value, float) else value), path
+    if "corrected_rules" in wanted:
+        assert list(numbers["corrected_rules"]) == ["C2", "C7", "C8", "C10"]
 
 
 def test_missing_categories_are_named_and_not_zero() -> None:
@@ -106,54 +162,6 @@ def test_a_sample_says_so_and_tells_both_intervals() -> None:
     assert "sampled" not in model(lines(all_categories()), full_sizes=dict.fromkeys(all_categories(), 4))["overall"]
 
 
-def test_live_is_weighted_by_the_sizes_of_the_data() -> None:
-    counts = {"live_simple": (4, 4), "live_multiple": (0, 4), "live_parallel": (0, 4), "live_parallel_multiple": (0, 4)}
-    assert summarise(lines(counts), fingerprint=OFFICIAL)["models"][SPEC]["groups"]["live"]["accuracy"] == 258 / 1351
-
-
-def test_known_issues_are_a_third_line_by_mode() -> None:
-    issues = [SimpleNamespace(id="parallel_3", modes=("fc",)), SimpleNamespace(id="parallel_2", modes=("prompt",))]
-    found = model(lines({"parallel": (3, 4)}), known_issues=issues)
-    assert found["categories"]["parallel"]["accuracy"] == 0.75
-    assert found["categories"]["parallel"]["accuracy_without_known_issues"] == 1.0
-    assert found["categories"]["parallel"]["known_issues"] == 1
-
-
-def test_corrected_verdicts_have_their_own_line_and_rule_counts() -> None:
-    records = [
-        line("parallel_1", "parallel", "failed", corrected_outcome="passed", corrected_rules=["C7"]),
-        line("parallel_2", "parallel", "failed", corrected_outcome="passed", corrected_rules=["C10", "C2"]),
-        line("parallel_3", "parallel", "passed", corrected_outcome="failed", corrected_rules=["C2"]),
-        line("irrelevance_1", "irrelevance", "passed", corrected_outcome="error", corrected_rules=["C8"]),
-    ]
-    numbers = model(records)
-    assert numbers["categories"]["parallel"]["accuracy"] == pytest.approx(1 / 3)
-    assert numbers["categories"]["parallel"]["corrected_accuracy"] == pytest.approx(2 / 3)
-    assert numbers["categories"]["irrelevance"]["corrected_accuracy"] is None
-    assert list(numbers["corrected_rules"].items()) == [("C2", 2), ("C7", 1), ("C8", 1), ("C10", 1)]
-
-
-def test_the_headline_follows_the_runs_rules_and_the_official_one_stays() -> None:
-    record = line("parallel_1", "parallel", "passed", official_outcome="failed", rules="corrected")
-    found = model([record])["categories"]["parallel"]
-    assert (found["accuracy"], found["official_accuracy"], found["corrected_accuracy"]) == (1.0, 0.0, 1.0)
-
-
-def test_hallucination_is_the_share_of_quiet_turns_with_calls() -> None:
-    quiet = {"quiet_turns": 2, "quiet_turns_with_calls": 1}
-    records = [
-        line("irrelevance_1", "irrelevance", "failed"),
-        line("irrelevance_2", "irrelevance"),
-        line("live_irrelevance_0-0-0", "live_irrelevance", "error"),
-        line("multi_turn_miss_func_1", "multi_turn_miss_func", "failed", extra=quiet),
-        line("multi_turn_base_1", "multi_turn_base", "failed", extra=quiet),
-    ]
-    found = model(records)["hallucination"]
-    assert (found["turns"], found["with_call"], found["share"]) == (4, 2, 0.5)
-    assert found["categories"] == {"irrelevance": 0.5, "multi_turn_miss_func": 0.5}
-    assert model([line("parallel_1", "parallel")])["hallucination"]["share"] is None
-
-
 def test_breakdowns() -> None:
     both = {"classes": ["TravelAPI", "MessageAPI"]}
     records = [
@@ -171,31 +179,6 @@ def test_breakdowns() -> None:
         "memory_scenario": {"student": 1.0},
         "web_hops": {"3": 1.0},
     }
-
-
-def test_write_stages_cost_money_but_are_no_category() -> None:
-    spent = {"cost_usd": 0.25, "input_tokens": [[10, 5]], "output_tokens": [[1, 0]], "latency_s": [[7.0, 9.0]]}
-    numbers = model(
-        [line("memory_kv_prereq_0-customer-0", "memory_kv_prereq", **spent), line("parallel_1", "parallel")]
-    )
-    assert list(numbers["categories"]) == ["parallel"]
-    assert numbers["cost_usd"] == 0.25
-    assert numbers["unpriced"] == 1
-    assert numbers["tokens"] == {"input": 15, "output": 1}
-    assert numbers["latency"]["mean"] is None
-    assert numbers["write_stages"] == {"passed": 1}
-
-
-def test_without_a_price_there_is_no_cost() -> None:
-    assert model([line("parallel_1", "parallel", cost_usd=None)])["cost_usd"] is None
-
-
-def test_latency_is_per_request() -> None:
-    records = [
-        line("multi_turn_base_1", "multi_turn_base", latency_s=[[1, 2], [3, 0]]),
-        line("parallel_1", "parallel", latency_s=4),
-    ]
-    assert model(records)["latency"] == {"mean": 2.5, "std": 1.291, "p95": 3.85}
 
 
 def test_repeats_tell_how_steady_a_model_is() -> None:
@@ -235,11 +218,6 @@ def test_the_order_of_records_does_not_matter() -> None:
     assert json.dumps(summarise(records, fingerprint=OFFICIAL)) == json.dumps(summarise(shuffled, fingerprint=OFFICIAL))
 
 
-def test_unknown_categories_and_nothing_at_all_do_not_break_it() -> None:
-    assert summarise([])["models"] == {}
-    assert model([line("x_1", "x")])["categories"]["x"]["accuracy"] == 1.0
-
-
 def test_a_summary_needs_no_scipy() -> None:
     code = (
         "import sys\nfrom pytest_bfcl.scoring.summary import summarise\nfrom tests.scoring.samples import lines\n"
@@ -250,6 +228,7 @@ def test_a_summary_needs_no_scipy() -> None:
 
 
 @pytest.mark.golden
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "percent"), [("strong", 69.23), ("middle", 54.42), ("weak", 34.85)])
 def test_overall_of_recorded_runs_is_the_references(golden: Golden, name: str, percent: float) -> None:
     summary = summarise(golden.records(name), fingerprint={"dataset": {"name": "official"}})

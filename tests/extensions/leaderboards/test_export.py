@@ -89,7 +89,7 @@ def assert_equal_cells(mine: Path, theirs: Path) -> None:
 @pytest.mark.parametrize(
     "case",
     [
-        pytest.param(case, marks=[pytest.mark.slow] if case in ("rescored", "rebuilt") else [])
+        pytest.param(case, marks=[] if case == "partial" else pytest.mark.slow)
         for case in CASES
         if case != "result_layout"
     ],
