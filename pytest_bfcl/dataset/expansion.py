@@ -132,10 +132,6 @@ def _expanded(raw: Parsed, category: Category, texts: Texts, answer: Parsed | No
     return values
 
 
-_ANSWER = frozenset(("id", "ground_truth"))
-"""What nearly all answer lines hold."""
-
-
 def _answer_fields(raw: Parsed, answer: Parsed | None) -> Parsed:
     """``possible_answer`` and the answer's other fields: ``num_hops``, ``execution_result_type``, ``answer_source``."""
     line = answer if answer is not None else raw
@@ -144,13 +140,9 @@ def _answer_fields(raw: Parsed, answer: Parsed | None) -> Parsed:
         found = [found]
     fields = {"possible_answer": found}
     if answer is not None:
-        if len(answer) == 2 and answer.keys() == _ANSWER:
-            return fields
         fields |= {k: v for k, v in answer.items() if k not in ("id", "ground_truth", "possible_answer", "source")}
-        if "source" in answer:
-            fields["answer_source"] = answer["source"]
-    elif "source" in raw:
-        fields["answer_source"] = raw["source"]
+    if "source" in line:
+        fields["answer_source"] = line["source"]
     return fields
 
 

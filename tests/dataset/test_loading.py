@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.dataset import DataProblem, DataSet, open_dataset
+from pytest_bfcl.dataset import DataProblem, DataSet, open_dataset, open_files
 from pytest_bfcl.dataset.index import scan
 from pytest_bfcl.failures import HarnessError, UsageError
 
@@ -205,6 +205,33 @@ def test_a_missing_answer_line_is_a_data_defect(tmp_path: Path) -> None:
         opened(root).entry("simple_python_2")
 
 
+def test_the_official_layout(tmp_path: Path) -> None:
+    """Shared files stand for several categories, answers for their fields, retired files for what they lack."""
+    asked, tool = QUESTION[0], {"type": "function", "function": FUNCTION}
+    web = {"id": "web_search_0", "question": QUESTION, "involved_classes": ["WebSearchAPI"]}
+    answer = {"id": "web_search_0", "ground_truth": ["hall"], "num_hops": 2, "source": [{"answer": "hall"}]}
+    plain = {"id": "simple_java_0", "question": asked, "function": [tool], "source": "a book"}
+    retired = tmp_path / "unused_datasets" / "question" / "BFCL_v4_chatable.json"
+    write(tmp_path / "BFCL_v4_web_search.json", json.dumps(web))
+    write(tmp_path / "possible_answer" / "BFCL_v4_web_search.json", json.dumps(answer))
+    write(tmp_path / "BFCL_v4_simple_java.json", json.dumps(plain))
+    write(retired, json.dumps({"question": "Hello?", "function": "none"}), json.dumps({"question": asked}))
+    write(tmp_path / "multi_turn_func_doc" / "web_search.json", json.dumps({**FUNCTION, "name": "search"}))
+    data = open_dataset(tmp_path)
+    found = data.entry("web_search_no_snippet_0")
+    assert (found.possible_answer, found.num_hops) == (["hall"], 2)
+    assert (found.model_extra or {})["answer_source"] == [{"answer": "hall"}]
+    assert found.initial_config == {"WebSearchAPI": {"show_snippet": False}}
+    assert [doc["name"] for doc in found.function] == ["search"]
+    java = data.entry("simple_java_0")
+    assert (java.language, java.return_format, java.initial_config) == ("java", "java", {})
+    assert [doc["name"] for doc in java.function] == ["lamp.switch"], "tools of users are read in any shape"
+    assert (java.question, (java.model_extra or {})["answer_source"]) == ([asked], "a book")
+    assert [data.entry(f"chatable_{n}").question[0][0]["content"] for n in (0, 1)] == ["Hello?", asked[0]["content"]]
+    assert data.entry("chatable_0").function == []
+    assert (data.verified, data.entry("simple_java_0").verified) == (False, None)
+
+
 def bundled_folder(root: Path) -> Path:
     memory = {"question": [[{"role": "user", "content": "Which room was dark?"}]], "possible_answer": ["hall"]}
     stage = {"question": [[{"role": "user", "content": "The hall is dark."}]], "scenario": "home"}
@@ -282,6 +309,14 @@ def test_choices_that_name_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         open_dataset(tmp_path)
     with pytest.raises(UsageError, match="run `pytest-bfcl fetch`"):
         open_dataset("official")
+    files = [write(tmp_path / "named" / f"{name}.jsonl", line(f"{name}_0")) for name in "abcd"]
+    with pytest.raises(UsageError, match=r"no data at .*absent\.jsonl: name \.jsonl files"):
+        open_files([files[0], tmp_path / "absent.jsonl"])
+    with pytest.raises(UsageError, match=r"holds a\.jsonl, b\.jsonl, c\.jsonl and 1 more, and no file of a folder"):
+        open_dataset(tmp_path / "named")
+    files[3].unlink()
+    with pytest.raises(UsageError, match=r"holds a\.jsonl, b\.jsonl, c\.jsonl, and no file"):
+        open_dataset(tmp_path / "named")
 
 
 def test_auto_prefers_the_fetched_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
