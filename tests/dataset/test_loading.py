@@ -65,10 +65,18 @@ def test_a_file_of_own_entries(tmp_path: Path) -> None:
         line("second", category="multiple"),
         line("java one", category="simple_java", return_format="java", function=[JAVA_FUNCTION]),
         line("tagged", return_format="json", tool_call_tag=True),
+        line(
+            "both",
+            category="multi_turn_base",
+            involved_classes=["Lamps"],
+            function=[{**FUNCTION, "name": "mine"}],
+            possible_answer=[["mine(room='hall')"]],
+        ),
     )
     dataset = opened(path)
     assert (dataset.name, dataset.official, dataset.root) == ("lamps", False, path)
-    assert dataset.categories() == ["simple_python", "simple_java", "multiple", "parallel"]
+    assert dataset.categories() == ["simple_python", "simple_java", "multiple", "parallel", "multi_turn_base"]
+    assert [doc["name"] for doc in dataset.entry("both").function] == ["mine", "lamp.switch", "lamp.dim"]
     assert [ref.id for ref in dataset.index("simple_python")] == ["first", "tagged"]
     assert dataset.path_of("parallel") == path
     assert len(dataset.sha256) == 64
@@ -79,7 +87,7 @@ def test_a_file_of_own_entries(tmp_path: Path) -> None:
     tagged = dataset.entry("tagged")
     assert (tagged.return_format, tagged.tool_call_tag) == ("json", True)
     assert dataset.find("third") is None
-    assert dataset.index("multi_turn_base") == []
+    assert dataset.index("multi_turn_miss_func") == []
     with pytest.raises(UsageError, match="has no category 'web_search_base'; it has: simple_python"):
         dataset.path_of("web_search_base")
 
@@ -125,6 +133,8 @@ def test_a_file_of_broken_lines_only_still_tells_them(tmp_path: Path) -> None:
         ({"question": 5}, "question: the question has no turn"),
         ({"function": [1]}, "function.0: Input should be"),
         ({"possible_answer": 5}, "possible_answer: Input should be"),
+        ({"function": [{"name": ""}]}, 'a function document has no "name"'),
+        ({"question": [[{"content": "x"}]]}, 'a message has no "role"'),
         ({"language": "cobol"}, "language: Input should be"),
         ({"missed_function": {"one": []}}, "invalid literal"),
         ({"involved_classes": ["Nobody"]}, "Nobody"),
@@ -200,7 +210,7 @@ def test_answers_pair_by_position_around_a_broken_question(tmp_path: Path) -> No
 def test_a_missing_answer_line_is_a_data_defect(tmp_path: Path) -> None:
     root = official_folder(tmp_path)
     answers = root / "possible_answer" / "BFCL_v4_simple_python.json"
-    answers.write_text(answers.read_text(encoding="utf-8").splitlines()[0], encoding="utf-8")
+    answers.write_text("\n".join(answers.read_text(encoding="utf-8").splitlines()[:2]), encoding="utf-8")
     with pytest.raises(HarnessError, match=r"possible_answer/BFCL_v4_simple_python\.json:3: there is no answer line"):
         opened(root).entry("simple_python_2")
 
@@ -267,6 +277,9 @@ def test_our_own_layout(tmp_path: Path) -> None:
     assert question.question[0][0] == {"role": "system", "content": dataset.texts.agentic_answer}
     assert dataset.entry("memory_kv_prereq_1-home-1").depends_on == ["memory_kv_prereq_0-home-0"]
     assert dataset.entry("web_search_no_snippet_0").initial_config == {"WebSearchAPI": {"show_snippet": False}}
+    assert dataset.depends_on(dataset.index("memory_kv")[0]) == question.depends_on
+    assert dataset.depends_on(dataset.index("memory_kv_prereq")[1]) == ["memory_kv_prereq_0-home-0"]
+    assert dataset.depends_on(dataset.index("simple_python")[0]) == []
     held = dataset.entry("multi_turn_miss_func_0")
     assert [doc["name"] for doc in held.function] == ["lamp.switch"]
     assert {turn: [doc["name"] for doc in docs] for turn, docs in held.missed_function.items()} == {1: ["lamp.dim"]}
@@ -282,6 +295,8 @@ def test_files_that_are_no_categorys_are_told(tmp_path: Path) -> None:
         "live_simple.json (did you mean live_simple.jsonl?), "
         f"simple_pyhton.jsonl (did you mean simple_python.jsonl?) in {root}"
     )
+    write(root / "zebra.jsonl", line("x_1"))
+    assert "simple_python.jsonl?) and 1 more in" in opened(root).unused_text()
     official = tmp_path / "theirs"
     write(official / "BFCL_v4_simple_python.json", line("simple_python_0"))
     write(official / "BFCL_v4_multipel.json", line("multiple_0"))
@@ -289,7 +304,13 @@ def test_files_that_are_no_categorys_are_told(tmp_path: Path) -> None:
 
 
 def test_format_sensitivity_follows_the_file_order_of_each_category(tmp_path: Path) -> None:
-    refs = opened(bundled_folder(tmp_path)).index("format_sensitivity")
+    dataset = opened(bundled_folder(tmp_path))
+    refs = dataset.index("format_sensitivity")
+    put, original = dataset.load(refs[26]), dataset.entry("simple_python_0")
+    assert (put.id, put.question, put.possible_answer) == (refs[26].id, original.question, original.possible_answer)
+    (tmp_path / "simple_python.jsonl").unlink()
+    with pytest.raises(HarnessError, match=r"the original entry of .* is not in the"):
+        opened(tmp_path).load(refs[26])
     originals = [ref.id.rsplit(":", 1)[-1] for ref in refs[::26]]
     assert originals == ["live_simple_0-0-0", "simple_python_0", "simple_python_1"]
     assert len(refs) == 78
@@ -305,6 +326,12 @@ def test_choices_that_name_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("PYTEST_BFCL_CACHE", str(tmp_path / "empty"))
     with pytest.raises(UsageError, match="no data at"):
         open_dataset(str(tmp_path / "absent.jsonl"))
+    for name, said in {
+        "multiple": "name the set", "live.jsonl": "--bfcl-categories live", "no/bundled": "by its word",
+        "bfcl_v4_multiple.json": "--bfcl-categories multiple", "bfcl_v4": "is called official",
+    }.items():  # fmt: skip
+        with pytest.raises(UsageError, match=said):
+            open_dataset(str(tmp_path / name))
     with pytest.raises(UsageError, match=r"neither BFCL_v4_\*\.json files nor"):
         open_dataset(tmp_path)
     with pytest.raises(UsageError, match="run `pytest-bfcl fetch`"):
@@ -333,6 +360,14 @@ def test_auto_is_official_where_fetched(official: DataSet) -> None:
 def test_the_digest_depends_on_content_and_names(tmp_path: Path) -> None:
     first = opened(bundled_folder(tmp_path / "a")).sha256
     assert opened(bundled_folder(tmp_path / "b")).sha256 == first
+    pairs = [[write(tmp_path / folder / f"{n}.jsonl", line(f"{n}_{words}")) for n in "xy"]
+             for folder, words in (("c", "one"), ("d", "one"), ("e", "two"))]  # fmt: skip
+    one, same, other = (open_files(pair) for pair in pairs)
+    assert one.name == "x+y"
+    assert one.sha256 == same.sha256 == one.sha256_here() != other.sha256
+    assert open_files(pairs[0][:1]).sha256 not in (one.sha256, open_files(pairs[0][1:]).sha256)
+    pairs[0][1].unlink()
+    assert one.sha256_here() is None
     (tmp_path / "b" / "simple_python.jsonl").rename(tmp_path / "b" / "multiple.jsonl")
     assert opened(tmp_path / "b").sha256 != first
 
