@@ -21,7 +21,7 @@ from tests.extensions.wire.examining import examine_http, place_of, states
 from tests.extensions.wire.planting import hold_slot
 from tests.extensions.wire.reference import Reference
 from tests.extensions.wire.serving import Handler, handler, http, served
-from tests.extensions.wire.variants import CHAT, RESPONSES
+from tests.extensions.wire.variants import CHAT
 from tests.patience import patience
 
 KEY = "sk-verysecret0123456789"
@@ -217,8 +217,3 @@ def test_query_and_password_travel_with_the_request() -> None:
     with http(look) as url:
         asyncio.run(send(url))
     assert seen == [("/v1/responses", "version=2", "Basic dXNlcjp3b3Jk")]
-
-
-def test_the_own_variants_of_responses_are_many() -> None:
-    assert len(CHAT) >= 230
-    assert len(RESPONSES) >= 80
