@@ -43,11 +43,14 @@ def judged_record(
         transcript.model = model.spec
     fill_calls(entry, transcript)
     judgement = judge_both(entry, transcript, simulators=simulators)
+    official, corrected = judgement.official, judgement.corrected
+    if "harness:data" in (official.reason, corrected.reason):
+        official, corrected = _placed(official, place), _placed(corrected, place)
     record = result_record(
         entry,
         transcript,
-        _placed(judgement.official, place),
-        _placed(judgement.corrected, place),
+        official,
+        corrected,
         corrected_rules=judgement.corrected_rules,
         extra=judgement.extra,
         rules=rules,

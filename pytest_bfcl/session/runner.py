@@ -72,7 +72,7 @@ class Runner:
         self.store = store or Store()
         self.outside = Outside(settings, self.store, search)
         self._proofs = Proofs(settings)
-        self._halted = halted or (lambda: None)
+        self._halted = halted
         self._note = note or (lambda text: None)
         self._on_switch = on_switch
         self.on_answer: Callable[[Answered], None] | None = None
@@ -163,7 +163,7 @@ class Runner:
                 texts=trial.data.texts,
                 journal=journal,
                 repeat=trial.repeat,
-                snapshots=self.store.snapshots(model.spec, trial.repeat),
+                snapshots=self.store.snapshots(model.spec, trial.repeat) if executed else None,
                 search=self.outside.search(entry, trial.data) if executed and not is_stored(model) else None,
                 services=self.outside.services(trial.data),
                 on_reply=trial.contender.budget.charge,
@@ -260,7 +260,7 @@ class Runner:
         for contender in self.contenders:
             if reason := contender.stop_reason():
                 return reason
-        return self._unkept or self._halted()
+        return self._unkept or (self._halted() if self._halted is not None else None)
 
     def trouble(self) -> str | None:
         """What is wrong with an endpoint just now, while requests wait or are repeated; ``None`` when nothing is."""
