@@ -341,7 +341,7 @@ def test_verl_takes_what_else_it_passes_and_older_rows() -> None:
         verl.Interactions().answer("nobody", [])
 
 
-@pytest.mark.parametrize("count", [80, pytest.param(1_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [60, pytest.param(1_000, marks=pytest.mark.slow)])
 def test_interactions_side_by_side_equal_those_run_apart(count: int) -> None:
     chosen = ours("prompt", "multi_turn")
     rng = random.Random(3)

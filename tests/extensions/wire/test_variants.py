@@ -33,7 +33,11 @@ def named(variant: Variant) -> str:
     return f"{variant.api}: {variant.name}"
 
 
-@pytest.mark.parametrize("variant", FIRST, ids=named)
+@pytest.mark.parametrize(
+    "variant",
+    [pytest.param(each, marks=[pytest.mark.slow] * ("schemas_generated" in each.fails)) for each in FIRST],
+    ids=[named(each) for each in FIRST],
+)  # what shrinks a schema takes seconds
 def test_a_fault_is_found_by_its_checks(variant: Variant) -> None:
     slack_s = 0.2 if "disconnect" in variant.fails else 5.0
     outcomes = examine(variant.server(), variant.api, sorted(variant.fails), slack_s=slack_s)
