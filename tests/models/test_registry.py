@@ -178,7 +178,9 @@ def test_creating_models_imports_nothing_heavy():
         "import sys\n"
         "from pytest_bfcl.models import create_model\n"
         "from pytest_bfcl.settings import Settings\n"
-        "for s in ('openai:m', 'anthropic:m', 'oracle:', 'lexical:'): create_model(s, Settings())\n"
+        "for s in ('openai:m', 'anthropic:m', 'oracle:'): create_model(s, Settings())\n"
+        "from pytest_bfcl.models.prices import listed_price\n"
+        "assert listed_price('openai:gpt-4o')\n"
         "heavy = [m for m in ('litellm', 'httpx', 'aiohttp', 'tenacity', 'pytest', 'numpy') if m in sys.modules]\n"
         "sys.exit(','.join(heavy) or 0)\n"
     )
