@@ -130,7 +130,7 @@ class Breaker:
         now = time.monotonic()
         self._attempts.append((now, error is not None))
         self._failed += error is not None
-        while self._attempts and self._attempts[0][0] < now - WINDOW_S:
+        while self._attempts[0][0] < now - WINDOW_S:
             self._failed -= self._attempts.popleft()[1]
         if error is None:
             self._alike = 0

@@ -288,6 +288,7 @@ def test_what_stops_a_run_is_that_of_the_models_breaker():
         (5, 300, "server", False, [0.0]),
         (3, 300, "server", True, [1, 2, 4, 5]),
         (5, 10, "server", True, [1, 2, 4, 5]),
+        (5, 3, "server", True, [1, 2]),
         (1, 300, "rate_limit", True, [1, 2, 4, 5, 5, 5]),
         (0, 300, "rate_limit", True, [1]),
         (1, 12, "rate_limit", True, [1, 2]),

@@ -10,6 +10,7 @@ import pytest
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.models import create_model
+from pytest_bfcl.models import replay as replaying
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.settings import Settings
 from tests.models.loopback import CLOCK, run
@@ -249,3 +250,11 @@ def test_repeats_that_are_no_numbers(tmp_path):
         assert replay(tmp_path, {**LINE, "repeat": repeat or None}).transcript_for(entry(), kept) is not None
     with pytest.raises(AdapterError, match=r"no reply for simple_python_1$"):
         replay(tmp_path, LINE).transcript_for(entry("simple_python_1"))
+
+
+def test_names_of_documents_are_the_lines_own_else_the_data_sets(monkeypatch):
+    monkeypatch.setattr("pytest_bfcl.runs.replay_lines.offered_names", lambda dataset, entry_id: [f"of {entry_id}"])
+    line = {"id": "a_1", "function": [CLOCK]}
+    assert [replaying._documented(each, data) for each in (line, {"id": "a_1"}) for data in (object(), None)] == [
+        ["clock"], ["clock"], ["of a_1"], []
+    ]  # fmt: skip
