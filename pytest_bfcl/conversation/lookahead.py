@@ -364,8 +364,7 @@ class LookAhead:
             task.exception()  # Ctrl-C in the middle of a step: asyncio must not print it once more
         else:
             self._ended.setdefault(slot.job.key, None)
-            if slot.future is not None:
-                slot.future.cancel()
+            slot.promise(task.get_loop()).cancel()
         for dependent in slot.dependents:
             dependent.blocked_by.discard(slot.job.key)
             if not dependent.blocked_by and (dependent.admitted or dependent.demanded):

@@ -440,6 +440,22 @@ def test_the_stopwatch_counts_running_time_only(blocked: float, late: bool) -> N
     assert (run(work()) > 0.2) is not late
 
 
+def test_a_new_loop_forgets_the_requests_of_the_old_one() -> None:
+    watch, old = Stopwatch(5), asyncio.new_event_loop()
+
+    async def hold(seconds: float) -> int:
+        async with watch.limit():
+            await asyncio.sleep(seconds)
+            return len(watch._scopes)
+
+    left = old.create_task(hold(60))
+    old.run_until_complete(asyncio.sleep(0.01))
+    assert run(hold(0)) == 1
+    left.cancel()
+    old.run_until_complete(asyncio.wait([left]))
+    old.close()
+
+
 def test_a_request_that_takes_its_time_to_end_is_ended_once() -> None:
     complaints = []
 
@@ -456,7 +472,7 @@ def test_a_request_that_takes_its_time_to_end_is_ended_once() -> None:
     assert complaints == []
 
 
-@pytest.mark.parametrize(("limit_s", "calls"), [(0.0, 1), (10.0, 4)])
+@pytest.mark.parametrize(("limit_s", "calls"), [(0.0, 1), (0.9, 4)])
 def test_no_attempt_begins_after_the_deadline(limit_s: float, calls: int) -> None:
     attempt, state = failing(99, BUSY)
     with pytest.raises(AdapterError):

@@ -412,7 +412,8 @@ def block(kind: str, **fields: Any) -> dict[str, Any]:
         ([block("thinking", thinking="x", signature="s"), block("thinking", thinking="y"), block("text", text="a",
          none=None)],
          Reply("a", reasoning="x\ny")),
-        ([block("text", text="a"), block("tool_use", name="f", input={})], Reply("a")),
+        ([block("text", text="a"), block("tool_use", name="f", input={}), block("server_tool_use", id="s", name="w")],
+         Reply("a")),
     ],
 )  # fmt: skip
 def test_messages_are_read(blocks: list[Any], reply: Reply) -> None:
