@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from typing import Any
 
 from pytest_bfcl.models.chat_stream import ChatJoiner
@@ -83,78 +83,43 @@ def held(text: str, mark: str) -> int:
     return next((n for n in range(min(len(mark) - 1, len(text)), 0, -1) if mark.startswith(text[-n:])), 0)
 
 
-class LosesDelta(Right):
-    """A delta of one quote is taken for nothing."""
-
-    def take(self, delta: str) -> None:
-        super().take("" if delta == '"' else delta)
+def hears(change: Callable[[str], str]) -> type[Right]:
+    """The parser takes another delta."""
+    return type("Planted", (Right,), {"take": lambda self, delta: Right.take(self, change(delta))})
 
 
-class Doubles(Right):
-    """A delta that closes a text is added twice where it stands alone."""
+def tells(method: str, change: Callable[[Json], Any]) -> type[Right]:
+    """The event of ``first`` or ``more`` has another call."""
 
-    def take(self, delta: str) -> None:
-        super().take(delta * 2 if delta == "o" else delta)
-
-
-class NameTwice(Right):
-    """Every piece of a call tells the name."""
-
-    def more(self, arguments: str) -> Json:
-        return {"tool_calls": [{"index": self.number, "function": {"name": "look_up", "arguments": arguments}}]}
-
-
-class NoId(Right):
-    def first(self, name: str) -> Json:
-        event = super().first(name)
-        del event["tool_calls"][0]["id"]
+    def told(self: Right, text: str) -> Json:
+        event: Json = getattr(Right, method)(self, text)
+        change(event["tool_calls"][0])
         return event
 
-
-class NewId(Right):
-    """Pieces tell an id of their own."""
-
-    def more(self, arguments: str) -> Json:
-        event = super().more(arguments)
-        event["tool_calls"][0]["id"] = f"piece_{len(arguments)}"
-        return event
+    return type("Planted", (Right,), {method: told})
 
 
-class NoType(Right):
-    def first(self, name: str) -> Json:
-        event = super().first(name)
-        del event["tool_calls"][0]["type"]
-        return event
+def arguments(change: Callable[[str], Any]) -> Callable[[Json], Any]:
+    return lambda call: call["function"].update(arguments=change(call["function"]["arguments"]))
 
 
-class NoIndex(Right):
-    def more(self, arguments: str) -> Json:
-        event = super().more(arguments)
-        del event["tool_calls"][0]["index"]
-        return event
+def hang() -> str:
+    while True:
+        pass
 
 
-class OneIndex(Right):
-    """The second call is numbered as the first."""
-
-    def first(self, name: str) -> Json:
-        event = super().first(name)
-        event["tool_calls"][0] |= {"index": 0}
-        return event
-
-
-class Objects(Right):
-    """Arguments of calls without any are an object."""
-
-    def more(self, arguments: str) -> Json:
-        return super().more({} if arguments == "{}" else arguments)  # type: ignore[arg-type]
-
-
-class HalfCharacters(Right):
-    """Escapes of one character in two halves are told as two halves."""
-
-    def more(self, arguments: str) -> Json:
-        return super().more(re.sub(r"\\u(d[89a-f]..)", lambda m: chr(int(m[1], 16)), arguments))
+LosesDelta = hears(lambda delta: "" if delta == '"' else delta)
+Doubles = hears(lambda delta: delta * 2 if delta == "o" else delta)
+Raises = hears(lambda delta: [delta][delta == "<"])
+Hangs = hears(lambda delta: hang() if delta == "<" else delta)
+NameTwice = tells("more", lambda call: call["function"].update(name="look_up"))
+NoId = tells("first", lambda call: call.pop("id"))
+NewId = tells("more", lambda call: call.update(id=f"piece_{len(call['function']['arguments'])}"))
+NoType = tells("first", lambda call: call.pop("type"))
+NoIndex = tells("more", lambda call: call.pop("index"))
+OneIndex = tells("first", lambda call: call.update(index=0))
+Objects = tells("more", arguments(lambda text: {} if text == "{}" else text))
+HalfCharacters = tells("more", arguments(lambda text: re.sub(r"\\u(d[89a-f]..)", lambda m: chr(int(m[1], 16)), text)))
 
 
 class OneBracketMore(Right):
@@ -202,20 +167,6 @@ class OneADelta(Right):
 
     def take(self, delta: str) -> None:
         self.fresh = True
-        super().take(delta)
-
-
-class Raises(Right):
-    def take(self, delta: str) -> None:
-        if delta == "<":
-            raise IndexError("string index out of range")
-        super().take(delta)
-
-
-class Hangs(Right):
-    def take(self, delta: str) -> None:
-        while delta == "<":
-            pass
         super().take(delta)
 
 
