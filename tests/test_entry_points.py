@@ -32,6 +32,13 @@ def test_odd_names_are_offered_by_nobody(monkeypatch: pytest.MonkeyPatch) -> Non
     assert not {*ODD} & {*simulators.simulator_names()}
 
 
+def test_what_is_required_is_there_or_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    offer(monkeypatch, "good")
+    assert entry_points.require("apis", "good", "the good one")([1]) == "[1]"
+    with pytest.raises(UsageError, match=r"^the bad one is not in .*: no package offers 'bad' as pytest_bfcl\.apis$"):
+        entry_points.require("apis", "bad", "the bad one")
+
+
 @pytest.fixture
 def broken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
     (tmp_path / "bad_part.py").write_text("raise ValueError('\\x1b[31mred\\n::error::' + 'x' * 9999)\n")

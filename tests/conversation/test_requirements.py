@@ -57,6 +57,8 @@ def test_what_extras_bring(data: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pytest_bfcl.extensions.vector_memory.memory.encoder_problem", lambda: "no weights")
     assert skip_reason("memory_vector", data, Settings(), ["fc"]) == "no weights"
     assert "its SDK" in str(skip_reason("mcp", data, Settings(mcp={"m": "x"}), ["fc"]))
+    monkeypatch.setattr("pytest_bfcl.entry_points.find", lambda kind, name: None)
+    assert "no simulator is called 'MemoryAPI_vector'" in str(skip_reason("memory_vector", data, Settings(), ["fc"]))
 
 
 def test_recordings_lie_beside_each_other(data: Any, tmp_path: Path) -> None:
