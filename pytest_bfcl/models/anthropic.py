@@ -147,7 +147,7 @@ def _plain_blocks(message: Message) -> list[Parsed]:
 
 def _sendable(block: Fields) -> Parsed:
     """A block as the API takes it back: the input of a call has to be an object."""
-    if block.get("type") == "tool_use" and not isinstance(block.get("input"), Mapping):
+    if block.get("type") == "tool_use":
         return {**block, "input": _object(block.get("input"))}
     return dict(block)
 

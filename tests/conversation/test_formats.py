@@ -143,7 +143,7 @@ def test_calls_left_in_texts_go_back_as_calls() -> None:
     text = Reply(f"<tool_call>\n{ADD}\n</tool_call>")
     made = replace(text, text="", tool_calls=(ToolCall("add_book", '{"title": "Emma"}', "call00004"),))
     assert speech.with_calls(text, 3) == made
-    for reply in (Reply("words"), Reply(None), Reply(""), made):
+    for reply in (Reply("words"), Reply(None), Reply(""), made, replace(made, text=text.text)):
         assert speech.with_calls(reply, 3) is reply
     assert Speech().with_calls(text, 3) is text
     assert Speech(Family()).reply_messages(Reply(None), 0)[0]["said"] == ""  # type: ignore[arg-type, index]

@@ -216,6 +216,18 @@ def test_on_demand_and_unknown_keys():
     assert held.started.index("w") < held.started.index("later")
 
 
+def test_who_no_longer_waits_for_a_transcript_takes_none():
+    async def work(ahead):
+        waits = asyncio.ensure_future(ahead.transcript(0))
+        await asyncio.sleep(0)
+        waits.cancel()
+        await settled()
+        return await take_all(ahead, [0])
+
+    found, held = held_in(work, jobs(1), 0.01)
+    assert (found, held.started) == (["0"], [0])
+
+
 def test_a_transcript_is_forgotten_once_taken():
     async def work(ahead):
         await ahead.transcript(0)

@@ -191,6 +191,9 @@ def test_a_langchain_chat_model_is_asked_with_tools_and_not_through_its_generate
     chat = Chat()
     assert [(call.name, call.arguments) for call in ask(chat).tool_calls] == [("f", '{"a": 1}')]
     assert chat.bound == ["weather_lookup", "clock"]
+    chat.bound = None
+    assert run(as_model(chat).generate(request())).tool_calls
+    assert chat.bound is None
 
 
 @pytest.mark.parametrize(
@@ -273,7 +276,8 @@ def test_what_was_brought_is_closed_with_its_thread():
 
 
 @pytest.mark.parametrize(("function", "known"), [
-    (lambda request, other=1: "x", True), (lambda messages, *, tools: "x", True), (lambda *, request: "x", True),
+    (lambda request, other=1: "x", True), (lambda request, *, other=1: "x", True),
+    (lambda messages, *, tools: "x", True), (lambda *, request: "x", True),
     (lambda a, b, c: "x", False), (lambda *args: "x", True), (lambda entry, odd: "x", False),
     (lambda a, b=2: "x", True),
 ])  # fmt: skip

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_bfcl.models import parse_spec
 from pytest_bfcl.models.prices import listed_price, litellm_providers, price_of
 from pytest_bfcl.settings import Price, Settings
 
@@ -28,7 +29,7 @@ def test_unknown_prices_are_none(spec):
 
 def test_the_users_price_wins_per_field():
     listed = listed_price("openai:gpt-4o")
-    assert price_of("openai:gpt-4o", Settings()) == listed
+    assert price_of("openai:gpt-4o", Settings()) == listed == listed_price(parse_spec("openai:gpt-4o@fc"))
     assert price_of("openai:gpt-4o", Settings(price=Price(1.0, None))) == Price(1.0, listed.output)
     assert price_of("openai:gpt-4o", Settings(base_url="http://localhost:1/v1")) is None
     assert price_of("vllm:x", Settings(price=Price(0.1, 0.2))) == Price(0.1, 0.2)

@@ -76,6 +76,9 @@ def test_faults_pass_or_last(tmp_path):
     with pytest.raises(ToolsRefused):
         ask(model, "a_4")
     assert stop_reason(model) is None
+    assert [create_model(f"{model.spec[:-3]}{mode}", Settings()).underscore_names for mode in ("@fc", "@prompt")] == [
+        True, False
+    ]  # fmt: skip
 
 
 def test_a_scripted_key_refusal_opens_the_breaker(tmp_path):

@@ -158,6 +158,7 @@ def test_pieces_of_calls(pieces, calls):
         ([{"content": "a"}, {"content": ""}, {"content": "b"}], {"content": "ab"}, True),
         ([{"annotations": []}], {"content": None, "annotations": []}, False),
         ([{"annotations": [1]}, {"annotations": ["a", 2]}], {"content": None, "annotations": [1, "a", 2]}, True),
+        ([{"annotations": [1]}, {"annotations": None}], {"content": None, "annotations": [1]}, True),
         ([{"annotations": 1}, {"annotations": [2]}], {"content": None, "annotations": [2]}, True),
         ([{"audio": {"id": 1}}, {"audio": {"data": 2}}], {"content": None, "audio": {"id": 1, "data": 2}}, False),
         ([{"audio": 1}, {"audio": {"data": 2}}, {"audio": 3}], {"content": None, "audio": 3}, False),

@@ -487,6 +487,8 @@ def test_what_is_sent_to_messages() -> None:
                        "system": [block("text", text="s\n\nt", cache_control=cached)]}  # fmt: skip
     alone = Messages().body(Request(entry, [{"role": "tool", "content": "r"}], []), tools=True)["messages"]
     assert [message["role"] for message in alone] == ["user"]
+    spoken = [{"role": "user", "content": "a"}, {"role": "tool", "content": "r"}]
+    assert len(Messages().body(Request(entry, spoken, []), tools=True)["messages"]) == 2
     assert "system" not in Messages().body(request(), tools=True)
     assert with_cache_mark([]) == []
     assert with_cache_mark([{"a": 1}, {"b": 2}]) == [{"a": 1}, {"b": 2, "cache_control": cached}]
