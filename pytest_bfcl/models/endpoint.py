@@ -281,7 +281,10 @@ def needs_key(url: str) -> bool:
 
 
 def _at(url: str, domain: str) -> bool:
-    host = urlsplit(url).hostname or ""
+    try:
+        host = urlsplit(url).hostname or ""
+    except ValueError:  # half a bracket: `check_url` says so
+        return False
     return host == domain or host.endswith(f".{domain}")
 
 
