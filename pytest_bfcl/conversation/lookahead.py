@@ -307,7 +307,7 @@ class LookAhead:
         while self._admitted < len(self._planned) and self._outstanding < self._window:
             self._admit(self._planned[self._admitted])
             self._admitted += 1
-        while (self._in_order or self._longest) and len(self._running) < self._concurrency:
+        while self._longest and len(self._running) < self._concurrency:
             stopped = self._stop_reason()
             if stopped is not None:
                 self._refuse(stopped)

@@ -82,8 +82,7 @@ class CallableModel:
         self._obj = obj
         self._function = function
         self._bind = _binder(function)
-        inner = function.func if isinstance(function, functools.partial) else function
-        self._is_async = inspect.iscoroutinefunction(inner)
+        self._is_async = inspect.iscoroutinefunction(function)
         self._threads: ThreadPoolExecutor | None = None
 
     async def generate(self, request: Request) -> Reply:

@@ -56,6 +56,8 @@ def test_what_extras_bring(data: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         assert found is None if said is None else said in str(found)
     monkeypatch.setattr("pytest_bfcl.extensions.vector_memory.memory.encoder_problem", lambda: "no weights")
     assert skip_reason("memory_vector", data, Settings(), ["fc"]) == "no weights"
+    monkeypatch.setattr(requirements, "missing_group", lambda group: f"{group} is not here")
+    assert skip_reason("rest", data, Settings(), ["fc"]) == "retired is not here"
     assert "its SDK" in str(skip_reason("mcp", data, Settings(mcp={"m": "x"}), ["fc"]))
     monkeypatch.setattr("pytest_bfcl.entry_points.find", lambda kind, name: None)
     assert "no simulator is called 'MemoryAPI_vector'" in str(skip_reason("memory_vector", data, Settings(), ["fc"]))

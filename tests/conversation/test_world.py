@@ -129,6 +129,12 @@ def test_calls_of_recorded_entries_are_written_with_every_argument() -> None:
     model = Listed(calls(("a-b", '{"x": {"k-1": null}}')))
     transcript = asyncio.run(converse(entry, model, settings=Settings(), texts=TEXTS))
     assert (transcript.steps[0].calls, transcript.steps[0].results) == (["a_b(x={'k-1': None})"], ["done"])
-    assert transcript.steps[1].calls in (None, [])
+    assert transcript.steps[1].calls == []
+    for mode, settings, text in (
+        ("prompt", {}, "[a_b(x={'k-1': None})]"),
+        ("fc", {"decoder": "hermes"}, '<tool_call>\n{"name": "a-b", "arguments": {"x": {"k-1": null}}}\n</tool_call>'),
+    ):
+        said = converse(entry, Listed(text, mode=mode), settings=Settings(**settings), texts=TEXTS)
+        assert asyncio.run(said).steps[0].calls == ["a_b(x={'k-1': None})"]
     transcript.steps[0].calls = None
     assert fill_calls(entry, transcript).steps[0].calls == ["a_b(x={'k-1': None})"]

@@ -18,6 +18,7 @@ class Shelf(Simulator):
     summary = "A shelf of books."
 
     def load(self, config, *, long_context=False, **context):
+        assert not context.keys() & {"snapshot", "provider"}
         self.books = list(config.get("books", []))
 
     @tool(writes=True)

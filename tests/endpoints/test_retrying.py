@@ -233,6 +233,8 @@ def test_a_rate_of_failures_is_suspicious(good, bad, suspected):
         for _ in range(19):
             breaker.attempt(BUSY)
         assert breaker.suspicion is None
+        breaker.attempt(BUSY)
+        assert breaker.suspicion is not None
 
 
 @pytest.mark.parametrize(("pause", "suspected"), [(60.0, True), (60.1, False)])
@@ -525,6 +527,8 @@ def test_closing_ends_an_examination() -> None:
     async def main() -> None:
         asking = Caller(Settings(), "here", RetryPolicy(0), probe=probe)
         await asking.aclose()  # nothing goes on
+        await asking._examined()  # nor is there anything to find out
+        await asking.aclose()
         asking.breaker.suspicion = Suspicion(BAD, "fails", False)
         waits = asyncio.ensure_future(asking._examined())
         await asyncio.sleep(0.01)

@@ -206,6 +206,12 @@ def test_tools_are_refused_only_where_some_were_sent(status):
         assert type(caught.value) is kind
 
 
+def test_a_page_is_told_as_one():
+    with pytest.raises(AdapterError, match="answered with a page, not with JSON: Log in") as caught:
+        ask(answering("<html><title>Log in</title></html>"), policy=RetryPolicy(0))
+    assert caught.value.advice == "check the base URL (it usually ends in /v1)"
+
+
 def test_where_tools_are_sent():
     prompts = OpenAIModel(parse_spec("vllm:m"), Settings(), "fc", api=Completions(lambda request: {"prompt": "p"}))
     for model, tools in ((prompts, False), (direct("vllm:m@prompt"), False), (direct(), True)):

@@ -66,6 +66,8 @@ def test_unknown_providers_name_what_exists():
         create_model("nobody:x", Settings())
     for name in ("openai", "anthropic", "oracle", "litellm:PROVIDER/NAME"):
         assert name in str(caught.value)
+    with pytest.raises(UsageError, match="did you mean 'openai'"):
+        create_model("opnai:x", Settings())
     with pytest.raises(UsageError, match="openai:gpt-4"):
         create_model("gpt-4", Settings())
 

@@ -214,6 +214,7 @@ def test_notes_and_spelling_of_what_calls_prove(tmp_path):
     model = replay(tmp_path, calls)
     assert (model.mode, model.underscore_names, model.found_out) == ("fc", False, "mode fc (native calls prove it)")
     assert model.notes == ["replay:out@fc: mode fc (native calls prove it)"]
+    assert replay(tmp_path, {**calls, "model": "a:b"}).notes == ["a:b@fc: mode fc (native calls prove it)"]
     said = replay(tmp_path, {**calls, "mode": "fc", "underscore_names": True})
     assert (said.underscore_names, said.notes, said.found_out) == (True, [], "")
 
