@@ -281,10 +281,7 @@ def needs_key(url: str) -> bool:
 
 
 def _at(url: str, domain: str) -> bool:
-    try:
-        host = urlsplit(url).hostname or ""
-    except ValueError:  # half a bracket: `check_url` says so
-        return False
+    host = urlsplit(url).hostname or ""
     return host == domain or host.endswith(f".{domain}")
 
 

@@ -149,9 +149,11 @@ def _likely_provider(name: str) -> str | None:
 def _direct(spec: ModelSpec, settings: Settings, mode: Mode, dataset: Any) -> Model:
     """A model that our own adapter asks, through the API that settings and provider say."""
     from pytest_bfcl.models.anthropic import VERSION
+    from pytest_bfcl.models.endpoint import check_url
     from pytest_bfcl.models.openai import OpenAIModel
 
     prefix, url = spec.provider.upper(), _base_url(spec, settings)
+    check_url(url)  # before anything looks for a host in it
     api = _api(spec, settings, url, mode)
     anthropic = api.name == "anthropic"
     return OpenAIModel(
