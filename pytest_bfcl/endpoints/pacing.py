@@ -119,7 +119,7 @@ class Pace:
         self.closed_until = -math.inf
         """Nothing is to be sent before this time (s)."""
         self.usual_s = UNKNOWN_S
-        """About the latency of an answer (s). See `kept_s`."""
+        """About the latency of an answer (s). See `hold_s`."""
         self._kept = 0.0
         self._answered = 0
         self._epoch: Epoch | None = None

@@ -240,20 +240,19 @@ def test_a_damaged_recording_names_its_line(pytester):
     run(pytester, "--bfcl-replay", "answers.jsonl", "-k", "state").stdout.fnmatch_lines(["*answers.jsonl, line 1: *"])
 
 
-@pytest.mark.slow
-def test_tools_of_a_users_mcp_server_are_called_there(pytester):
+def serve_weather(pytester, *answer):
+    """A server whose one tool does as these lines say, and the arguments of a run that asks it."""
     pytest.importorskip("mcp")
-    pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = session\n")
-    pytester.makeconftest(MODEL)
-    pytester.makepyfile(server="""
-        from mcp.server import MCPServer
-        server = MCPServer("weather")
-        @server.tool()
-        def get_weather(city: str) -> str:
-            "Tells the weather."
-            return f"sun in {city}"
-        server.run()
-    """)  # fmt: skip
+    lines = ["import os, sys", "from mcp.server import MCPServer", "server = MCPServer('weather')", "@server.tool()",
+             "def get_weather(city: str) -> str:", "    'Tells the weather.'", *(f"    {line}" for line in answer),
+             "server.run()"]  # fmt: skip
+    (pytester.path / "server.py").write_text("\n".join(lines))
+    return "-p", "no:cacheprovider", "test_mine.py"
+
+
+@pytest.mark.slow
+def test_tools_of_a_users_mcp_server_are_called_there(pytester, project):
+    args = serve_weather(pytester, "return f'sun in {city}'")
     pytester.makepyfile(
         test_mine="""
         import sys
@@ -264,28 +263,14 @@ def test_tools_of_a_users_mcp_server_are_called_there(pytester):
             assert reply.results == ("sun in Oslo",)
     """
     )
-    args = ("-p", "no:cacheprovider", "test_mine.py")
     pytester.runpytest_subprocess(*args, "--model", "fake:x", "--bfcl-record", "a.jsonl").assert_outcomes(passed=1)
     (pytester.path / "server.py").unlink()
     pytester.runpytest_subprocess(*args, "--bfcl-replay", "a.jsonl").assert_outcomes(passed=1)
 
 
 @pytest.mark.slow
-def test_a_server_that_is_gone_is_no_answer(pytester):
-    pytest.importorskip("mcp")
-    pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = session\n")
-    pytester.makeconftest(MODEL)
-    pytester.makepyfile(server="""
-        import os, sys
-        from mcp.server import MCPServer
-        server = MCPServer("weather")
-        @server.tool()
-        def get_weather(city: str) -> str:
-            "Tells the weather."
-            print("the sun has set", file=sys.stderr, flush=True)
-            os._exit(3)
-        server.run()
-    """)  # fmt: skip
+def test_a_server_that_is_gone_is_no_answer(pytester, project):
+    args = serve_weather(pytester, "print('the sun has set', file=sys.stderr, flush=True)", "os._exit(3)")
     pytester.makepyfile(
         test_mine="""
         import sys
@@ -295,7 +280,7 @@ def test_a_server_that_is_gone_is_no_answer(pytester):
             ask("What is the weather in Oslo?", mcp=f"{sys.executable} nowhere.py")
     """
     )
-    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "test_mine.py", "--model", "fake:x")
+    result = pytester.runpytest_subprocess(*args, "--model", "fake:x")
     result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines(["*ask: MCP server * did not answer get_weather*", "*it last said: the sun has set*"])
     result.stdout.fnmatch_lines(["*ask: MCP server * cannot be used*"])

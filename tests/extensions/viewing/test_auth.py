@@ -69,7 +69,7 @@ def test_only_for_looking(looking: Looking, method: str) -> None:
     [
         "run/../index.html/..%2f..%2f..%2fetc/passwd", "run/%2e%2e/index.html", "run/..%2f..%2fetc/index.html",
         "run/night-1/entries/..%2f..%2frun.json", "run/night-1/entries/%2e%2e%2frun.json", "run/night-1/run.json",
-        "run/night-1/results.jsonl", "assets/..%2f..%2fguard.py", "assets/view.css", "assets/base.html.jinja",
+        "run/night-1/results.jsonl", "assets/..%2f..%2fauth.py", "assets/view.css", "assets/base.html.jinja",
         "assets/pages.py", "run/%00/index.html", "entry/..%2f..%2fetc%2fpasswd.html", "compare/night-1/..%2f.html",
         "run//etc/passwd/index.html", "run/no-run.json/index.html", "run/broken/wire.html",
     ],
@@ -108,7 +108,7 @@ def test_a_folder_that_is_not_there_is_a_mistake(tmp_path: Path) -> None:
         open_runs([tmp_path / "none"])
 
 
-def test_doors() -> None:
+def test_who_an_address_lets_in() -> None:
     everywhere = Auth.at("0.0.0.0", 8000, "t")
     assert everywhere.refusal("GET", "/t/", {"host": "192.168.7.7:8000"}) is None
     assert everywhere.refusal("GET", "/t/", {"host": "[fe80::1]:8000"}) is None
