@@ -23,8 +23,9 @@ from pytest_bfcl.extensions.lab.auditing.pages import FindingPage, write_audit_p
 from pytest_bfcl.extensions.viewing.links import Links
 from pytest_bfcl.extensions.viewing.live import LiveRun
 from pytest_bfcl.extensions.viewing.site import write_site
-from pytest_bfcl.runs import RunDirectory, merge_runs
-from pytest_bfcl.scoring.comparison import compare_runs
+from pytest_bfcl.runs import merge_runs
+from pytest_bfcl.scoring.comparison import compare_measurements
+from pytest_bfcl.scoring.measurements import open_measurement
 from pytest_bfcl.session.evaluation import open_data, run
 from pytest_bfcl.settings import Settings
 from tests.extensions.viewing.samples import MODELS, TOKEN, Looking, Tags, append, client, dated, records, runs_of
@@ -126,7 +127,7 @@ def test_next_failed_walks_through_all_failures(looking: Looking, folder: Path) 
 
 
 def test_next_changed_walks_through_what_a_comparison_lists(looking: Looking, folder: Path) -> None:
-    (found,) = compare_runs(RunDirectory.open(folder / "night-1"), RunDirectory.open(folder / "night-2"))
+    (found,) = compare_measurements(*(open_measurement(folder / f"night-{night}") for night in (1, 2)))
     wanted = {change.id for change in (*found.improved, *found.regressed)}
     assert len(wanted) > 5
     text = looking.get("compare/night-1/night-2.html")
