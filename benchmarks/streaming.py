@@ -3,7 +3,7 @@
     python benchmarks/streaming.py [--concurrency 128] [--delay-ms 300] [--repeats 3] [--limit 1.3] [--mock-server PATH]
 
 Both sides ask the same 3,641 single-turn requests of the mock server (see `throughput`), in turns. CPU is that of the
-test phase of the asking process: conversations, judging, journal, transcripts and pytest's own work. The server cuts
+test phase of the asking process: conversations, judging, journal and pytest's own work. The server cuts
 every text and every argument in up to 40 pieces. Exit code 1 when the median ratio is above the limit.
 """
 

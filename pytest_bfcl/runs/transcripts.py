@@ -153,8 +153,8 @@ class Transcripts:
         return line["parts"][line["new"].index(digest)]
 
 
-def _objects(value: Any) -> list[Parsed]:
-    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+def _objects(value: list[Any]) -> list[Parsed]:
+    if not all(isinstance(each, dict) for each in value):
         raise ValueError("what should be a list of objects is none")
     return value
 
