@@ -22,3 +22,8 @@ def late_names(package: str, homes: Mapping[str, str]) -> Callable[[str], object
         return value
 
     return resolve
+
+
+def homes_of(names: Mapping[str, str]) -> dict[str, str]:
+    """Name → module, from module → names with a space between."""
+    return {name: home for home, listed in names.items() for name in listed.split()}

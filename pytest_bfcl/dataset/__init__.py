@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_bfcl.late_names import late_names
+from pytest_bfcl.late_names import homes_of, late_names
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.categories import CATEGORIES as CATEGORIES
@@ -28,45 +28,16 @@ if TYPE_CHECKING:
     from pytest_bfcl.dataset.opening import open_files as open_files
     from pytest_bfcl.fetching.texts import Texts as Texts
 
-_HOMES = {
-    "CATEGORIES": "categories",
-    "GROUPS": "categories",
-    "Category": "categories",
-    "category_of": "categories",
-    "groups_of": "categories",
-    "resolve_categories": "categories",
-    "Entry": "entry",
-    "EntryRef": "entry",
-    "FunctionDoc": "entry",
-    "with_hints": "hints",
-    "DataProblem": "index",
-    "KnownIssue": "known_issues",
-    "DataSet": "loading",
-    "UnknownEntry": "loading",
-    "open_dataset": "opening",
-    "open_files": "opening",
-    "Texts": "pytest_bfcl.fetching.texts",
+_NAMES = {
+    "categories": "CATEGORIES GROUPS Category category_of groups_of resolve_categories",
+    "entry": "Entry EntryRef FunctionDoc",
+    "hints": "with_hints",
+    "index": "DataProblem",
+    "known_issues": "KnownIssue",
+    "loading": "DataSet UnknownEntry",
+    "opening": "open_dataset open_files",
+    "pytest_bfcl.fetching.texts": "Texts",
 }
 
-__all__ = [
-    "CATEGORIES",
-    "GROUPS",
-    "Category",
-    "DataProblem",
-    "DataSet",
-    "Entry",
-    "EntryRef",
-    "FunctionDoc",
-    "KnownIssue",
-    "Texts",
-    "UnknownEntry",
-    "category_of",
-    "groups_of",
-    "open_dataset",
-    "open_files",
-    "resolve_categories",
-    "with_hints",
-]
-
 if not TYPE_CHECKING:  # a worker that reads a document of tools loads nothing else of this room
-    __getattr__ = late_names(__name__, _HOMES)
+    __getattr__ = late_names(__name__, homes_of(_NAMES))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_bfcl.late_names import late_names
+from pytest_bfcl.late_names import homes_of, late_names
 
 if TYPE_CHECKING:
     from pytest_bfcl.runs.directory import RunDirectory as RunDirectory
@@ -61,5 +61,4 @@ _NAMES = {
 }
 
 if not TYPE_CHECKING:
-    _homes = {name: module for module, names in _NAMES.items() for name in names.split()}
-    __getattr__ = late_names(__name__, _homes)
+    __getattr__ = late_names(__name__, homes_of(_NAMES))
