@@ -132,12 +132,6 @@ def test_a_wrong_command_is_told_once(shop: Project, workers: tuple[str, ...]) -
         )
 
 
-def test_without_the_option_they_are_skipped_with_what_to_do(shop: Project) -> None:
-    result = shop.run("shop.jsonl", model="fake:good", data=None)
-    result.assert_outcomes(skipped=2)
-    result.stdout.fnmatch_lines(["*entries on an MCP server need one: --bfcl-mcp NAME=*"])
-
-
 def test_beside_other_entries_and_in_prompting_mode(shop: Project) -> None:
     from tests.plugin.conftest import question
 
