@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.runs import RunDirectory
+from tests.runs.samples import fingerprint
 
 SPEC = "openai:tiny@fc"
 OFFICIAL = {"dataset": {"name": "official"}, "models": [{"model": SPEC}]}
@@ -38,3 +41,12 @@ def lines(counts: Mapping[str, tuple[int, int]], **fields: Any) -> Iterator[dict
 
 def all_categories(passed: int = 3, total: int = 4) -> dict[str, tuple[int, int]]:
     return {name: (passed, total) for name, row in CATEGORIES.items() if row.scored}
+
+
+def saved(path: Path, records: Iterable[Any], **changes: Any) -> str:
+    """A finished run directory of these lines; ``changes`` are those of its fingerprint."""
+    with RunDirectory.create(path, fingerprint(**changes)) as run:
+        for record in records:
+            run.append(record)
+        run.state("finished")
+    return str(path)

@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.runs import ModelFingerprint, RunDirectory
+from pytest_bfcl.runs import ModelFingerprint
 from pytest_bfcl.scoring.comparison import Comparison, compare, compare_measurements, pair_models
-from pytest_bfcl.scoring.measurements import by_model, measurement_of_run
-from tests.runs.samples import fingerprint
-from tests.scoring.samples import SPEC, all_categories, line, lines
+from pytest_bfcl.scoring.measurements import by_model, open_measurement
+from tests.scoring.samples import SPEC, all_categories, line, lines, saved
 
 
 def pair(before: list[dict[str, Any]], after: list[dict[str, Any]], **options: Any) -> Comparison:
@@ -116,16 +115,8 @@ def test_other_rules_can_be_compared() -> None:
     assert by_model(headline)[SPEC]["parallel_1", 1].reason == "r"
 
 
-def saved(path: Path, records: list[dict[str, Any]], **changes: Any) -> RunDirectory:
-    with RunDirectory.create(path, fingerprint(**changes)) as run:
-        for record in records:
-            run.append(record)
-        run.state("finished")
-    return RunDirectory.open(path)
-
-
-def compare_runs(before: RunDirectory, after: RunDirectory, rules: str = "official") -> list[Comparison]:
-    return compare_measurements(measurement_of_run(before), measurement_of_run(after), rules)
+def compare_runs(before: str, after: str, rules: str = "official") -> list[Comparison]:
+    return compare_measurements(open_measurement(before), open_measurement(after), rules)
 
 
 def test_runs_of_the_same_test_are_compared_and_gaps_are_said(tmp_path: Path) -> None:

@@ -4,24 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from pytest_bfcl.cli import main
-from pytest_bfcl.runs import RunDirectory, json_line
-from tests.runs.samples import SPEC, fingerprint
-from tests.scoring.samples import line, lines
-
-Records = list[dict[str, Any]]
-
-
-def saved(path: Path, records: Records, **changes: Any) -> str:
-    with RunDirectory.create(path, fingerprint(**changes)) as run:
-        for record in records:
-            run.append(record)
-        run.state("finished")
-    return str(path)
+from pytest_bfcl.runs import json_line
+from tests.runs.samples import SPEC
+from tests.scoring.samples import line, lines, saved
 
 
 @pytest.fixture

@@ -13,14 +13,12 @@ from pytest_bfcl.cli import main
 from pytest_bfcl.dataset import DataSet
 from pytest_bfcl.models import Request
 from pytest_bfcl.reporting.report import write_report
-from pytest_bfcl.runs import RunDirectory
 from pytest_bfcl.session.evaluation import open_data, run
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import Reply
 from tests.reporting.browser import Browser
 from tests.reporting.samples import RIGHT, booking, write_data
-from tests.runs.samples import fingerprint
-from tests.scoring.samples import line
+from tests.scoring.samples import line, saved
 
 WRONG = booking(film="Heat", seats=3)
 Wrong = Mapping[str, tuple[int, ...]]
@@ -136,20 +134,14 @@ def test_other_rules_have_their_own_words(tmp_path: Path, capsys: pytest.Capture
              verified_outcome="passed", detail={}),
         line("parallel_2", "parallel", verified_outcome="failed", detail={}),
     ]  # fmt: skip
-    for name, records in (("right", right), ("wrong", wrong)):
-        with RunDirectory.create(tmp_path / name, fingerprint()) as saved:
-            for record in records:
-                saved.append(record)  # type: ignore[arg-type]
-            saved.state("finished")
+    verified = [{**record, "verified_outcome": "passed"} for record in right]
+    for name, records in (("right", right), ("wrong", wrong), ("wrong2", verified)):
+        saved(tmp_path / name, records)
 
     def found(rules: str) -> dict[str, str]:
         out = tmp_path / f"{rules}.html"
         return changes(compare(tmp_path / "wrong", tmp_path / "wrong2", "--rules", rules, out))
 
-    with RunDirectory.create(tmp_path / "wrong2", fingerprint()) as saved:
-        for record in right:
-            saved.append({**record, "verified_outcome": "passed"})  # type: ignore[typeddict-item]
-        saved.state("finished")
     assert list(found("official")) == ["parallel_0"]
     assert list(found("corrected")) == ["parallel_1"]
     assert 'data-reasons="type_error:simple (C6) → passed"' in found("corrected")["parallel_1"]

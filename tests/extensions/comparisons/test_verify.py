@@ -11,10 +11,9 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.session.evaluation import open_data, run
-from tests.extensions.comparisons.test_compare import saved
 from tests.extensions.comparisons.test_stability import RECORDED
 from tests.runs.samples import SPEC
-from tests.scoring.samples import entry_id, line
+from tests.scoring.samples import entry_id, line, saved
 
 CALL = [{"name": "now", "arguments": "{}"}]
 

@@ -7,7 +7,6 @@ import io
 import json
 import tarfile
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,9 +15,8 @@ from pytest_bfcl.dataset import DataSet
 from pytest_bfcl.runs import RunDirectory, json_line, read_replay_lines
 from pytest_bfcl.scoring.summary import summarise
 from pytest_bfcl.session.evaluation import run
-from tests.runs.samples import fingerprint
 from tests.scoring.golden import CASES, Golden
-from tests.scoring.samples import line, lines
+from tests.scoring.samples import line, lines, saved
 
 Table = list[dict[str, str]]
 
@@ -134,18 +132,10 @@ def test_the_recorded_result_folder_is_judged_and_written_again(
         assert failed == {entry_id for entry_id, valid in judged.items() if not valid}
 
 
-def saved(path: Path, records: list[dict[str, Any]], **changes: Any) -> Path:
-    with RunDirectory.create(path, fingerprint(**changes)) as made:
-        for record in records:
-            made.append({"detail": {}, "output": "", **record})
-        made.state("finished")
-    return path
-
-
 def test_a_registered_name_and_what_the_run_knows_of_its_model(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = saved(tmp_path / "run", list(lines({"parallel": (3, 4)})))
+    path = Path(saved(tmp_path / "run", list(lines({"parallel": (3, 4)}))))
     summary = summarise(lines({"parallel": (3, 4)}))
     summary["model_info"] = {"openai:tiny@fc": {"name": "Tiny (FC)", "licence": "MIT, v1"}}
     RunDirectory.open(path).write_summary(summary)
