@@ -117,7 +117,7 @@ def chain(*keys, **fields):
     [
         # dependencies first, in order, whoever asks
         ([Job("q", None, ("w0", "w1")), *chain("w0", "w1"), Job("x")], ["q", "x"], [], 8, ["w0", "x", "w1", "q"]),
-        ([*jobs(4), *chain("w", "q")], ["q"], [], 1, [0, "w", "q", 1, 2]),
+        ([*jobs(4), *chain("w", "q")], ["q"], [], 1, [0, "w", "q"]),
         # with one place items come strictly in order
         ([*jobs(3), Job("w", cost=30.0), *chain("w", "q")[1:]], [0, 1, 2, "q"], [], 1, [0, 1, 2, "w", "q"]),
         # what is discarded never starts, unless others depend on it
@@ -137,7 +137,7 @@ def test_what_is_started(plan, asked, discarded, concurrency, started):
 
     _, held = held_in(work, plan, 0.001, concurrency=concurrency)
     assert held.started[: len(started)] == started
-    assert len(started) in (len(held.started), concurrency)
+    assert not discarded or len(held.started) == len(started)
 
 
 def test_a_link_that_was_taken_is_awaited_by_nobody():
