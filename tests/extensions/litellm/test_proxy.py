@@ -17,6 +17,7 @@ import time
 import urllib.request
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -38,21 +39,12 @@ def executable() -> str:
     return found
 
 
-@pytest.fixture(scope="module")
-def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Base URL of a running proxy with the models ``calls`` (one native call) and ``text`` (the same call as text)."""
+@contextmanager
+def proxied(folder: Path, models: dict[str, dict[str, Any]]) -> Iterator[str]:
+    """Base URL of a running proxy; name of a model → its parameters."""
     program = executable()
-    folder = tmp_path_factory.mktemp("proxy")
-    call = {**CALL, "function": {**CALL["function"], "arguments": json.dumps(ARGUMENTS)}}
-    mocked: dict[str, dict[str, Any]] = {
-        "calls": {"mock_tool_calls": [call], "mock_response": ""},
-        "text": {"mock_response": TEXT},
-    }
-    models = [
-        {"model_name": name, "litellm_params": {"model": f"openai/{name}", "api_key": "none", **replies}}
-        for name, replies in mocked.items()
-    ]
-    (folder / "config.yaml").write_text(json.dumps({"model_list": models}))  # JSON is YAML
+    rows = [{"model_name": name, "litellm_params": {"api_key": "none", **each}} for name, each in models.items()]
+    (folder / "config.yaml").write_text(json.dumps({"model_list": rows}))  # JSON is YAML
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -69,6 +61,16 @@ def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     finally:
         server.terminate()
         server.wait(20)
+
+
+@pytest.fixture(scope="module")
+def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The models ``calls`` (one native call) and ``text`` (the same call as text)."""
+    call = {**CALL, "function": {**CALL["function"], "arguments": json.dumps(ARGUMENTS)}}
+    calls = {"model": "openai/calls", "mock_tool_calls": [call], "mock_response": ""}
+    text = {"model": "openai/text", "mock_response": TEXT}
+    with proxied(tmp_path_factory.mktemp("proxy"), {"calls": calls, "text": text}) as url:
+        yield url
 
 
 def _wait(url: str, server: subprocess.Popen[bytes], log: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from pytest_bfcl.extensions.wire.check import Api
@@ -22,21 +22,27 @@ SCHEMAS = 12
 """Generated schemas of one examination: enough for the faults that are planted."""
 
 
-def examine(
-    server: Reference, api: Api = "chat", names: Iterable[str] | None = None, *, repeat: int = 1, slack_s: float = 5.0
+def outcomes_of(
+    make: Callable[[], WireClient], api: Api, names: Iterable[str] | None, conduct: dict[str, Any]
 ) -> dict[str, Outcome]:
     """Name → outcome."""
 
     async def work() -> list[Outcome]:
-        client = WireClient(Direct(server), concurrency=64, limit_s=20.0)
-        line = Line(client, DIALECTS[api](), "m", Conduct(repeat=repeat, slack_s=slack_s, wait_s=0.0, schemas=SCHEMAS))
-        examiner = Examiner(line, checks_for(api))
+        conducted = Conduct(**{"wait_s": 0.0, "slack_s": 5.0, "schemas": SCHEMAS} | conduct)
+        examiner = Examiner(Line(make(), DIALECTS[api](), "m", conducted), checks_for(api))
         try:
             return await examiner.outcomes(names)
         finally:
             await examiner.aclose()
 
     return {outcome.check.name: outcome for outcome in asyncio.run(work())}
+
+
+def examine(
+    server: Reference, api: Api = "chat", names: Iterable[str] | None = None, **conduct: Any
+) -> dict[str, Outcome]:
+    """Without a network."""
+    return outcomes_of(lambda: WireClient(Direct(server), concurrency=64, limit_s=20.0), api, names, conduct)
 
 
 def place_of(url: str, api: Api = "chat", *, key: str = "", **settings: Any) -> Place:
@@ -50,27 +56,12 @@ def place_of(url: str, api: Api = "chat", *, key: str = "", **settings: Any) -> 
 
 
 def examine_http(
-    url: str,
-    api: Api = "chat",
-    names: Iterable[str] | None = None,
-    *,
-    key: str = "",
-    limit_s: float = 20.0,
+    url: str, api: Api = "chat", names: Iterable[str] | None = None, *, key: str = "", limit_s: float = 20.0,
     **conduct: Any,
-) -> dict[str, Outcome]:
+) -> dict[str, Outcome]:  # fmt: skip
     """The same over HTTP."""
-
-    async def work() -> list[Outcome]:
-        place = place_of(url, api, key=key)
-        client = WireClient(HttpTransport(place.server), limit_s=limit_s)
-        conducted = Conduct(**{"wait_s": 0.0, "slack_s": 5.0, "schemas": SCHEMAS} | conduct)
-        examiner = Examiner(Line(client, DIALECTS[api](), "m", conducted), checks_for(api))
-        try:
-            return await examiner.outcomes(names)
-        finally:
-            await examiner.aclose()
-
-    return {outcome.check.name: outcome for outcome in asyncio.run(work())}
+    place = place_of(url, api, key=key)
+    return outcomes_of(lambda: WireClient(HttpTransport(place.server), limit_s=limit_s), api, names, conduct)
 
 
 def states(outcomes: dict[str, Outcome], state: str) -> set[str]:

@@ -7,10 +7,6 @@ may break less, and must not break anything else.
 
 from __future__ import annotations
 
-import json
-import os
-import socket
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +14,7 @@ import pytest
 
 from pytest_bfcl.extensions.wire.check import Api
 from pytest_bfcl.extensions.wire.checks import checks_for
-from tests.extensions.litellm.test_proxy import _wait, executable
+from tests.extensions.litellm.test_proxy import executable, proxied
 from tests.extensions.wire.examining import examine_http, states
 from tests.extensions.wire.reference import Reference
 from tests.extensions.wire.serving import served
@@ -34,27 +30,12 @@ KNOWN: dict[tuple[Api, str], set[str]] = {
 @pytest.fixture(params=["openai", "deepseek"])
 def proxy(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, str]]:
     """Provider and base URL of a proxy that passes requests on to the reference server."""
-    program = executable()
-    with served(Reference()) as url, socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-        probe.close()
-        parameters = {"model": f"{request.param}/m", "api_key": "none", "api_base": url}
-        config = {"model_list": [{"model_name": "m", "litellm_params": parameters}]}
-        (tmp_path / "config.yaml").write_text(json.dumps(config))  # JSON is YAML
-        environment = os.environ | {
-            "LITELLM_LOCAL_MODEL_COST_MAP": "True",
-            "LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY": "true",
-        }
-        command = [program, "--config", "config.yaml", "--host", "127.0.0.1", "--port", str(port)]
-        with (tmp_path / "log").open("w") as log:
-            server = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=log, stderr=subprocess.STDOUT)
-        try:
-            _wait(f"http://127.0.0.1:{port}/health/liveliness", server, tmp_path / "log")
-            yield request.param, f"http://127.0.0.1:{port}/v1"
-        finally:
-            server.terminate()
-            server.wait(20)
+    executable()
+    with (
+        served(Reference()) as server,
+        proxied(tmp_path, {"m": {"model": f"{request.param}/m", "api_base": server}}) as url,
+    ):
+        yield request.param, url
 
 
 @pytest.mark.slow
