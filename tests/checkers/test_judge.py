@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from pytest_bfcl import entry_points
 from pytest_bfcl.checkers import judge, judge_both, rule_set
-from pytest_bfcl.failures import FailureTag, UsageError
+from pytest_bfcl.failures import FailureTag, UsageError, Verdict
 from pytest_bfcl.transcript import Reply, Transcript
 from tests.checkers.building import entry, function, transcript
 
@@ -114,3 +115,34 @@ def test_rule_sets() -> None:
     assert len(rule_set("corrected")) == 18
     with pytest.raises(UsageError):
         rule_set("lenient")
+
+
+@pytest.mark.parametrize(
+    ("found", "reason"),
+    [(True, None), (Verdict(True), None), ("no please", "own:checker"), (False, "harness:checker"),
+     (None, "harness:checker"), (UsageError("broken"), "harness:checker")],
+)  # fmt: skip
+def test_the_checker_that_an_entry_names(found: Any, reason: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It judges instead of the category's; official entries have none, and one that nobody offers is an error."""
+
+    def load(point: Any, kind: str) -> Any:
+        if isinstance(found, UsageError):
+            raise found
+        return lambda entry, transcript: found
+
+    monkeypatch.setattr(entry_points, "find", lambda kind, name: name if (kind, name) == ("checkers", "mine") else None)
+    monkeypatch.setattr(entry_points, "load", load)
+    said = transcript("no call at all")
+    verdict = judge(entry([SOUP], ANSWER, checker="mine"), said)
+    assert verdict.reason == reason
+    assert "mine: no please" in str(verdict.detail) or reason != "own:checker"
+    assert judge(entry([SOUP], ANSWER, checker="mine", official=True), said).reason == "ast_decoder:decoder_failed"
+    assert judge(entry([SOUP], ANSWER, checker=""), said).reason == "ast_decoder:decoder_failed"
+    assert "no installed package offers" in str(judge(entry([SOUP], ANSWER, checker="other"), said).detail)
+
+
+def test_a_group_that_no_extension_judges_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(entry_points, "find", lambda kind, name: None)
+    verdict = judge(entry([SOUP], ANSWER, category="chatable"), transcript("hello", category="chatable"))
+    assert (verdict.outcome, verdict.reason) == ("error", "harness:checker")
+    assert "retired categories are judged by an extension that is not installed here" in str(verdict.detail)
