@@ -211,6 +211,13 @@ class EntryItem(pytest.Function):
             item.add_marker(pytest.mark.skip(reason=reason))
         return item
 
+    def _initrequest(self) -> None:
+        """Prepare the fixtures when the item is run, as pytest does for one that is run again: items are many."""
+        if hasattr(self, "_request"):
+            super()._initrequest()
+        else:
+            self._request, self.funcargs = False, {}  # type: ignore[assignment]
+
     @cached_property
     def contender(self) -> Contender:
         """The model of the run that this item is about."""

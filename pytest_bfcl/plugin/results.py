@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 class Results:
     """Receives records on the controller.
 
-    ``planned`` are the node ids that will be run; ``foreign_failures`` counts failures that are not entries'. ``fresh``
-    gives the record of a report made in this process.
+    ``planned`` are the node ids that will be run, ``broken`` the lines of entries that cannot be used,
+    ``foreign_failures`` counts failures that are not entries'. ``fresh`` gives the record of a report made here.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Results:
         self.variants = variants
         self._fresh = fresh
         self.planned: list[str] = []
-        self._broken: list[str] = []
+        self.broken: list[str] = []
         self.foreign_failures = 0
         self._progress = Progress(session.config, run)
 
@@ -73,23 +73,18 @@ class Results:
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """A collection error is a failure of its own; an entry that cannot be used has a record all the same."""
         self.foreign_failures += report.failed
-        self._broken += getattr(report, "bfcl", ())
+        self.broken += getattr(report, "bfcl", ())
         if self._session.distributed:
             self.receive_broken()
 
     def plan(self, nodeids: Sequence[str], entries: Sequence[tuple[str, str]]) -> None:
         """What this session will run; ``entries``: id and category of those that are entries."""
         self.planned = list(nodeids)
-        self.run.plan(entries, len(entries) + len(self._broken))
-
-    @property
-    def has_broken(self) -> bool:
-        """Whether there are such records to write."""
-        return bool(self._broken)
+        self.run.plan(entries, len(entries) + len(self.broken))
 
     def receive_broken(self) -> None:
         """Write the records of entries that cannot be used, once the run has begun."""
-        waiting, self._broken = self._broken, []
+        waiting, self.broken = self.broken, []
         if self._session.config.option.collectonly or self._session.plan.dry_run:
             return
         for text in waiting:

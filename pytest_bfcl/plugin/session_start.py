@@ -114,9 +114,9 @@ class SessionStart:
                 raise pytest.UsageError(str(error)) from None
             opened(self._run)
             self._results.receive_broken()
-        elif self._results.has_broken and not self._session.distributed:
+        elif self._results.broken and here:
             self._results.receive_broken()
-        elif self._run.earlier.settled and not self._session.distributed:
+        elif self._run.earlier.settled and here:
             opened(self._run)  # nothing is left to ask: tell what the run came to
         elif here and not session.items:
             self._say_nothing_is_left(session.config)
