@@ -1,120 +1,15 @@
-"""Validation of own entries: every rule with an entry that breaks it."""
+"""A whole set is validated: what no single entry tells."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from pytest_bfcl.dataset import open_dataset
 from pytest_bfcl.dataset.opening import bundled_root
 from pytest_bfcl.extensions.lab.authoring.validation import validate
-from tests.dataset.test_loading import CLASS_DOCUMENTS, FUNCTION, bundled_folder, line, write
-
-
-def messages(tmp_path: Path, entry_id: str = "e", **fields: Any) -> list[str]:
-    dataset = open_dataset(
-        write(tmp_path / "own.jsonl", line(entry_id, **fields)), documents=CLASS_DOCUMENTS.__getitem__
-    )
-    return [f"{problem.severity}: {problem.message}" for problem in validate(dataset)]
-
-
-def with_schema(**schema: Any) -> dict[str, Any]:
-    parameters = {"type": "dict", "properties": {"room": {"description": "", **schema}}, "required": ["room"]}
-    return {"function": [{**FUNCTION, "parameters": parameters}], "possible_answer": [{"lamp.switch": {"room": ["x"]}}]}
-
-
-def test_a_good_entry_has_no_problems(tmp_path: Path) -> None:
-    assert messages(tmp_path) == []
-
-
-@pytest.mark.parametrize(
-    ("fields", "expected"),
-    [
-        ({"question": []}, "the question has no turn"),
-        ({"question": [[{"role": "user", "content": "a"}]] * 2}, "entries have one turn, this one has 2"),
-        ({"question": [[]]}, "turn 0 is empty"),
-        ({"question": [[{"role": "boss", "content": "a"}]]}, "role 'boss' is none of"),
-        ({"question": [[{"role": "user", "content": ""}]]}, "has no content"),
-        ({"possible_answer": None}, "no possible_answer"),
-        ({"possible_answer": [{"lamp.switch": {"room": ["a"]}}] * 2}, "expect one call, the answer has 2"),
-        ({"function": [FUNCTION, {**FUNCTION, "name": "b"}]}, "offer one function, this one offers 2"),
-        ({"possible_answer": [{"lamp.dim": {}}]}, "the answer calls 'lamp.dim', which is not offered"),
-        ({"possible_answer": [{"lamp.switch": [1]}]}, "an expected call is one object"),
-        ({"possible_answer": [{"lamp.switch": {"room": "hall"}}]}, "not a list of acceptable values"),
-        ({"possible_answer": [{"lamp.switch": {"room": []}}]}, "the list of acceptable values is empty"),
-        (
-            {"possible_answer": [{"lamp.switch": {"room": ["a"], "hue": [1]}}]},
-            "error: possible_answer[0].lamp.switch.hue: the answer names",
-        ),
-        (
-            {"possible_answer": [{"lamp.switch": {"room": ["a"], "hue": [""]}}]},
-            "warning: possible_answer[0].lamp.switch.hue: the answer",
-        ),
-        ({"possible_answer": [{"lamp.switch": {"on": [True]}}]}, "room: required, but the answer has no acceptable"),
-        ({"possible_answer": [{"lamp.switch": {"room": [""]}}]}, 'room: required, but the only acceptable value is ""'),
-        (with_schema(type="object"), "type 'object' is not one the checkers know for python; use 'dict'"),
-        (with_schema(type="String"), "type 'String' is not one the checkers know for python"),
-        (with_schema(type="array"), 'a list needs "items" with a "type"'),
-        (with_schema(type="array", items={}), 'a list needs "items" with a "type"'),
-        ({"function": [{**FUNCTION, "name": "a b"}]}, "function name 'a b'"),
-        ({"function": [{**FUNCTION, "parameters": None}]}, '"parameters" must be an object'),
-        (
-            {"function": [{**FUNCTION, "parameters": {"type": "dict", "properties": {}, "required": ["z"]}}]},
-            "required parameter 'z' is not documented",
-        ),
-        (
-            {"category": "multiple", "function": [FUNCTION, {**FUNCTION, "name": "lamp_switch"}]},
-            "functions 'lamp.switch' and 'lamp_switch' have one name on the wire",
-        ),
-    ],
-)
-def test_single_turn_problems(tmp_path: Path, fields: dict[str, Any], expected: str) -> None:
-    assert any(expected in message for message in messages(tmp_path, **fields)), messages(tmp_path, **fields)
-
-
-STATE = {
-    "category": "multi_turn_base",
-    "function": [],
-    "involved_classes": ["Lamps"],
-    "possible_answer": [["lamp.switch(room='hall')"]],
-}
-
-
-@pytest.mark.parametrize(
-    ("fields", "expected"),
-    [
-        ({"involved_classes": [], "function": [FUNCTION]}, "no involved_classes"),
-        ({"possible_answer": []}, "no possible_answer"),
-        ({"possible_answer": [[], []]}, "1 turns in the question, 2 in the answer"),
-        ({"possible_answer": ["lamp.switch()"]}, "turn 0 of the answer is not a list"),
-        ({"possible_answer": [["lamp.switch(room="]]}, "not one call in Python syntax"),
-        ({"possible_answer": [["lamp.switch(room='a'), 1"]]}, "not one call in Python syntax"),
-        ({"possible_answer": [["explode()"]]}, "the answer calls 'explode', which is not offered"),
-        ({"missed_function": {"4": ["lamp.dim"]}}, "held-out functions arrive at turn 4"),
-        ({"involved_classes": ["Nobody"]}, "no tool documents"),
-    ],
-)
-def test_multi_turn_problems(tmp_path: Path, fields: dict[str, Any], expected: str) -> None:
-    def documents(name: str) -> list[dict[str, Any]]:
-        from pytest_bfcl.failures import UsageError
-
-        if name not in CLASS_DOCUMENTS:
-            raise UsageError(f"no simulator {name}")
-        return [{**doc, "name": doc["name"].replace("lamp.", "")} for doc in CLASS_DOCUMENTS[name]]
-
-    values = {**STATE, **fields}
-    path = write(tmp_path / "own.jsonl", line("e", **values))
-    found = [problem.message for problem in validate(open_dataset(path, documents=documents))]
-    assert any(expected in message for message in found), found
-
-
-def test_texts_to_look_for(tmp_path: Path) -> None:
-    fields = {"category": "web_search_base", "function": [], "involved_classes": ["WebSearchAPI"]}
-    assert messages(tmp_path, **fields, possible_answer=["yes"]) == []
-    assert "non-empty text" in messages(tmp_path, **fields, possible_answer=[" "])[0]
-    assert "no possible_answer" in messages(tmp_path, **fields, possible_answer=[])[0]
+from tests.dataset.test_loading import CLASS_DOCUMENTS, bundled_folder, line, write
 
 
 def test_memory_without_a_write_stage(tmp_path: Path) -> None:
