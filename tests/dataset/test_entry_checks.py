@@ -63,6 +63,15 @@ def test_a_good_entry_has_no_problems(tmp_path: Path) -> None:
         (with_schema(type="array"), 'a list needs "items" with a "type"'),
         (with_schema(type="array", items={}), 'a list needs "items" with a "type"'),
         ({"function": [{**FUNCTION, "name": "a b"}]}, "function name 'a b'"),
+        ({"function": [{**FUNCTION, "name": "a" * 65}]}, "warning: function[0].name"),
+        ({"function": [{**FUNCTION, "parameters": {**FUNCTION["parameters"], "type": "x"}}]}, 'is "dict" in benchmark'),
+        (
+            {
+                "possible_answer": [{"lamp.switch": {"room": ["x"], "on": [""]}}],
+                "function": [{**FUNCTION, "description": 1}],
+            },
+            "no description",
+        ),
         ({"function": [{**FUNCTION, "parameters": None}]}, '"parameters" must be an object'),
         (
             {"function": [{**FUNCTION, "parameters": {"type": "dict", "properties": {}, "required": ["z"]}}]},
@@ -119,3 +128,47 @@ def test_texts_to_look_for(tmp_path: Path) -> None:
     assert messages(tmp_path, **fields, possible_answer=["yes"]) == []
     assert "non-empty text" in messages(tmp_path, **fields, possible_answer=[" "])[0]
     assert "no possible_answer" in messages(tmp_path, **fields, possible_answer=[])[0]
+
+
+TRIAL = {"category": "mcp", "mcp": "shop", "function": [], "possible_answer": None, "expect": [{"answer": "x"}]}
+TOLD = {**TRIAL, "category": "recorded", "mcp": None, "function": [FUNCTION],
+        "results": [{"call": "lamp.switch", "result": "on"}]}  # fmt: skip
+
+
+REST, EXECUTED = {"category": "rest"}, {"category": "exec_simple", "possible_answer": ["lamp.switch()"]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "expected"),
+    [
+        (TRIAL, {}, None), (TRIAL, {"possible_answer": [["f()"]], "files": {"a.txt": ""}}, None), (TOLD, {}, None),
+        (TRIAL, {"mcp": None}, "no mcp"), (TRIAL, {"expect": []}, "no expect"),
+        (TRIAL, {"expect": [{"answer": "x", "turn": 1}]}, "expect[0].turn: turn 1 does not exist, there are 1"),
+        (TRIAL, {"expect": [{"answer": " "}]}, "expect[0].answer: an acceptable answer"),
+        (TRIAL, {"expect": [{"answer": []}]}, "expect[0].answer: an acceptable answer"),
+        (TRIAL, {"expect": [{"answer": "x", "call": "y"}]}, "expect.0"),
+        (TRIAL, {"expect": [{"call": "y"}]}, "expect.0"),
+        (TRIAL, {"expect": [{"call": "y", "equals": 1, "contains": 1}]}, "expect.0"),
+        (TRIAL, {"possible_answer": [["f()"], []]}, "may show the way"),
+        (TRIAL, {"possible_answer": ["f()"]}, "the way"),
+        (TRIAL, {"files": {"../a": ""}}, "no path below the trial's directory"),
+        (TRIAL, {"results": TOLD["results"]}, 'only entries of the category "recorded"'),
+        (TOLD, {"mcp": "shop"}, 'are of the category "mcp"'), (TOLD, {"files": {"a": ""}}, "have a directory"),
+        (TOLD, {"function": []}, "no function is offered"),
+        (TOLD, {"results": [{"call": "other", "result": ""}]}, "results[0].call: 'other' is not offered"),
+        (TOLD, {"expect": [{"call": "f", "equals": 1}]}, "recorded tools have no state"),
+        (REST, {"possible_answer": ["{}"]}, None), (REST, {"possible_answer": ["{"]}, "one rec"),
+        (REST, {"possible_answer": ["{}", "{}"]}, "must be one recorded response"),
+        (EXECUTED, {"possible_answer": ["lamp.switch(room='a')"]}, None),
+        (EXECUTED, {"possible_answer": ["lamp.switch(room='a', **{})"]}, None),
+        (EXECUTED, {"possible_answer": ["lamp.switch(hue=1)"]}, "hue: the answer names a parameter"),
+        (EXECUTED, {"possible_answer": []}, "give the expected calls as texts"),
+        (EXECUTED, {"execution_result_type": "near"}, "'near'"),
+        (EXECUTED, {"execution_result_type": "exact_match"}, None),
+    ],
+)  # fmt: skip
+def test_entries_whose_calls_are_carried_out(
+    tmp_path: Path, kind: dict[str, Any], fields: dict[str, Any], expected: str | None
+) -> None:
+    found = messages(tmp_path, **{**kind, **fields})
+    assert any(expected in message for message in found) if expected else found == []
