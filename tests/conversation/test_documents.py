@@ -16,6 +16,7 @@ MEMBERS: dict[str, Any] = {
     "f": {"type": "dict", "additionalProperties": {"type": "float"}, "default": [1, 2]},
     "g": {"type": "tuple"}, "h": {"type": "Long", "items": "x"}, "i": {"type": "object", "additionalProperties": True},
     "j": {"type": "array", "items": {}}, "k": {"type": "array", "properties": {"l": {}}},
+    "m": {"type": "string", "additionalProperties": {"type": "float"}},
 }  # fmt: skip
 DOCUMENT: dict[str, Any] = {
     "name": "x.f", "description": "Does.\nMore.",
@@ -44,6 +45,7 @@ More.
         i (dict):\x20
         j (list[str]):\x20
         k (array):\x20
+        m (str):\x20
     \"\"\"
 
 
@@ -103,6 +105,9 @@ More.</desc>
       <desc></desc>
     </param>
     <param name="k" type="array" required="false">
+      <desc></desc>
+    </param>
+    <param name="m" type="string" required="false">
       <desc></desc>
     </param>
   </params>

@@ -59,6 +59,8 @@ CASES: list[tuple[int, str, dict[str, str], str]] = [
     (400, error(OVERFLOW, code=429), {}, "rate_limit"), (400, error("maximum context", code="529"), {}, "server"),
     (400, error("flagged", type="timeout_error"), {}, "timeout"),
     (400, error("no", code=503, type="invalid_request_error"), {}, "server"),
+    *((400, error("no", code=code), {}, kind) for code, kind in (
+        (408, "timeout"), (409, "server"), (425, "server"), (429, "rate_limit"), (498, "rate_limit"))),
     (400, error(OVERFLOW, type="rate_limit_error", code=400), {}, "rate_limit"),
     # … and what the model did
     (400, error("no", code="context_length_exceeded"), {}, "context_overflow"),

@@ -125,6 +125,7 @@ def test_other_packages_add_providers(monkeypatch):
     assert model.spec == "parrot:polly@prompt"
     assert run(model.generate(request(CLOCK, text="hello"))) == Reply(text="polly: hello")
     assert any(info.name == "parrot" for info in list_providers())
+    registry.check_provider(parse_spec("parrot:polly"), Settings())
 
 
 class Many:

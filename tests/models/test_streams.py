@@ -155,7 +155,7 @@ def test_pieces_of_calls(pieces, calls):
     [
         ([{"role": "assistant"}, {"content": ""}], {"content": ""}, False),
         ([{"role": "assistant", "content": None}], {"content": None}, False),
-        ([{"content": "a"}, {"content": ""}, {"content": "b"}], {"content": "ab"}, True),
+        ([{"content": "a"}, {"content": ""}], {"content": "a"}, True),
         ([{"annotations": []}], {"content": None, "annotations": []}, False),
         ([{"annotations": [1]}, {"annotations": ["a", 2]}], {"content": None, "annotations": [1, "a", 2]}, True),
         ([{"annotations": [1]}, {"annotations": None}], {"content": None, "annotations": [1]}, True),
@@ -284,6 +284,11 @@ def test_completions():
     for text, started in (("", False), ("a", True), ("", True)):
         joiner.add({"choices": [{"index": 0, "text": text}]})
         assert joiner.started is started
+    kept = {"role": "assistant", "content": "a"}
+    assert api.remember(reply, kept) is kept
+    assert Completions(lambda request: {}, lambda reply, message: {"said": reply.text}).remember(reply, kept) == {
+        "said": reply.text
+    }
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,7 @@ def test_thoughts_alone_say_nothing(message: Any, problem: str | None) -> None:
 
 @pytest.mark.parametrize("body", [
     None, [], {}, {"choices": {}}, {"choices": {"a": 1}}, {"choices": [[]]}, chat(None), chat("text"),
-    chat({"tool_calls": {"a": 1}}),
+    chat({"tool_calls": {"a": 1}}), chat({"tool_calls": 3}),
     chat({"tool_calls": ["f"]}),
 ])  # fmt: skip
 def test_what_is_no_completion_is_asked_again(body: object) -> None:
