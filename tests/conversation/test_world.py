@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -16,6 +17,7 @@ from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.providers.local_site import LocalSite
 from pytest_bfcl.session.evaluation import open_data
 from pytest_bfcl.settings import Settings
+from pytest_bfcl.transcript import Turn
 from tests.conversation.worlds import TEXTS, Listed, calls, shelf_entry
 from tests.patience import patience
 
@@ -138,3 +140,9 @@ def test_calls_of_recorded_entries_are_written_with_every_argument() -> None:
         assert asyncio.run(said).steps[0].calls == ["a_b(x={'k-1': None})"]
     transcript.steps[0].calls = None
     assert fill_calls(entry, transcript).steps[0].calls == ["a_b(x={'k-1': None})"]
+    kept = [replace(transcript.steps[0], **{name: ["kept"]}) for name in ("calls", "error")]
+    transcript.turns = [Turn(steps=list(kept))]
+    kept[1].calls = None
+    assert [(step.calls, step.error) for step in fill_calls(entry, transcript).steps] == [
+        (["kept"], None), (None, ["kept"])
+    ]  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from types import SimpleNamespace
 from typing import Any
 
@@ -222,11 +223,14 @@ class Kept:
 @pytest.mark.parametrize(
     ("pieces", "answer"),
     [
-        ([b'data: {"a": 1}\n\n', b"data: [DONE]\n\n", None], [{"a": 1}]), ([b'data: {"a": 1}'], [{"a": 1}]),
+        ([b'data: {"a": 1}\n\n', b'data: {"a": 1}\n\n', b"data: [DONE]\n\n", None], [{"a": 1}] * 2),
+        ([b'data: {"a": 1}'], [{"a": 1}]),
         ([b'data: {"error": {"x": 1}}\n\n'], '{"error": {"x": 1}}'), ([b": wait\n\n"], []),
     ],
 )  # fmt: skip
-def test_answers_that_come_as_events(pieces: Any, answer: Any) -> None:
+def test_answers_that_come_as_events(monkeypatch: pytest.MonkeyPatch, pieces: Any, answer: Any) -> None:
+    monkeypatch.setattr(module.time, "perf_counter", itertools.count(3).__next__)
+
     async def arriving() -> Any:
         for piece in pieces:
             assert piece is not None, "read on after the end"
@@ -236,7 +240,7 @@ def test_answers_that_come_as_events(pieces: Any, answer: Any) -> None:
     joiner: Any = Kept()
     found = asyncio.run(module._streamed(response, joiner, 0.0))
     assert (found.text or found.whole, found.headers, found.status) == (answer, {"x": "y"}, 200)
-    assert (found.first_token_s is not None) is (len(pieces) > 1)
+    assert found.first_token_s == (3.0 if len(pieces) > 1 else None)
 
 
 @pytest.mark.parametrize(

@@ -374,6 +374,10 @@ def test_a_stream_of_responses() -> None:
     assert not joiner.started
     assert not joiner.wants(b"event: response.output_text.delta\n")
     assert joiner.started
+    for index, item in ((1, {"b": 1}), (0, {"a": 1}), (2, "x"), ("odd", {"c": 1})):
+        joiner.add({"type": "response.output_item.done", "output_index": index, "item": item})
+    joiner.add({"type": "response.completed", "response": {"status": "completed"}})
+    assert joiner.body() == {"status": "completed", "output": [{"a": 1}, {"b": 1}, {"c": 1}]}
     other = ResponsesJoiner()
     for event in (
         {"type": "x"},
