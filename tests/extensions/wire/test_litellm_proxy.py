@@ -22,7 +22,7 @@ from tests.extensions.wire.serving import served
 KNOWN: dict[tuple[Api, str], set[str]] = {
     ("chat", "openai"): {"delta_type", "usage_last"},
     ("responses", "openai"): {"events_names"},
-    ("responses", "deepseek"): {"events_names", "events_sequence", "fault_tool"},
+    ("responses", "deepseek"): {"encrypted_reasoning", "events_names", "events_sequence", "fault_tool"},
 }
 """(API, provider the proxy takes the reference for) → what litellm 1.106.2 breaks."""
 
