@@ -6,7 +6,6 @@ it lines. What it makes of them is the same: run directory, counts, summary, gat
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,12 +22,12 @@ from pytest_bfcl.session.closing import (
     handed_over,
     measurement_of,
     settled_models,
-    sizes_by_category,
     summarised,
     with_facts,
 )
 from pytest_bfcl.session.published import Board, named_board, run_board
 from pytest_bfcl.session.result import RunResult
+from pytest_bfcl.session.taken_lines import TakenLines
 
 if TYPE_CHECKING:
     from pytest_bfcl.json_types import Fields
@@ -37,16 +36,11 @@ if TYPE_CHECKING:
     from pytest_bfcl.scoring.model_info import ModelInfo
     from pytest_bfcl.session.contender import Contender
     from pytest_bfcl.session.earlier import EarlierParts
-    from pytest_bfcl.session.events import Answered
     from pytest_bfcl.session.run_data import RunData
-    from pytest_bfcl.session.sinks import Sinks
     from pytest_bfcl.settings import Settings
 
-Listener = Callable[["ResultLine", "str | None"], None]
-"""Told of every line, with its text where that is known."""
 
-
-class Run:
+class Run(TakenLines):
     """One run. ``path`` is its directory, ``None`` keeps it in memory; ``model_info`` is the content of such a file,
     ``infos`` what it says of models.
 
@@ -54,7 +48,7 @@ class Run:
 
     ``writes``: whether this process keeps what it takes (workers of a session do not, nor does a dry run); one that
     does has ``gates``. ``directory`` is open from the first line on; ``notes`` are for people; ``unkept`` says what
-    could not be written at the end. ``planned`` is how many lines the run will have, 0 until that is known.
+    could not be written at the end.
     """
 
     def __init__(
@@ -71,40 +65,22 @@ class Run:
         writes: bool = True,
         hands_over: bool = False,
     ) -> None:
-        self.data = data
+        super().__init__(data, settings, earlier, path, writes=writes)
         self.contenders = contenders
-        self.settings = settings
         self.gates = gates
-        self.earlier = earlier
-        self.path = path
         self.model_info = model_info or {}
         self.infos = infos or {}
-        self.listeners: list[Listener] = []
         self.directory: RunDirectory | None = None
         self.summary: Summary | None = None
-        self.counts: Counter[str] = Counter()
-        self.skips: Counter[str] = Counter()
-        self.cost_usd = 0.0
         self.notes: list[str] = []
         self.unkept: str | None = None
         self._published: Board | None = None
-        self._writes = writes
         self._hands_over = hands_over
         """Whether lines are held for `result`: those of a run that is small so far."""
         self._held: list[ResultLine] = []
         self._tally: RunningTally | None = None
-        self._entries: set[tuple[str, str]] = set()
-        self._asked: set[tuple[str, str]] = set()
-        self._answered = False
-        self.planned = 0
         self._whole = False
         self._ended: Fingerprint | None = None
-        self._sinks: Sinks | None = None
-        self._opening = threading.Lock()
-        if writes and settings.sinks:
-            from pytest_bfcl.session.sinks import check_sinks
-
-            check_sinks(settings.sinks)
         self._began = time.monotonic()
 
     @property
@@ -168,22 +144,6 @@ class Run:
                 self._tally = RunningTally(self.directory.fingerprint, self.data.dataset)
         return self.directory
 
-    def _open_sinks(self) -> Sinks:
-        from pytest_bfcl.session.sinks import SinkRun, Sinks
-
-        with self._opening:
-            if self._sinks is None:
-                name = self.path.name if self.path is not None else self.settings.label or "run"
-                facts = self.fingerprint().to_dict()
-                self._sinks = Sinks(self.settings.sinks, SinkRun(name, self.path, dict(facts), self.planned))
-                self.listeners.append(self._sinks.take)
-            return self._sinks
-
-    @property
-    def on_answer(self) -> Callable[[Answered], None] | None:
-        """What is to be told of every reply, from any thread; ``None`` where no sink is."""
-        return (lambda event: self._open_sinks().answered(event)) if self.settings.sinks and self._writes else None
-
     def withdraw(self) -> None:
         """Nothing was asked, for the run was refused: leave none behind that looks as if it had been stopped."""
         if self.directory is not None:
@@ -203,25 +163,7 @@ class Run:
                 self._held, self._hands_over = [], False
         if self._tally is not None:
             self._tally.add(line)
-        self.counts[line["outcome"]] += 1
-        self.cost_usd += line.get("cost_usd") or 0.0
-        if line["outcome"] == "skipped":
-            self.skips[str(line["detail"].get("error"))] += 1
-        self._entries.add((line["id"], line["category"]))
-        if line["model"]:
-            self._asked.add((line["model"], line["mode"]))
-        self._answered = self._answered or got_an_answer(line)
-        if self._sinks is None and self._writes and self.settings.sinks:
-            self._open_sinks()
-        for listener in self.listeners:
-            listener(line, text)
-
-    @property
-    def spent_out(self) -> str | None:
-        """Why no more may be asked: the budget is spent."""
-        if (limit := self.settings.budget_usd) is None or self.cost_usd < limit:
-            return None
-        return f"budget of {limit:g} USD reached ({self.cost_usd:.4f} spent)"
+        self._count(line, text)
 
     def switched(self, contender: Contender) -> None:
         """A model is asked in its other mode from now on: the run says so at once."""
@@ -333,14 +275,3 @@ class Run:
             names = self.settings.transforms
             self._published.tell(summary, (each for each in self._records() if not is_transformed(each["id"], names)))
         return with_facts(summary, self.model_info, self.settings, time.monotonic() - self._began)
-
-    def _sizes(self) -> dict[str, int]:
-        """Entries per category, in this part of the run and in earlier ones."""
-        names = {key.entry_id for key in self.earlier.settled | self.earlier.errored}
-        found = {*self._entries, *self._of_earlier(names).items()}
-        return sizes_by_category(found, self.settings.transforms)
-
-    def _of_earlier(self, names: Iterable[str]) -> dict[str, str]:
-        """Id → category of entries that earlier parts name."""
-        found = ((name, self.data.category_of(name)) for name in names)
-        return {name: category for name, category in found if category is not None}
