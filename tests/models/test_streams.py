@@ -157,6 +157,7 @@ def test_pieces_of_calls(pieces, calls):
         ([{"role": "assistant", "content": None}], {"content": None}, False),
         ([{"content": "a"}, {"content": ""}], {"content": "a"}, True),
         ([{"annotations": []}], {"content": None, "annotations": []}, False),
+        ([{"annotations": [1]}, {"annotations": []}], {"content": None, "annotations": [1]}, True),
         ([{"annotations": [1]}, {"annotations": ["a", 2]}], {"content": None, "annotations": [1, "a", 2]}, True),
         ([{"annotations": [1]}, {"annotations": None}], {"content": None, "annotations": [1]}, True),
         ([{"annotations": 1}, {"annotations": [2]}], {"content": None, "annotations": [2]}, True),
