@@ -239,6 +239,24 @@ def test_the_gate_keeps_order_and_number_and_a_cancelled_request_its_place_for_o
     assert asyncio.run(main()) == [number for number in range(12) if number != 4]
 
 
+def test_who_is_let_through_and_cancelled_at_once_gives_the_place_back() -> None:
+    async def main() -> None:
+        gate = Gate(Pace(1, 1))
+
+        async def ask() -> None:
+            async with gate:
+                pass
+
+        async with gate:
+            waits = asyncio.ensure_future(ask())
+            await asyncio.sleep(0)
+        waits.cancel()  # it was let through, and has not gone on yet
+        await asyncio.wait([waits])
+        assert (waits.cancelled(), gate.inside) == (True, 0)
+
+    asyncio.run(main())
+
+
 def test_a_refusal_keeps_its_place_for_as_long_as_an_answer_takes() -> None:
     async def main() -> None:
         gate = Gate(Pace(1, 1))

@@ -215,3 +215,11 @@ def test_what_is_expected_to_be_said_on_a_server():
               {"said": True, "contains": "e", "turn": 0}, {"said": True}]  # fmt: skip
     item = conversation().model_copy(update={"expect": [SimpleNamespace(**usual | each) for each in expect]})
     assert [oracle._expected_words(item, turn) for turn in (0, 1)] == [f"{oracle.CLOSING} c e", f"{oracle.CLOSING} a d"]
+
+
+def test_calls_of_entries_whose_tools_are_elsewhere():
+    tools = [{"name": "f", "parameters": {"type": "object", "properties": {}}}]
+    item = Entry(id="recorded_0", category="recorded", question=[[], []], function=tools, possible_answer=[["f()"], []])
+    said = [answer(item, "fc", turn, step) for turn, step in ((0, 0), (0, 1), (1, 0))]
+    assert [[call.name for call in reply.tool_calls] for reply in said] == [["f"], [], []]
+    assert [reply.text for reply in said] == [None, oracle.CLOSING, oracle.CLOSING]

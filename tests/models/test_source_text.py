@@ -95,6 +95,12 @@ def test_calls_as_xml(value: Any, kind: str, text: str) -> None:
     assert verbose == f'<functions><function name="f"><params>{param}</params></function></functions>'
 
 
+def test_letters_stay_as_they_are() -> None:
+    call = [Call("f", {"p": "é"})]
+    assert '"é"' in reply_with_calls(call, entry(), "fc").tool_calls[0].arguments
+    assert '"é"' in call_text(call, entry(return_format="json"))
+
+
 def test_replies() -> None:
     native = reply_with_calls(CALLS, entry("java"), "fc")
     assert [(call.name, call.arguments, call.id) for call in native.tool_calls] == [
