@@ -22,14 +22,14 @@ def fewer_collections(*, to_the_end: bool = False) -> Iterator[None]:
     if not gc.isenabled():
         yield
         return
-    before, frozen = gc.get_threshold(), gc.get_freeze_count()
+    before = gc.get_threshold()
     gc.freeze()
     gc.set_threshold(*THRESHOLDS)
     try:
         yield
     finally:
         gc.set_threshold(*before)
-        if not to_the_end and not frozen:  # whoever froze before us wants it so
+        if not to_the_end:
             gc.unfreeze()
 
 
