@@ -27,7 +27,8 @@ help:
 # uv where it is installed, venv and pip otherwise; the constraints pin what was tested.
 # Compiling what is never imported would take a third of the set-up.
 WITH_PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
-WITH_UV  := $(UV) pip install --quiet --python $(BIN)/python -c constraints.txt
+# As pip does, so that the first run need not compile what is installed.
+WITH_UV  := $(UV) pip install --quiet --compile-bytecode --python $(BIN)/python -c constraints.txt
 INSTALL  := $(if $(UV),$(WITH_UV),$(WITH_PIP))
 
 $(BIN)/python:

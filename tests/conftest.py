@@ -24,7 +24,6 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
     # Many tests start Python, and compiling everything anew is more than half of what such a process does.
     sys.dont_write_bytecode = False
-    sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = str(REPOSITORY / ".pytest_cache" / "compiled")
 
 
 # pytester forgets what a session in this process imported, so that each of them would import these anew.
