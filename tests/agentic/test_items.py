@@ -146,7 +146,8 @@ def test_one_question_pulls_in_just_its_stages(bench: Bench) -> None:
     assert model["categories"]["memory_kv"]["total"] == 8
 
 
-@pytest.mark.parametrize("after", ["4", pytest.param("33", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("after", ["4", "33"])
 def test_killed_in_a_write_stage_and_continued(bench: Bench, monkeypatch: pytest.MonkeyPatch, after: str) -> None:
     bench.bring("DiligentMemory")
     args = ("--bfcl-categories", "memory_rec_sum", "--bfcl-concurrency", "3")

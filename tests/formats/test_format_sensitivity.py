@@ -124,6 +124,7 @@ def test_stored_lines_of_several_formats_are_judged_by_their_own_original() -> N
     assert all(data.load(ref, original=data.original(ref)) == data.load(ref) for ref in refs)
 
 
+@pytest.mark.slow
 def test_official_counts_per_format(official: Any) -> None:
     refs = official.index(CATEGORY)
     assert len(refs) == len({ref.id for ref in refs}) == 5200

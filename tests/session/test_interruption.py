@@ -200,7 +200,9 @@ def test_a_file_that_cannot_grow_stops_the_run(bench: Bench) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="mounting a small disk needs root")
-@pytest.mark.parametrize("verb", [pytest.param(False, id="plugin"), pytest.param(True, id="verb")])
+@pytest.mark.parametrize(
+    "verb", [pytest.param(False, id="plugin"), pytest.param(True, id="verb", marks=pytest.mark.slow)]
+)
 def test_a_full_disk_says_so_and_keeps_what_was_reported(bench: Bench, verb: bool) -> None:
     bench.serve()
     disk = bench.path / "disk"

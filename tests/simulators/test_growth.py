@@ -41,7 +41,7 @@ def test_states_fed_with_their_own_results_stay_small(
 ) -> None:
     executor = CallExecutor({class_name: create_simulator(class_name, config)})
     started = time.perf_counter()
-    results = executor.execute_all([grow] * 60)
+    results = executor.execute_all([grow] * 40)
     assert time.perf_counter() - started < patience(20)
     assert not results[0].startswith(ERROR_PREFIX)
     assert results[-1].startswith(ERROR_PREFIX)

@@ -259,6 +259,7 @@ def running() -> Iterator[str]:
     server.wait()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spec", "provider"), [("vllm:", "vllm"), pytest.param("auto:", "openai", marks=pytest.mark.slow)]
 )

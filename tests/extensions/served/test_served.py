@@ -205,7 +205,7 @@ ADD = ("add_to_cart", {"article": "apple", "count": 2})
         pytest.param([[ADD], ""], "agentic:no_last_message", marks=pytest.mark.slow),
         ([[ADD, ADD], "2 apples"], "mcp:state_mismatch"),
         pytest.param(["2 apples"], "mcp:state_mismatch", marks=pytest.mark.slow),
-        ([[ADD]] * 30, "multi_turn:force_terminated"),
+        pytest.param([[ADD]] * 30, "multi_turn:force_terminated", marks=pytest.mark.slow),
     ],
 )
 def test_reasons(data: Any, steps: list[Any], reason: str | None, capsys: pytest.CaptureFixture[str]) -> None:
