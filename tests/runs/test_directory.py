@@ -17,7 +17,7 @@ from pytest_bfcl.runs import (
     default_path,
     error_record,
 )
-from pytest_bfcl.runs.directory import is_run, join_selections, missing_shards, same_results
+from pytest_bfcl.runs.directory import is_run, join_selections, missing_shards, refuse_other_file, same_results
 from pytest_bfcl.scoring.summary import summarise
 from pytest_bfcl.selection.sharding import MOST_SHARDS
 from tests.runs.samples import SPEC, fingerprint, single
@@ -248,3 +248,45 @@ def test_a_run_is_closed_twice_and_its_lock_given_back(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(UsageError, match="cannot create the run directory"):
         RunDirectory.create(tmp_path / "file" / "run", fingerprint())
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [
+        ("a.zip", b"PK", "is an archive"),
+        ("a.jsonl.GZ", b"\x1f\x8b", "is an archive"),
+        ("a.jsonl.gz", b"\x1f\x8b", None),
+        ("a.txt", b"words", "is no run"),
+        ("a.txt", b' {"id": 1}', None),
+        ("a.jsonl", b"words", None),  # which line is none is said when it is read
+        ("a", b"words", None),
+    ],
+)
+def test_files_that_may_hold_results(tmp_path: Path, name: str, content: bytes, why: str | None) -> None:
+    (tmp_path / name).write_bytes(content)
+    if why is None:
+        refuse_other_file(tmp_path / name)
+    else:
+        with pytest.raises(UsageError, match=why):
+            refuse_other_file(tmp_path / name)
+
+
+def test_what_became_known_is_written(tmp_path: Path) -> None:
+    with RunDirectory.create(tmp_path / "run", fingerprint()) as run:
+        run.update(replace(run.fingerprint, models=(ModelFingerprint(SPEC, "prompt", {}),)))
+        assert RunDirectory.open(run.path).fingerprint.models[0].mode == "prompt"
+        assert run.snapshots(SPEC).root != run.snapshots(SPEC, 2).root
+        assert run.snapshots(SPEC).root == run.snapshots(SPEC, 1).root
+
+
+@pytest.mark.parametrize(("text", "whole"), [(r"\ud83d\ude00", True), (r"\uD83d", False), ("é", True)])
+def test_half_a_character_in_a_summary(tmp_path: Path, text: str, whole: bool) -> None:
+    with RunDirectory.create(tmp_path / "run", fingerprint()) as run:
+        run.write_summary(summarise([], fingerprint={"rules": "x"}))
+    path = tmp_path / "run" / "summary.json"
+    path.write_text(path.read_text().replace('"x"', f'"{text}"', 1))
+    if whole:
+        assert RunDirectory.open(run.path).summary()["fingerprint"]["rules"] in ("😀", "é")
+    else:
+        with pytest.raises(UsageError, match="half a character"):
+            RunDirectory.open(run.path).summary()
