@@ -171,7 +171,7 @@ class _Conversation:
         reply = self.journal.find(key)
         if reply is None or problem_of(reply) == TROUBLE:  # an earlier release kept those
             reply = await self._live(request)
-            self.journal.record(key, reply, requests.asked(request.messages, request.functions))
+            self.journal.record(key, reply, requests.delta(request.messages, request.functions))
         requests.answered(reply, turn, step)
         return reply
 

@@ -9,7 +9,7 @@ import copy
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from pytest_bfcl.runs import Asked, ReplyKey
+    from pytest_bfcl.runs import ReplyKey, RequestDelta
     from pytest_bfcl.transcript import Reply
 
 
@@ -25,7 +25,7 @@ class Journal(Protocol):
         """The recorded reply to exactly this request, if there is one. Raises `HarnessError` where it has ended."""
         ...
 
-    def record(self, key: ReplyKey, reply: Reply, asked: Asked | None = None) -> None:
+    def record(self, key: ReplyKey, reply: Reply, delta: RequestDelta | None = None) -> None:
         """Keep a reply, and what it answers; on return it is on disk."""
         ...
 

@@ -258,8 +258,8 @@ class PlayedConversation(Dialogue):
         before = iter(said[-len(transcript.steps) :])
         for number, turn in enumerate(transcript.turns):
             for position, step in enumerate(turn.steps):
-                asked = requests.asked(self.messages[: next(before, None)], transcript.functions)
-                self.journal.record(self._key(number, position), step.reply, asked)
+                delta = requests.delta(self.messages[: next(before, None)], transcript.functions)
+                self.journal.record(self._key(number, position), step.reply, delta)
                 requests.answered(step.reply, number, position)
             if transcript.forced_quit and number + 1 == len(transcript.turns):
                 self.journal.record(self._key(number, len(turn.steps)), Reply(finish_reason=STEP_LIMIT))

@@ -169,11 +169,6 @@ class DataSet:
         """What could not be used of the category's files (users' data; trusted data has none)."""
         return [problem for _, scan in self._scan(_known_category(category)) for problem in scan.problems]
 
-    def all_problems(self) -> list[DataProblem]:
-        """What could not be used of any file of the set, each once."""
-        names = [*self.categories(), *(n for n, row in CATEGORIES.items() if row.group == "memory_prereq")]
-        return list(dict.fromkeys(problem for name in names for problem in self.problems(name)))
-
     def find(self, entry_id: str) -> EntryRef | None:
         """The reference of an expanded id, or ``None``."""
         base, name = split_id(entry_id)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.runs.replay_lines import entry_from_line as entry_from_line
     from pytest_bfcl.runs.replay_lines import read_replay_lines as read_replay_lines
     from pytest_bfcl.runs.replay_lines import transcript_from_line as transcript_from_line
-    from pytest_bfcl.runs.requests import Asked as Asked
+    from pytest_bfcl.runs.requests import RequestDelta as RequestDelta
     from pytest_bfcl.runs.requests import Requests as Requests
     from pytest_bfcl.runs.requests import request_digest as request_digest
     from pytest_bfcl.runs.result_line import EntryKey as EntryKey
@@ -52,7 +52,7 @@ _NAMES = {
     "merge": "merge_runs",
     "official_layout": "import_official",
     "replay_lines": "entry_from_line read_replay_lines transcript_from_line",
-    "requests": "Asked Requests request_digest",
+    "requests": "RequestDelta Requests request_digest",
     "result_line": "EntryKey ReplayLine ResultLine",
     "results": "error_record is_settled read_results record_key result_record skipped_record",
     "snapshots": "Snapshots snapshots_of",

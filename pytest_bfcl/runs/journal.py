@@ -1,8 +1,8 @@
 """Every reply the moment it arrives, with what was asked, so that nothing paid for is asked twice.
 
 One file per process (``journal/<process>.jsonl``), one line per reply: the key first, then what the request says
-beyond the lines before it (`Asked`), the reply last. Continuing a run reads the files of all processes; only positions
-stay in memory, bodies are read when asked for. `Transcripts` puts whole conversations together.
+beyond the lines before it (`RequestDelta`), the reply last. Continuing a run reads the files of all processes; only
+positions stay in memory, bodies are read when asked for. `Transcripts` puts whole conversations together.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.runs.fields import is_number, shortened_json
 from pytest_bfcl.runs.lines import DamagedLine, LineAppender, json_line_of_parsed, parse_object, read_json_lines
-from pytest_bfcl.runs.requests import Asked
+from pytest_bfcl.runs.requests import RequestDelta
 from pytest_bfcl.transcript import ProviderState, Reply, Served, ToolCall
 from pytest_bfcl.troubles import HarnessTrouble
 
@@ -97,7 +97,9 @@ def _check_reply(values: object) -> None:
             raise TypeError(f"reply.tool_calls has {shortened_json(call)}, not a call")
 
 
-def journal_line(key: ReplyKey, reply: Reply, asked: Asked | None = None, written: Container[str] = ()) -> Parsed:
+def journal_line(
+    key: ReplyKey, reply: Reply, delta: RequestDelta | None = None, written: Container[str] = ()
+) -> Parsed:
     """One reply as its line says it; ``written``: digests of parts that earlier lines have."""
     line: Parsed = {
         "model": key.model,
@@ -108,13 +110,13 @@ def journal_line(key: ReplyKey, reply: Reply, asked: Asked | None = None, writte
         "step": key.step,
         "request_sha256": key.request_sha256,
     }
-    if asked is not None:
-        line["started_at"], line["kept"] = asked.started_at, asked.kept
-        if new := {digest: part for digest, part in asked.parts.items() if digest not in written}:
+    if delta is not None:
+        line["started_at"], line["kept"] = delta.started_at, delta.kept
+        if new := {digest: part for digest, part in delta.parts.items() if digest not in written}:
             line["new"], line["parts"] = list(new), list(new.values())
-        if asked.functions_sha256:
-            line["functions_sha256"] = asked.functions_sha256
-        line["messages"] = asked.messages
+        if delta.functions_sha256:
+            line["functions_sha256"] = delta.functions_sha256
+        line["messages"] = delta.messages
     line["reply"] = reply_to_dict(reply)
     return line
 
@@ -169,15 +171,15 @@ class Journal:
                 HarnessTrouble.STORAGE, f"cannot read a reply back from {self._files[file]}: {error}"
             ) from error
 
-    def record(self, key: ReplyKey, reply: Reply, asked: Asked | None = None) -> None:
+    def record(self, key: ReplyKey, reply: Reply, delta: RequestDelta | None = None) -> None:
         """Append one reply; it has left this process when the call returns. Raises `HarnessError` on a full disk."""
         if self._writer is None:
             self._writer, self._own = LineAppender(self.path), self._number(self.path)
-        line = journal_line(key, reply, asked, self._parts)
+        line = journal_line(key, reply, delta, self._parts)
         offset, length = self._writer.append_bytes(json_line_of_parsed(line))
         self._index[hash(key)] = (self._own, offset, length)
-        if asked is not None:
-            self._parts.update(asked.parts)
+        if delta is not None:
+            self._parts.update(delta.parts)
 
     def close(self) -> None:
         """Flush to disk and close."""

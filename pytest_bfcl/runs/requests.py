@@ -67,7 +67,7 @@ LONG = 4_096
 """Characters from which a message is a part of its own: prompts with many functions, lists of files."""
 
 
-class Asked(NamedTuple):
+class RequestDelta(NamedTuple):
     """What a request says that the lines before it do not.
 
     ``started_at`` is when its conversation began; ``kept``: how many messages of the line before it begins with;
@@ -123,7 +123,7 @@ class Requests:
         """A reply to the last request: from now on it is history."""
         self._replies.append((reply, turn, step))
 
-    def asked(self, messages: Sequence[Fields], functions: Sequence[Fields]) -> Asked:
+    def delta(self, messages: Sequence[Fields], functions: Sequence[Fields]) -> RequestDelta:
         """What this request says beyond those for which this was called before."""
         parts: dict[str, Fields | Sequence[Fields]] = {}
         kept = 0
@@ -143,7 +143,7 @@ class Requests:
             documents = self._functions if functions is self._offered else self._functions_digest(functions)
             digest = documents.hex()
             parts[digest] = functions
-        return Asked(self._started_at, kept, told, digest, parts)
+        return RequestDelta(self._started_at, kept, told, digest, parts)
 
     def _by_reference(self, message: Fields, parts: dict[str, Fields | Sequence[Fields]]) -> Fields:
         if self._passed < len(self._replies) and message.get("role") == "assistant":

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.conversation import Journal
     from pytest_bfcl.dataset import DataSet, Entry
     from pytest_bfcl.models import Model
-    from pytest_bfcl.runs import Asked, ReplyKey, ResultLine
+    from pytest_bfcl.runs import ReplyKey, RequestDelta, ResultLine
     from pytest_bfcl.session.events import Answered
     from pytest_bfcl.settings import Settings
     from pytest_bfcl.transcript import Reply, Transcript
@@ -335,9 +335,9 @@ class _ToldJournal:
         """The recorded reply, if there is one."""
         return self.journal.find(key) if self.journal is not None else None
 
-    def record(self, key: ReplyKey, reply: Reply, asked: Asked | None = None) -> None:
+    def record(self, key: ReplyKey, reply: Reply, delta: RequestDelta | None = None) -> None:
         """Keep a reply, and tell of it."""
         if self.journal is not None:
-            self.journal.record(key, reply, asked)
-        if asked is not None:
+            self.journal.record(key, reply, delta)
+        if delta is not None:
             self.on_answer(answered_event(key, reply))

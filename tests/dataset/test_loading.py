@@ -124,7 +124,7 @@ def test_a_file_of_broken_lines_only_still_tells_them(tmp_path: Path) -> None:
     dataset = opened(write(tmp_path / "own.jsonl", "{", "}"))
     assert dataset.categories() == ["simple_python"]
     assert dataset.index("simple_python") == []
-    assert [problem.line for problem in dataset.all_problems()] == [1, 2]
+    assert [problem.line for problem in dataset.problems("simple_python")] == [1, 2]
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def test_journals_transcripts_and_snapshots_come_along(tmp_path: Path) -> None:
             RunDirectory.create(tmp_path / str(number), fingerprint()) as run,
             Journal(run.path / "journal") as journal,
         ):
-            journal.record(key, Reply(str(number)), Requests("").asked([{"number": number}], [{"name": "f"}]))
+            journal.record(key, Reply(str(number)), Requests("").delta([{"number": number}], [{"name": "f"}]))
         pack_transcripts(tmp_path / str(number) / "transcripts", "main", [{"id": "old", "repeat": number + 1}])
         with RunDirectory.start(tmp_path / str(number), fingerprint()) as run:
             run.snapshots(SPEC).save("kv", f"scenario{number}", "x", number)

@@ -48,7 +48,7 @@ class Held:
         """Ask with these messages; ``live`` or found in the journal; the reply is history then."""
         self.messages += new
         if live:
-            asked = self.requests.asked(list(self.messages), tools)
+            asked = self.requests.delta(list(self.messages), tools)
             self.journal.record(self.reply_key(turn, step), reply, asked)
         self.requests.answered(reply, turn, step)
         self.messages.append(reply.as_message(turn, step))

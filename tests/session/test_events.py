@@ -71,7 +71,7 @@ def test_a_runner_tells_of_what_is_kept(tmp_path: Path, journal: Any) -> None:
     seen = _ToldJournal(journal and journal(tmp_path), told.append)
     key = ReplyKey("m@fc", "fc", "a", 2, 1, 3, "0")
     reply = Reply("words", input_tokens=7, output_tokens=3, latency_s=0.5)
-    seen.record(key, reply, Requests(None).asked([], ()))
+    seen.record(key, reply, Requests(None).delta([], ()))
     seen.record(key, Reply(finish_reason="step_limit"))  # the mark of an agent's end is no reply
     assert told == [
         {"event": "answered", "model": "m@fc", "mode": "fc", "id": "a", "repeat": 2, "turn": 1, "step": 3,

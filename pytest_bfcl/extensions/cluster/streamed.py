@@ -22,7 +22,7 @@ from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.conversation import Snapshots
-    from pytest_bfcl.runs import Asked, ReplyKey
+    from pytest_bfcl.runs import ReplyKey, RequestDelta
     from pytest_bfcl.settings import Price
     from pytest_bfcl.transcript import Reply
 
@@ -86,12 +86,12 @@ class StreamedJournal:
             raise HarnessError(HarnessTrouble.STOPPED, self.ended)
         return reply
 
-    def record(self, key: ReplyKey, reply: Reply, asked: Asked | None = None) -> None:
+    def record(self, key: ReplyKey, reply: Reply, delta: RequestDelta | None = None) -> None:
         """Send a reply on its way, with what it answers."""
         known_as = done_key(key.entry_id, key.model, key.repeat, self._twice)
-        self._outbox.put(Answered(known_as, json_line(journal_line(key, reply, asked, self._parts))))
-        if asked is not None:
-            self._parts.update(asked.parts)
+        self._outbox.put(Answered(known_as, json_line(journal_line(key, reply, delta, self._parts))))
+        if delta is not None:
+            self._parts.update(delta.parts)
 
 
 class StreamedSnapshots(HeldSnapshots):

@@ -144,7 +144,7 @@ def hostile_run(folder: Path, name: str = "hostile") -> Path:
     summary["fingerprint"] = facts
     (run / "summary.json").write_text(json.dumps(summary))
     function = {"name": SAID, "description": SAID, "parameters": {"properties": {SAID: {"type": SAID}}}}
-    asked = Requests(None).asked([{"role": SAID, "content": SAID}], [function])
+    asked = Requests(None).delta([{"role": SAID, "content": SAID}], [function])
     with Journal(run / "journal") as journal:
         journal.record(ReplyKey(SAID, "fc", "simple_python_0", 1, 0, 0, "0" * 64), Reply(SAID), asked)
     wire = {
